@@ -18,6 +18,7 @@ _WORD = re.compile(
 
 RESERVED = frozenset(
     {"decode", "decode_from", "encode", "header_version", "replace", "self", "unknown_tags", "names", "read", "write"}
+    | {"read_classic", "read_tags", "write_classic", "write_tags"}
     | {"bool", "bytes", "classmethod", "float", "int", "list", "property", "range", "staticmethod", "str", "tuple"}
 )
 """Names of methods of generated classes, and of types in their annotations. Their constants are upper case and cannot

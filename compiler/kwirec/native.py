@@ -73,6 +73,9 @@ MARKER = ".kwirec-native"
 SUFFIX = importlib.machinery.EXTENSION_SUFFIXES[0]
 """How libraries for this Python end."""
 
+CONSTRUCTOR = re.compile(r"^(new_\w+) = constructor\(\s*\w+(?:,\s*without=\(([^)]*)\))?", re.M)
+"""The line of a codec module that makes a function ``new_X``. Its parameters are all fields except ``without``."""
+
 LEVEL = 1
 """The optimisation level of the C compiler."""
 
@@ -147,7 +150,7 @@ class Build:
 
 def codec_modules(package: Path) -> list[str]:
     """The codec modules of a generated package, as paths relative to it without suffix, largest first."""
-    found = [path for path in package.rglob("*.py") if "install_constructors" in path.read_text("utf-8")]
+    found = [path for path in package.rglob("*.py") if CONSTRUCTOR.search(path.read_text("utf-8"))]
     ordered = sorted(found, key=lambda path: (-path.stat().st_size, path))
     return [path.relative_to(package).with_suffix("").as_posix() for path in ordered]
 
@@ -262,7 +265,7 @@ def _prepare(work: Path, root: Path, folders: Sequence[Path], files: Sequence[Pa
         header=str(header),
         include_flags=_include_flags(header),
         arguments=["--config-file", there(work / "mypy.ini"), *map(there, files)],
-        constructors=[name for folder in folders for name in _constructors(folder, files)],
+        constructors=dict(one for folder in folders for one in _constructors(folder, files)),
         level=level,
         loops=LOOPS,
         loop_flags=[] if sys.platform == "win32" else ["-O3"],
@@ -275,12 +278,14 @@ def _prepare(work: Path, root: Path, folders: Sequence[Path], files: Sequence[Pa
     (work / "setup.py").write_text(script, "utf-8")
 
 
-def _constructors(folder: Path, files: Sequence[Path]) -> Iterator[str]:
-    """The full names of the functions ``new_X`` in those of the files that are in the package ``folder``."""
+def _constructors(folder: Path, files: Sequence[Path]) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """The full names of the functions ``new_X`` in the files of the package ``folder``, and the fields that are not
+    among their parameters."""
     for file in files:
         if file.is_relative_to(folder):
             module = ".".join(file.relative_to(folder.parent).with_suffix("").parts)
-            yield from (f"{module}.{name}" for name in re.findall(r"^def (new_\w+)\(", file.read_text("utf-8"), re.M))
+            for name, without in CONSTRUCTOR.findall(file.read_text("utf-8")):
+                yield f"{module}.{name}", tuple(re.findall(r"\w+", without))
 
 
 def _include_flags(header: Path) -> list[str]:

@@ -5,7 +5,8 @@ The operations are functions of ``native_ops.h``. Only the script of a native bu
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 
 from mypy.nodes import (
     ARG_POS,
@@ -60,16 +61,16 @@ CLOSED: dict[str, str] = {}
 """Modules whose classes have no subclasses but those in it, and the paths of their sources."""
 
 
-def register(constructors: Iterable[str]) -> None:
+def register(constructors: Mapping[str, Sequence[str]]) -> None:
     """Make mypyc use the operations for all that it compiles from now on. ``constructors`` are the full names of
-    emitted functions ``new_X``."""
+    functions ``new_X`` of emitted modules, and the fields that are not parameters."""
     specializers[("decode", bytes_rprimitive)].insert(0, decode_slice)
     specializers.setdefault(("write", bytes_writer_rprimitive), []).insert(0, write_slice)
     specialize_function("kwire.uuids.Uuid")(make_uuid)
-    for name in constructors:
-        specialize_function(name)(construct)
+    for name, without in constructors.items():
+        specialize_function(name)(partial(construct, without=without))
     specialize_function("kwire.native.close_classes")(close_classes)
-    specialize_function("kwire.native.install_constructors")(finish_codecs)
+    specialize_function("kwire.native.constructor")(finish_class)
     for name in ("i16", "i32", "i64"):
         function_op(f"kwire.wire.read_{name}s", PLACE, list_rprimitive, f"KwireOps_Read{name.upper()}s", ERR_MAGIC)
     count: list[RType] = [int64_rprimitive]
@@ -136,16 +137,18 @@ def _slice(builder: IRBuilder, node: Expression, before: Expression | None = Non
     return [builder.accept(part) for part in (before, node.base, start, end) if part is not None]
 
 
-def construct(builder: IRBuilder, expr: CallExpr, callee: RefExpr) -> Value | None:
+def construct(builder: IRBuilder, expr: CallExpr, callee: RefExpr, without: Sequence[str]) -> Value | None:
     """``new_X(…)``: an object is made and its attributes are stored, as ``X.__init__`` does, which is not called."""
-    function, made = callee.node, builder.node_type(expr)
-    if not isinstance(function, FuncDef) or not isinstance(made, RInstance) or set(expr.arg_kinds) - {ARG_POS}:
+    made = builder.node_type(expr)
+    if not isinstance(made, RInstance) or set(expr.arg_kinds) - {ARG_POS}:
         return None
     cls = made.class_ir
-    given = dict(zip(function.arg_names, expr.args, strict=True))
+    initial = list(_initial(builder, expr))
+    taken = [parameter for _, parameter, _ in initial if parameter not in without and parameter != "unknown_tags"]
+    given = dict(zip(taken, expr.args, strict=True))
     values = {
         name: builder.coerce(builder.accept(given.get(parameter, default)), cls.attr_type(name), expr.line)
-        for name, parameter, default in _initial(builder, expr)
+        for name, parameter, default in initial
     }
     made_object = builder.add(Call(cls.setup, [builder.load_native_type_object(cls.fullname)], expr.line))
     for name, value in values.items():
@@ -190,10 +193,11 @@ def close_classes(builder: IRBuilder, expr: CallExpr, callee: RefExpr) -> Value 
     return None
 
 
-def finish_codecs(builder: IRBuilder, expr: CallExpr, callee: RefExpr) -> Value | None:
-    """At the end of a module of codecs: its objects also take the memory of freed ones."""
-    for cls in _classes(builder):
-        builder.call_c(REUSE_MEMORY, [builder.load_native_type_object(cls.fullname)], expr.line)
+def finish_class(builder: IRBuilder, expr: CallExpr, callee: RefExpr) -> Value | None:
+    """``constructor(X)`` at the end of a module of codecs: objects of ``X`` also take the memory of freed ones."""
+    cls = expr.args[0]
+    assert isinstance(cls, RefExpr)
+    builder.call_c(REUSE_MEMORY, [builder.load_native_type_object(cls.fullname)], expr.line)
     return close_classes(builder, expr, callee)
 
 

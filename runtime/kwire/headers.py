@@ -12,7 +12,7 @@ from librt.strings import BytesWriter, read_i16_be, read_i32_be, write_i16_be, w
 
 from kwire.message import FieldTags, Message
 from kwire.native import i64, mypyc_attr
-from kwire.schema import NEVER, Field
+from kwire.schema import NEVER, Field, slots
 from kwire.wire import give_up, read_tags, write_tags
 
 __all__ = ["RequestHeader", "ResponseHeader"]
@@ -38,8 +38,7 @@ class RequestHeader(Message):
         Field("correlation_id", "CorrelationId", "int32", range(3)),
         Field("client_id", "ClientId", "string", range(1, 3), nullable=range(1, 3), flexible=NEVER, ignorable=True),
     )
-    SLOTS: ClassVar[tuple[str, ...]] = ("api_key", "api_version", "correlation_id", "client_id", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     def __init__(
         self,
@@ -100,8 +99,7 @@ class ResponseHeader(Message):
     VALID_VERSIONS: ClassVar[range] = range(2)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(1, 2)
     FIELDS: ClassVar[tuple[Field, ...]] = (Field("correlation_id", "CorrelationId", "int32", range(2)),)
-    SLOTS: ClassVar[tuple[str, ...]] = ("correlation_id", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     def __init__(self, *, correlation_id: int = 0, unknown_tags: FieldTags = ()) -> None:
         self.correlation_id = correlation_id

@@ -10,6 +10,7 @@ from librt.strings import BytesWriter
 from kwire.errors import DecodeError, EncodeError
 from kwire.native import i64, mypyc_attr
 from kwire.policy import STRICT, Policy
+from kwire.schema import attributes
 from kwire.secrets import HIDDEN, STRUCTS, hides_tags, shown
 
 TYPE_CHECKING = False
@@ -57,9 +58,6 @@ class Struct:
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0)
     """The versions of the message in which structs end in tagged fields and lengths are compact [KIP-482]."""
 
-    SLOTS: ClassVar[tuple[str, ...]] = ()
-    """The attributes with the values. A struct that is created on first access has an underscore before its name."""
-
     def replace(self, **changes: Any) -> Self:
         """A copy with some fields changed. Lists and structs that are not replaced are shared with the original."""
         names = [*[field.name for field in self.FIELDS], "unknown_tags"]
@@ -72,7 +70,7 @@ class Struct:
     def __eq__(self, other: object) -> bool:
         if type(other) is not type(self):
             return NotImplemented
-        for slot in self.SLOTS:
+        for slot in attributes(type(self)):
             mine, theirs = getattr(self, slot), getattr(other, slot)
             if mine is None and theirs is None:
                 continue
@@ -86,7 +84,7 @@ class Struct:
 
     def __getstate__(self) -> dict[str, Any]:
         """For copies and pickling: a native base leaves out the attributes of an interpreted class."""
-        return {slot: getattr(self, slot) for slot in self.SLOTS}
+        return {slot: getattr(self, slot) for slot in attributes(type(self))}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         for slot, value in state.items():
@@ -116,6 +114,8 @@ class Message(Struct):
     API_KEY: ClassVar[int | None] = None
     VALID_VERSIONS: ClassVar[range] = range(0)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {}
+    """The versions of the headers before the message, each by the first version of the message that has it."""
 
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[Any, i64]:
@@ -127,7 +127,15 @@ class Message(Struct):
     @classmethod
     def header_version(cls, version: int) -> int:
         """The version of the header before this message; ``LookupError`` if it never has one."""
-        raise LookupError(f"{cls.__name__} has no header")
+        if not cls.HEADER_VERSIONS:
+            raise LookupError(f"{cls.__name__} has no header")
+        # Versions before the first one have its header.
+        first, *later = cls.HEADER_VERSIONS
+        found = first
+        for start in later:
+            if version >= start:
+                found = start
+        return cls.HEADER_VERSIONS[found]
 
     def encode(self, version: int) -> bytes:
         """The bytes of this message in ``version``, without header.

@@ -7,6 +7,7 @@ take longer than importing a codec. This module is never compiled.
 
 from __future__ import annotations
 
+import sys
 from types import FunctionType, SimpleNamespace
 
 TYPE_CHECKING = False
@@ -29,49 +30,46 @@ def close_classes() -> None:
     """The classes of the calling module have no subclasses but those in it. Does nothing when interpreted."""
 
 
-def install_constructors(namespace: dict[str, Any]) -> None:
-    """Replace the interpreted ``new_X`` of every class ``X`` by one that allocates and stores, on its first call, and
-    let the docstrings of classes describe their fields.
+def constructor(cls: type[Any], without: tuple[str, ...] = ()) -> Callable[..., Any]:
+    """Make the function ``new_X`` with which readers make objects of a generated class ``X``. Its parameters are all
+    fields in their order, except for ``without``, which get their defaults.
 
-    Emitted modules construct their objects through ``new_X(...)`` functions. Compiled, such a function is a direct C
-    call of ``X.__init__``. Interpreted, going through ``X(...)`` costs as much as reading the fields did, so the
-    function is rebuilt without it; the defaults of fields that it does not take come from ``X`` itself. Functions of
-    a compiled module have no code object and stay as they are.
+    Compiled, a call of it stores the attributes where it stands. Interpreted, a call of the class costs as much as
+    reading the fields did, so the first call makes a function that allocates and stores. The docstring of the class
+    describes its fields from now on.
     """
-    for value in list(namespace.values()):
-        if isinstance(value, type) and hasattr(value, "FIELDS") and value.__module__ == namespace["__name__"]:
-            value.__doc__ = _CLASS_DOC  # type: ignore[assignment]
-            function = namespace.get(f"new_{value.__name__}")
-            if isinstance(function, FunctionType):
-                namespace[function.__name__] = _rebuilt_on_first_call(namespace, value, function)
-
-
-def _rebuilt_on_first_call(namespace: dict[str, Any], cls: Any, function: FunctionType) -> Callable[..., object]:
-    name, code = function.__name__, function.__code__
-    parameters = code.co_varnames[: code.co_argcount]
+    cls.__doc__ = _CLASS_DOC  # type: ignore[assignment]
 
     def first_call(*values: object) -> object:
-        defaults = cls()
-        scope: dict[str, Any] = {"_cls": cls, "_allocate": cls.__new__}
-        lines = [f"def {name}({', '.join(parameters)}):", "    self = _allocate(_cls)"]
-        for slot in cls.SLOTS:
-            value = slot
-            if slot not in parameters:
-                default = getattr(defaults, slot)
-                value = "[]" if isinstance(default, list) else f"_default_{slot}"
-                scope[f"_default_{slot}"] = default
-            lines.append(f"    self.{slot} = {value}")
-        source = "\n".join([*lines, "    return self\n"])
-        # linecache, and so tracebacks and pdb, ask the loader for the source.
-        scope |= {"__name__": function.__module__, "__loader__": SimpleNamespace(get_source=lambda _: source)}
-        exec(source, scope)
-        rebuilt = scope[name]
-        # Named afterwards: a first call of compile() takes a millisecond, since it sets up all of the ast module.
-        rebuilt.__code__ = rebuilt.__code__.replace(co_filename=f"{function.__module__}.{name}")
-        namespace[name] = rebuilt
-        return rebuilt(*values)
+        name = f"new_{cls.__name__}"
+        made = vars(sys.modules[cls.__module__])[name] = _constructor(name, cls, without)
+        return made(*values)
 
     return first_call
+
+
+def _constructor(name: str, cls: type[Any], without: tuple[str, ...]) -> FunctionType:
+    from kwire.schema import attributes
+
+    parameters = [field.name for field in cls.FIELDS if field.name not in without]
+    lines = [f"def {name}({', '.join(parameters)}):", "    self = _allocate(_cls)"]
+    scope: dict[str, Any] = {"_cls": cls, "_allocate": cls.__new__}
+    defaults = cls()
+    for slot in attributes(cls):
+        value = slot
+        if slot not in parameters:
+            default = getattr(defaults, slot)
+            value = "[]" if isinstance(default, list) else f"_default_{slot}"
+            scope[f"_default_{slot}"] = default
+        lines.append(f"    self.{slot} = {value}")
+    source = "\n".join([*lines, "    return self\n"])
+    # linecache, and so tracebacks and pdb, ask the loader for the source.
+    scope |= {"__name__": cls.__module__, "__loader__": SimpleNamespace(get_source=lambda _: source)}
+    exec(source, scope)
+    made: FunctionType = scope[name]
+    # Named afterwards: a first call of compile() takes a millisecond, since it sets up all of the ast module.
+    made.__code__ = made.__code__.replace(co_filename=f"{cls.__module__}.{name}")
+    return made
 
 
 class _ClassDoc:

@@ -14,7 +14,7 @@ from kwire.errors import UnknownVersionError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from typing import Any, NoReturn
 
     from kwire.enums import ProtocolEnum
@@ -181,6 +181,24 @@ class AbsentField(Field):
 def _copy(field: Field, copy: Field) -> None:
     for name in Field.__slots__:
         _set(copy, name, getattr(field, name))
+
+
+def slots(fields: Sequence[Field], lazy: Sequence[str] = ()) -> tuple[str, ...]:
+    """``__slots__`` of a class with these fields: structs that are made on first access have an underscore before
+    their names."""
+    return (*[f"_{field.name}" if field.name in lazy else field.name for field in fields], "unknown_tags")
+
+
+_ATTRIBUTES: dict[type[Struct], tuple[str, ...]] = {}
+
+
+def attributes(cls: type[Struct]) -> tuple[str, ...]:
+    """The attributes that hold the values, as in ``__slots__``, which native classes lack."""
+    known = _ATTRIBUTES.get(cls)
+    if known is None:
+        lazy = [field.name for field in cls.FIELDS if hasattr(cls, f"_{field.name}")]
+        known = _ATTRIBUTES[cls] = slots(cls.FIELDS, lazy)
+    return known
 
 
 def fields(cls: type[Struct], version: int | None = None) -> tuple[Field, ...]:

@@ -64,8 +64,10 @@ def read_uvarint(data: bytes, pos: i64) -> tuple[i64, i64]:
 
 
 def read_length(data: bytes, pos: i64) -> tuple[i64, i64]:
-    """A compact length whose first byte, at ``pos - 1``, had its high bit set."""
+    """A compact length whose first byte, at ``pos - 1``, has its high bit set, or is zero: null, which is refused."""
     first: i64 = data[pos - 1]
+    if first < 128:
+        give_up()
     second: i64 = data[pos]
     if 0 < second < 128:
         return (first & 127 | second << 7) - 1, pos + 1

@@ -65,7 +65,7 @@ def test_names_of_the_templates_are_not_hidden() -> None:
     (group,) = group_modules(schema)
     tree = ast.parse(emit_module(group, lower(schema).halves).text)
     functions = [
-        one for one in tree.body if isinstance(one, ast.FunctionDef) and one.name.startswith(("read", "write"))
+        one for one in ast.walk(tree) if isinstance(one, ast.FunctionDef) and one.name.startswith(("_read", "_write"))
     ]
     nodes = [node for function in functions for node in ast.walk(function)]
     taken = {node.arg for node in nodes if isinstance(node, ast.arg)}

@@ -8,8 +8,9 @@ from librt.strings import BytesWriter
 
 from kwire.columns.messages import array, copy, passed, writer
 from kwire.columns.rows import turned
-from kwire.native import i64, install_constructors, mypyc_attr
+from kwire.native import constructor, i64, mypyc_attr
 from kwire.records.writing import view, write_coded
+from kwire.schema import NEVER, Field, slots
 from kwire.uuids import Uuid
 from kwire.wire import empty_list, read_i16s, read_i32s, read_i64s
 
@@ -26,8 +27,13 @@ class Flat:
 
 @mypyc_attr(acyclic=True)
 class Named:
-    SLOTS = ("name", "numbers", "_flat", "tags")
-    __slots__ = SLOTS
+    FIELDS = (
+        Field("name", "Name", "string", NEVER),
+        Field("numbers", "Numbers", "[]int32", NEVER),
+        Field("flat", "Flat", "Flat", NEVER),
+        Field("size", "Size", "int32", NEVER),
+    )
+    __slots__ = slots(FIELDS, lazy=("flat",))
 
     def __init__(
         self,
@@ -35,34 +41,37 @@ class Named:
         name: str = "nobody",
         numbers: list[int] | None = None,
         flat: Flat | None = None,
-        tags: tuple[tuple[int, bytes], ...] = (),
+        size: int = 0,
+        unknown_tags: tuple[tuple[int, bytes], ...] = (),
     ) -> None:
         self.name = name
         self.numbers = [] if numbers is None else numbers
         self._flat: Flat | None = flat
-        self.tags = tags
-
-
-def new_Named(name: str) -> Named:
-    return Named(name=name)
+        self.size = size
+        self.unknown_tags = unknown_tags
 
 
 @mypyc_attr(acyclic=True)
 class Counted:
     """As large as ``Named``, so they take each other's memory."""
 
-    SLOTS = ("first", "second", "third", "fourth")
-    __slots__ = SLOTS
+    FIELDS = tuple(Field(name, name, "int64", NEVER) for name in ("first", "second", "third", "fourth"))
+    __slots__ = slots(FIELDS)
 
-    def __init__(self, *, first: int = 1, second: int = 2, third: object = 3, fourth: int = 4) -> None:
+    def __init__(
+        self,
+        *,
+        first: int = 1,
+        second: int = 2,
+        third: object = 3,
+        fourth: int = 4,
+        unknown_tags: tuple[tuple[int, bytes], ...] = (),
+    ) -> None:
         self.first = first
         self.second = second
         self.third = third
         self.fourth = fourth
-
-
-def new_Counted(second: int, fourth: int) -> Counted:
-    return Counted(second=second, fourth=fourth)
+        self.unknown_tags = unknown_tags
 
 
 def named(count: i64, names: list[str]) -> list[Named]:
@@ -175,4 +184,5 @@ def coded(numbers: list[int]) -> bytes:
     return seen
 
 
-install_constructors(globals())
+new_Named = constructor(Named, without=("numbers", "flat", "size"))
+new_Counted = constructor(Counted, without=("first", "third"))

@@ -123,16 +123,16 @@ def reused(count: int) -> list[object]:
     for _ in range(3):
         people = operations.named(count, ["a" * 50, "b"])
         people[0].numbers.append(1)
-        people[-1].tags = ((1, b"x"),)
+        people[-1].unknown_tags = ((1, b"x"),)
         people[-2]._flat = operations.Flat(number=2**70)
-        found += [(one.name, one.numbers, one._flat is None, one.tags) for one in people]
+        found += [(one.name, one.numbers, one._flat is None, one.unknown_tags) for one in people]
         del people[::2]
         numbers = operations.pairs(count, [5, 2**70])
         found += [(one.first, one.second, one.third, one.fourth) for one in (*numbers, operations.Counted())]
         del numbers[::3]
         found += [called(operations.Named, (), {"name": "x", "unknown": 1}) for _ in range(count)]
         named = [operations.Named() for _ in range(count)]
-        found += [(one.name, one.numbers, one._flat, one.tags) for one in (*people, *named)]
+        found += [(one.name, one.numbers, one._flat, one.unknown_tags) for one in (*people, *named)]
     return found
 
 

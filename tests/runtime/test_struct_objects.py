@@ -12,8 +12,7 @@ import pytest
 
 from kwire import ZERO_UUID, is_native
 from kwire.message import Message, Struct
-from kwire.native import install_constructors
-from kwire.schema import struct_class
+from kwire.schema import attributes, struct_class
 from kwire_kafka import (
     ConsumerGroupMemberMetadataValue,
     FetchRequest,
@@ -62,7 +61,8 @@ def test_fields_and_slots_agree() -> None:
     assert len(everything) > 600
     for cls in everything:
         names = [field.name for field in cls.FIELDS] + ["unknown_tags"]
-        assert [slot.removeprefix("_") for slot in cls.SLOTS] == names
+        assert [name.removeprefix("_") for name in attributes(cls)] == names
+        assert is_native() or attributes(cls) == cls.__slots__
         assert not hasattr(cls(), "__dict__")
 
 
@@ -75,7 +75,7 @@ def test_no_two_instances_share_anything_mutable() -> None:
 
 @each_version
 def test_no_two_decoded_messages_share_anything_mutable(cls: type[Message], version: int) -> None:
-    """Absent and tagged fields get their defaults from ``install_constructors``, once for all instances if wrong."""
+    """Absent and tagged fields get their defaults from ``new_X``, once for all instances if wrong."""
     for source in ("zero", "unknown tags"):
         data = make(cls, version, FIXED[source]).encode(version)
         first, second, third = (cls.decode(data, version) for _ in range(3))
@@ -94,14 +94,6 @@ def test_rebuilt_constructors_have_a_source_that_debuggers_show() -> None:
     assert linecache.getline(code.co_filename, 1, constructor.__globals__).startswith(
         "def new_FetchableTopicResponse(topic, topic_id, partitions):"
     )
-
-
-def test_functions_that_make_no_object_of_the_module_stay_as_they_are() -> None:
-    def new_york() -> None: ...
-
-    namespace: dict[str, Any] = {"__name__": __name__, "new_york": new_york, "york": 1, "Heartbeat": HeartbeatRequest}
-    install_constructors(namespace)
-    assert namespace["new_york"] is new_york
 
 
 def test_equality() -> None:

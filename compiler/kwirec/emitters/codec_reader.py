@@ -68,7 +68,7 @@ class Reader:
         branches = []
         for run in coded.tagged:
             cursor = Cursor()
-            branches.append((run.versions, self._value(coded.field.type, run, target, cursor) + cursor.store()))
+            branches.append((run.versions, self._run(coded, owner, run, target, cursor) + cursor.store()))
         return choice(branches, coded.tagged_versions)
 
     @property
@@ -117,7 +117,7 @@ class Reader:
         if run is None:
             view = self.classes[struct.struct.name].fields[coded.field.name]
             return (Node("flow.default", target=target, value=view.value),)
-        return self._value(coded.field.type, run, target, cursor)
+        return self._run(coded, struct, run, target, cursor)
 
     def _declare(self, coded: FieldCoding, owner: StructCoding, target: str) -> None:
         """Annotate the local with its type, except for numbers, which are better inferred."""
@@ -131,9 +131,13 @@ class Reader:
         if self._declared.get("n") != "int":
             self._declared["n"] = "i64" if compact else "int"
 
-    def _value(self, type_: Type, run: Run, target: str, cursor: Cursor, *, is_element: bool = False) -> Nodes:
+    def _run(self, coded: FieldCoding, owner: StructCoding, run: Run, target: str, cursor: Cursor) -> Nodes:
+        name = self.classes[owner.struct.name].fields[coded.field.name].name
+        return self._value(name, coded.field.type, run, target, cursor)
+
+    def _value(self, name: str, type_: Type, run: Run, target: str, cursor: Cursor) -> Nodes:
         """Read one value. Elements of arrays are never null [KAFKA-WIRE 15]."""
-        nullable = NEVER if is_element else condition(run.nullable, run.versions)
+        nullable = NEVER if name.endswith("[]") else condition(run.nullable, run.versions)
         if isinstance(type_, PrimitiveType) and type_.name in SCALARS:
             scalar = SCALARS[type_.name]
             node = Node("scalar.read", type=scalar.text, target=target, at=cursor.at)
@@ -143,6 +147,7 @@ class Reader:
             return self._struct(run.struct, target, cursor)
         self._declare_length(run.compact)
         node = Node("", target=target, compact=run.compact, nullable=nullable, at=cursor.at, advance=cursor.take())
+        node.label = _label(name, type_, run, nullable)
         inner = Cursor()
         match type_:
             case ArrayType(PrimitiveType(name)) if name in BULK:
@@ -152,7 +157,7 @@ class Reader:
                 node.item, node.count = self.names.beside(target, "item"), self.names.beside(target, "count")
                 node.step = self.names.beside(target, "step")
                 self._declared[node.step] = "i64"
-                node.body = self._value(element, run, node.item, inner, is_element=True) + inner.store()
+                node.body = self._value(f"{name}[]", element, run, node.item, inner) + inner.store()
                 node.guard = isinstance(element, StructType) and run.struct is not None and _may_be_empty(run.struct)
             case StructType():
                 assert run.struct is not None
@@ -162,6 +167,12 @@ class Reader:
                 self._declared["end"] = "i64"
                 node.macro, node.kind = "blob.read", "string" if name == "string" else "bytes"
         return (node,)
+
+
+def _label(name: str, type_: Type, run: Run, nullable: str) -> str:
+    kind = {ArrayType: "array", StructType: "struct"}.get(type(type_), str(type_))
+    words = ["compact"] * (run.compact and kind != "struct") + ["nullable"] * (nullable != NEVER) + [kind]
+    return f"{name}: {' '.join(words)}"
 
 
 def _parts(coded: FieldCoding, versions: Versions) -> tuple[Versions, ...]:

@@ -20,7 +20,6 @@ from kwirec.ir.schema import Message, PrimitiveType, StructType, base_type
 from kwirec.lowering import Half
 from kwirec.lowering.coding import Run, StructCoding
 from kwirec.lowering.headers import header_versions
-from kwirec.naming import snake_case
 from kwirec.versions import VersionRange, runs_by
 
 Halves = Mapping[str, tuple[Half, ...]]
@@ -53,17 +52,17 @@ def _classes(message: Message, sources: Iterable[ClassSource], halves: Sequence[
     sentinels = {field.sentinel for view in views.values() for field in view.fields.values()}
     for name in _contained_first(message):
         if name in views:
-            node = Node("class.define", view=views[name], message=None, halves=[])
+            node = Node("class.define", view=views[name], message=None, codec=[])
             node.sentinel = sentinel if (sentinel := sentinel_of(views[name].name)) in sentinels else ""
-            node.section = [sections[name]] if name in sections else []
+            node.codec += [sections[name]] if name in sections else []
             if name == message.name:
                 node.message = {
                     "api_key": message.api_key,
                     "valid": range_literal(message.valid),
                     "deprecated": range_literal(message.deprecated.intersect(message.valid)),
-                    "headers": list(_headers(message)),
+                    "headers": _headers(message),
                 }
-                node.halves += (_half(half, views) for half in halves)
+                node.codec += _halves(halves, views)
             yield node
 
 
@@ -102,19 +101,24 @@ def _section(section: StructCoding, classes: Mapping[str, ClassView]) -> Node:
     return Node("section.define", cls=view.name, declarations=reader.declarations, tags=tags)
 
 
-def _half(half: Half, classes: Mapping[str, ClassView]) -> Node:
-    names = Locals(_untagged(half.root, classes))
-    reader = Reader(classes, names)
-    read = reader.message(half.root, "message")
-    return Node(
-        "half.define",
-        name=f"{snake_case(half.message.name)}_{'flexible' if half.flexible else 'classic'}",
-        cls=classes[half.message.name].name,
-        versions=VersionRange.covering(half.versions),
-        declarations=reader.declarations,
-        read=read,
-        write=Writer(classes, names).message(half.root, "message"),
-    )
+def _halves(halves: Sequence[Half], classes: Mapping[str, ClassView]) -> Iterator[Node]:
+    """The methods for each half of a message, the newer one first."""
+    suffixes = ["", "_classic"][: len(halves)]
+    for half, suffix, older in zip(reversed(halves), suffixes, [*suffixes[1:], ""], strict=True):
+        names = Locals(_untagged(half.root, classes))
+        reader = Reader(classes, names)
+        read = reader.message(half.root, "message")
+        yield Node(
+            "half.define",
+            suffix=suffix,
+            older=older,
+            is_only=len(halves) == 1,
+            cls=classes[half.message.name].name,
+            versions=VersionRange.covering(half.versions),
+            declarations=reader.declarations,
+            read=read,
+            write=Writer(classes, names).message(half.root, "self"),
+        )
 
 
 def _untagged(struct: StructCoding, classes: Mapping[str, ClassView]) -> Iterator[str]:
@@ -132,9 +136,7 @@ def _inlined(runs: Iterable[Run], classes: Mapping[str, ClassView]) -> Iterator[
             yield from _untagged(run.struct, classes)
 
 
-def _headers(message: Message) -> Iterator[tuple[str, int]]:
-    """The header versions, each with the test of the message's version that selects it; the last has no test."""
+def _headers(message: Message) -> dict[int, int]:
+    """The header versions, each by the first version of the message that has it."""
     versions = header_versions(message)
-    ordered = sorted(versions)
-    for run in runs_by(ordered, versions.__getitem__):
-        yield ("" if run[-1] == ordered[-1] else condition(run, ordered)), versions[run[0]]
+    return {run[0]: versions[run[0]] for run in runs_by(sorted(versions), versions.__getitem__)}

@@ -71,8 +71,13 @@ class ClassView:
     flexible: str
 
     @property
-    def slots(self) -> tuple[str, ...]:
-        return (*(view.slot for view in self.fields.values()), "unknown_tags")
+    def lazy(self) -> tuple[str, ...]:
+        return tuple(view.name for view in self.fields.values() if view.lazy)
+
+    @property
+    def unread(self) -> tuple[str, ...]:
+        """The attributes that ``new_X`` does not take."""
+        return tuple(view.name for view in self.fields.values() if not view.is_read)
 
     def tags_in(self, struct: StructCoding) -> str:
         """Which tags end the struct: ``known`` and others, only ``unknown`` ones, or ``none``."""

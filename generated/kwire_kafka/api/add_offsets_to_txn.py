@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter, read_i16_be, read_i32_be, read_i64_be, write_i16_be, write_i32_be, write_i64_be
 
 from kwire.message import FieldTags, Message
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.wire import give_up, read_string_length, read_tags, write_string_length, write_tags
 
 TYPE_CHECKING = False
@@ -28,6 +28,7 @@ class AddOffsetsToTxnRequest(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 5)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(3, 5)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 1, 3: 2}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("transactional_id", "TransactionalId", "string", range(0, 5)),
@@ -35,15 +36,7 @@ class AddOffsetsToTxnRequest(Message):
         Field("producer_epoch", "ProducerEpoch", "int16", range(0, 5)),
         Field("group_id", "GroupId", "string", range(0, 5)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "transactional_id",
-        "producer_id",
-        "producer_epoch",
-        "group_id",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     transactional_id: str
     """Transactional id of the producer, which determines the coordinator."""
@@ -54,7 +47,6 @@ class AddOffsetsToTxnRequest(Message):
     group_id: str
     """Id of the group whose __consumer_offsets partition joins the transaction."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -71,34 +63,117 @@ class AddOffsetsToTxnRequest(Message):
         self.group_id = group_id
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        if version <= 2:
-            return 1
-        return 2
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[AddOffsetsToTxnRequest, i64]:
-        if 3 <= version <= 4:
-            return read_add_offsets_to_txn_request_flexible(data, pos, version)
-        if 0 <= version <= 2:
-            return read_add_offsets_to_txn_request_classic(data, pos, version)
-        give_up()
+        """Versions 3-4."""
+        n: i64
+        end: i64
+        transactional_id: str
+        group_id: str
+        if version < 3:
+            return AddOffsetsToTxnRequest._read_classic(data, pos, version)
+        if version > 4:
+            give_up()
+
+        # transactional_id: compact string
+        n = data[pos] - 1
+        pos += 1
+        if n < 0 or n > 126:
+            n, pos = read_string_length(data, pos)
+        end = pos + n
+        transactional_id = data[pos:end].decode()
+        pos = end
+        producer_id = read_i64_be(data, pos)
+        producer_epoch = read_i16_be(data, pos + 8)
+        # group_id: compact string
+        n = data[pos + 10] - 1
+        pos += 11
+        if n < 0 or n > 126:
+            n, pos = read_string_length(data, pos)
+        end = pos + n
+        group_id = data[pos:end].decode()
+        pos = end
+        message = new_AddOffsetsToTxnRequest(transactional_id, producer_id, producer_epoch, group_id)
+        if data[pos]:
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 1
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 3 <= version <= 4:
-            return write_add_offsets_to_txn_request_flexible(out, self, version)
-        if 0 <= version <= 2:
-            return write_add_offsets_to_txn_request_classic(out, self, version)
-        give_up()
+        """Versions 3-4."""
+        if version < 3:
+            return self._write_classic(out, version)
+        if version > 4:
+            give_up()
 
+        raw = self.transactional_id.encode()
+        n = len(raw)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_string_length(out, n)
+        out.write(raw)
+        write_i64_be(out, self.producer_id)
+        write_i16_be(out, self.producer_epoch)
+        raw = self.group_id.encode()
+        n = len(raw)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_string_length(out, n)
+        out.write(raw)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
+        else:
+            out.append(0)
 
-def new_AddOffsetsToTxnRequest(
-    transactional_id: str, producer_id: int, producer_epoch: int, group_id: str
-) -> AddOffsetsToTxnRequest:
-    return AddOffsetsToTxnRequest(
-        transactional_id=transactional_id, producer_id=producer_id, producer_epoch=producer_epoch, group_id=group_id
-    )
+    @staticmethod
+    def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[AddOffsetsToTxnRequest, i64]:
+        """Versions 0-2."""
+        n: int
+        end: i64
+        transactional_id: str
+        group_id: str
+        if version < 0:
+            give_up()
+
+        # transactional_id: string
+        n = read_i16_be(data, pos)
+        pos += 2
+        if n < 0:
+            give_up()
+        end = pos + n
+        transactional_id = data[pos:end].decode()
+        pos = end
+        producer_id = read_i64_be(data, pos)
+        producer_epoch = read_i16_be(data, pos + 8)
+        # group_id: string
+        n = read_i16_be(data, pos + 10)
+        pos += 12
+        if n < 0:
+            give_up()
+        end = pos + n
+        group_id = data[pos:end].decode()
+        pos = end
+        message = new_AddOffsetsToTxnRequest(transactional_id, producer_id, producer_epoch, group_id)
+        return message, pos
+
+    def _write_classic(self, out: BytesWriter, version: i64) -> None:
+        """Versions 0-2."""
+        if version < 0:
+            give_up()
+
+        raw = self.transactional_id.encode()
+        write_i16_be(out, len(raw))
+        out.write(raw)
+        write_i64_be(out, self.producer_id)
+        write_i16_be(out, self.producer_epoch)
+        raw = self.group_id.encode()
+        write_i16_be(out, len(raw))
+        out.write(raw)
+        if self.unknown_tags:
+            give_up()
 
 
 @mypyc_attr(acyclic=True)
@@ -112,21 +187,19 @@ class AddOffsetsToTxnResponse(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 5)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(3, 5)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 0, 3: 1}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(0, 5)),
         Field("error_code", "ErrorCode", "int16", range(0, 5)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("throttle_time_ms", "error_code", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     throttle_time_ms: int
     """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled."""
     error_code: int
     """0 if the offsets can now be committed; otherwise the reason, e.g. a fenced producer or a missing permission."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -139,182 +212,60 @@ class AddOffsetsToTxnResponse(Message):
         self.error_code = error_code
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        if version <= 2:
-            return 0
-        return 1
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[AddOffsetsToTxnResponse, i64]:
-        if 3 <= version <= 4:
-            return read_add_offsets_to_txn_response_flexible(data, pos, version)
-        if 0 <= version <= 2:
-            return read_add_offsets_to_txn_response_classic(data, pos, version)
-        give_up()
+        """Versions 3-4."""
+        if version < 3:
+            return AddOffsetsToTxnResponse._read_classic(data, pos, version)
+        if version > 4:
+            give_up()
+
+        throttle_time_ms = read_i32_be(data, pos)
+        error_code = read_i16_be(data, pos + 4)
+        message = new_AddOffsetsToTxnResponse(throttle_time_ms, error_code)
+        if data[pos + 6]:
+            pos += 6
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 7
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 3 <= version <= 4:
-            return write_add_offsets_to_txn_response_flexible(out, self, version)
-        if 0 <= version <= 2:
-            return write_add_offsets_to_txn_response_classic(out, self, version)
-        give_up()
+        """Versions 3-4."""
+        if version < 3:
+            return self._write_classic(out, version)
+        if version > 4:
+            give_up()
 
+        write_i32_be(out, self.throttle_time_ms)
+        write_i16_be(out, self.error_code)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
+        else:
+            out.append(0)
 
-def new_AddOffsetsToTxnResponse(throttle_time_ms: int, error_code: int) -> AddOffsetsToTxnResponse:
-    return AddOffsetsToTxnResponse(throttle_time_ms=throttle_time_ms, error_code=error_code)
+    @staticmethod
+    def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[AddOffsetsToTxnResponse, i64]:
+        """Versions 0-2."""
+        if version < 0:
+            give_up()
 
-
-def read_add_offsets_to_txn_request_classic(
-    data: bytes, pos: i64, version: i64
-) -> tuple[AddOffsetsToTxnRequest, i64]:
-    """Versions 0-2."""
-    n: int
-    end: i64
-    transactional_id: str
-    group_id: str
-    n = read_i16_be(data, pos)
-    pos += 2
-    if n < 0:
-        give_up()
-    end = pos + n
-    transactional_id = data[pos:end].decode()
-    pos = end
-    producer_id = read_i64_be(data, pos)
-    producer_epoch = read_i16_be(data, pos + 8)
-    n = read_i16_be(data, pos + 10)
-    pos += 12
-    if n < 0:
-        give_up()
-    end = pos + n
-    group_id = data[pos:end].decode()
-    pos = end
-    message = new_AddOffsetsToTxnRequest(transactional_id, producer_id, producer_epoch, group_id)
-    return message, pos
-
-
-def write_add_offsets_to_txn_request_classic(out: BytesWriter, message: AddOffsetsToTxnRequest, version: i64) -> None:
-    """Versions 0-2."""
-    raw = message.transactional_id.encode()
-    write_i16_be(out, len(raw))
-    out.write(raw)
-    write_i64_be(out, message.producer_id)
-    write_i16_be(out, message.producer_epoch)
-    raw = message.group_id.encode()
-    write_i16_be(out, len(raw))
-    out.write(raw)
-    if message.unknown_tags:
-        give_up()
-
-
-def read_add_offsets_to_txn_request_flexible(
-    data: bytes, pos: i64, version: i64
-) -> tuple[AddOffsetsToTxnRequest, i64]:
-    """Versions 3-4."""
-    n: i64
-    end: i64
-    transactional_id: str
-    group_id: str
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_string_length(data, pos)
-    end = pos + n
-    transactional_id = data[pos:end].decode()
-    pos = end
-    producer_id = read_i64_be(data, pos)
-    producer_epoch = read_i16_be(data, pos + 8)
-    n = data[pos + 10] - 1
-    pos += 11
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_string_length(data, pos)
-    end = pos + n
-    group_id = data[pos:end].decode()
-    pos = end
-    message = new_AddOffsetsToTxnRequest(transactional_id, producer_id, producer_epoch, group_id)
-    if data[pos]:
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 1
-    return message, pos
-
-
-def write_add_offsets_to_txn_request_flexible(
-    out: BytesWriter, message: AddOffsetsToTxnRequest, version: i64
-) -> None:
-    """Versions 3-4."""
-    raw = message.transactional_id.encode()
-    n = len(raw)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_string_length(out, n)
-    out.write(raw)
-    write_i64_be(out, message.producer_id)
-    write_i16_be(out, message.producer_epoch)
-    raw = message.group_id.encode()
-    n = len(raw)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_string_length(out, n)
-    out.write(raw)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
-
-
-def read_add_offsets_to_txn_response_classic(
-    data: bytes, pos: i64, version: i64
-) -> tuple[AddOffsetsToTxnResponse, i64]:
-    """Versions 0-2."""
-    throttle_time_ms = read_i32_be(data, pos)
-    error_code = read_i16_be(data, pos + 4)
-    message = new_AddOffsetsToTxnResponse(throttle_time_ms, error_code)
-    pos += 6
-    return message, pos
-
-
-def write_add_offsets_to_txn_response_classic(
-    out: BytesWriter, message: AddOffsetsToTxnResponse, version: i64
-) -> None:
-    """Versions 0-2."""
-    write_i32_be(out, message.throttle_time_ms)
-    write_i16_be(out, message.error_code)
-    if message.unknown_tags:
-        give_up()
-
-
-def read_add_offsets_to_txn_response_flexible(
-    data: bytes, pos: i64, version: i64
-) -> tuple[AddOffsetsToTxnResponse, i64]:
-    """Versions 3-4."""
-    throttle_time_ms = read_i32_be(data, pos)
-    error_code = read_i16_be(data, pos + 4)
-    message = new_AddOffsetsToTxnResponse(throttle_time_ms, error_code)
-    if data[pos + 6]:
+        throttle_time_ms = read_i32_be(data, pos)
+        error_code = read_i16_be(data, pos + 4)
+        message = new_AddOffsetsToTxnResponse(throttle_time_ms, error_code)
         pos += 6
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 7
-    return message, pos
+        return message, pos
+
+    def _write_classic(self, out: BytesWriter, version: i64) -> None:
+        """Versions 0-2."""
+        if version < 0:
+            give_up()
+
+        write_i32_be(out, self.throttle_time_ms)
+        write_i16_be(out, self.error_code)
+        if self.unknown_tags:
+            give_up()
 
 
-def write_add_offsets_to_txn_response_flexible(
-    out: BytesWriter, message: AddOffsetsToTxnResponse, version: i64
-) -> None:
-    """Versions 3-4."""
-    write_i32_be(out, message.throttle_time_ms)
-    write_i16_be(out, message.error_code)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
-
-
-install_constructors(globals())
+new_AddOffsetsToTxnRequest = constructor(AddOffsetsToTxnRequest)
+new_AddOffsetsToTxnResponse = constructor(AddOffsetsToTxnResponse)

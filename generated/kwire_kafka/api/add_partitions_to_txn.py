@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter, read_i16_be, read_i32_be, read_i64_be, write_i16_be, write_i32_be, write_i64_be
 
 from kwire.message import FieldTags, Message, Struct
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.wire import (
     empty_list,
     give_up,
@@ -37,16 +37,13 @@ class AddPartitionsToTxnTopic(Struct):
         Field("name", "Name", "string", range(0, 6)),
         Field("partitions", "Partitions", "[]int32", range(0, 6)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("name", "partitions", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     name: str
     """Name of the topic that the partitions belong to."""
     partitions: list[int]
     """Numbers of the partitions, which will receive records and later a marker."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -58,10 +55,6 @@ class AddPartitionsToTxnTopic(Struct):
         self.name = name
         self.partitions = [] if partitions is None else partitions
         self.unknown_tags = unknown_tags
-
-
-def new_AddPartitionsToTxnTopic(name: str, partitions: list[int]) -> AddPartitionsToTxnTopic:
-    return AddPartitionsToTxnTopic(name=name, partitions=partitions)
 
 
 @mypyc_attr(acyclic=True)
@@ -77,16 +70,7 @@ class AddPartitionsToTxnTransaction(Struct):
         Field("verify_only", "VerifyOnly", "bool", range(4, 6)),
         Field("topics", "Topics", "[]AddPartitionsToTxnTopic", range(4, 6)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "transactional_id",
-        "producer_id",
-        "producer_epoch",
-        "verify_only",
-        "topics",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     transactional_id: str
     """Transactional id of the producer. Versions 4+."""
@@ -101,7 +85,6 @@ class AddPartitionsToTxnTransaction(Struct):
     topics: list[AddPartitionsToTxnTopic]
     """Partitions of this transaction, grouped by topic. Versions 4+."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -121,22 +104,6 @@ class AddPartitionsToTxnTransaction(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_AddPartitionsToTxnTransaction(
-    transactional_id: str,
-    producer_id: int,
-    producer_epoch: int,
-    verify_only: bool,
-    topics: list[AddPartitionsToTxnTopic],
-) -> AddPartitionsToTxnTransaction:
-    return AddPartitionsToTxnTransaction(
-        transactional_id=transactional_id,
-        producer_id=producer_id,
-        producer_epoch=producer_epoch,
-        verify_only=verify_only,
-        topics=topics,
-    )
-
-
 @mypyc_attr(acyclic=True)
 class AddPartitionsToTxnRequest(Message):
     """Sent by producers, and batched by brokers in newer versions, to add partitions to transactions.
@@ -148,6 +115,7 @@ class AddPartitionsToTxnRequest(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 6)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(3, 6)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 1, 3: 2}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("transactions", "Transactions", "[]AddPartitionsToTxnTransaction", range(4, 6)),
@@ -174,16 +142,7 @@ class AddPartitionsToTxnRequest(Message):
             former_names=("topics",),
         ),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "transactions",
-        "v3_and_below_transactional_id",
-        "v3_and_below_producer_id",
-        "v3_and_below_producer_epoch",
-        "v3_and_below_topics",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     transactions: list[AddPartitionsToTxnTransaction]
     """Transactions to extend or verify; a broker collects many for one coordinator. Versions 4+."""
@@ -196,7 +155,6 @@ class AddPartitionsToTxnRequest(Message):
     v3_and_below_topics: list[AddPartitionsToTxnTopic]
     """Partitions to add, in versions with a single transaction. Versions 0-3."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -215,42 +173,355 @@ class AddPartitionsToTxnRequest(Message):
         self.v3_and_below_topics = [] if v3_and_below_topics is None else v3_and_below_topics
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        if version <= 2:
-            return 1
-        return 2
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[AddPartitionsToTxnRequest, i64]:
-        if 3 <= version <= 5:
-            return read_add_partitions_to_txn_request_flexible(data, pos, version)
-        if 0 <= version <= 2:
-            return read_add_partitions_to_txn_request_classic(data, pos, version)
-        give_up()
+        """Versions 3-5."""
+        n: i64
+        end: i64
+        transactions: list[AddPartitionsToTxnTransaction]
+        transactions_step: i64
+        transactional_id: str
+        topics: list[AddPartitionsToTxnTopic]
+        topics_step: i64
+        topics_name: str
+        topics_partitions: list[int]
+        v3_and_below_transactional_id: str
+        v3_and_below_topics: list[AddPartitionsToTxnTopic]
+        v3_and_below_topics_step: i64
+        v3_and_below_topics_name: str
+        v3_and_below_topics_partitions: list[int]
+        if version < 3:
+            return AddPartitionsToTxnRequest._read_classic(data, pos, version)
+        if version > 5:
+            give_up()
+
+        if version >= 4:
+            # transactions: compact array
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_length(data, pos)
+            transactions = empty_list(n)
+            transactions_count = n
+            for transactions_step in range(transactions_count):
+                # transactions[]
+                # transactional_id: compact string
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_string_length(data, pos)
+                end = pos + n
+                transactional_id = data[pos:end].decode()
+                pos = end
+                producer_id = read_i64_be(data, pos)
+                producer_epoch = read_i16_be(data, pos + 8)
+                verify_only = data[pos + 10] != 0
+                # topics: compact array
+                n = data[pos + 11] - 1
+                pos += 12
+                if n < 0 or n > 126:
+                    n, pos = read_length(data, pos)
+                topics = empty_list(n)
+                topics_count = n
+                for topics_step in range(topics_count):
+                    # transactions[].topics[]
+                    # name: compact string
+                    n = data[pos] - 1
+                    pos += 1
+                    if n < 0 or n > 126:
+                        n, pos = read_string_length(data, pos)
+                    end = pos + n
+                    topics_name = data[pos:end].decode()
+                    pos = end
+                    # partitions: compact array
+                    n = data[pos] - 1
+                    pos += 1
+                    if n < 0 or n > 126:
+                        n, pos = read_length(data, pos)
+                    if n:
+                        topics_partitions = read_i32s(data, pos, n)
+                        pos += 4 * n
+                    else:
+                        topics_partitions = []
+                    topics_item = new_AddPartitionsToTxnTopic(topics_name, topics_partitions)
+                    if data[pos]:
+                        topics_item.unknown_tags, pos = read_tags(data, pos)
+                    else:
+                        pos += 1
+                    topics.append(topics_item)
+                transactions_item = new_AddPartitionsToTxnTransaction(
+                    transactional_id, producer_id, producer_epoch, verify_only, topics
+                )
+                if data[pos]:
+                    transactions_item.unknown_tags, pos = read_tags(data, pos)
+                else:
+                    pos += 1
+                transactions.append(transactions_item)
+            v3_and_below_transactional_id = ""
+            v3_and_below_producer_id = 0
+            v3_and_below_producer_epoch = 0
+            v3_and_below_topics = []
+        else:
+            transactions = []
+            # v3_and_below_transactional_id: compact string
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            v3_and_below_transactional_id = data[pos:end].decode()
+            pos = end
+            v3_and_below_producer_id = read_i64_be(data, pos)
+            v3_and_below_producer_epoch = read_i16_be(data, pos + 8)
+            # v3_and_below_topics: compact array
+            n = data[pos + 10] - 1
+            pos += 11
+            if n < 0 or n > 126:
+                n, pos = read_length(data, pos)
+            v3_and_below_topics = empty_list(n)
+            v3_and_below_topics_count = n
+            for v3_and_below_topics_step in range(v3_and_below_topics_count):
+                # v3_and_below_topics[]
+                # name: compact string
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_string_length(data, pos)
+                end = pos + n
+                v3_and_below_topics_name = data[pos:end].decode()
+                pos = end
+                # partitions: compact array
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_length(data, pos)
+                if n:
+                    v3_and_below_topics_partitions = read_i32s(data, pos, n)
+                    pos += 4 * n
+                else:
+                    v3_and_below_topics_partitions = []
+                v3_and_below_topics_item = new_AddPartitionsToTxnTopic(
+                    v3_and_below_topics_name, v3_and_below_topics_partitions
+                )
+                if data[pos]:
+                    v3_and_below_topics_item.unknown_tags, pos = read_tags(data, pos)
+                else:
+                    pos += 1
+                v3_and_below_topics.append(v3_and_below_topics_item)
+        message = new_AddPartitionsToTxnRequest(
+            transactions,
+            v3_and_below_transactional_id,
+            v3_and_below_producer_id,
+            v3_and_below_producer_epoch,
+            v3_and_below_topics,
+        )
+        if data[pos]:
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 1
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 3 <= version <= 5:
-            return write_add_partitions_to_txn_request_flexible(out, self, version)
-        if 0 <= version <= 2:
-            return write_add_partitions_to_txn_request_classic(out, self, version)
-        give_up()
+        """Versions 3-5."""
+        if version < 3:
+            return self._write_classic(out, version)
+        if version > 5:
+            give_up()
 
+        if version <= 3:
+            if self.transactions != []:
+                give_up()
+            raw = self.v3_and_below_transactional_id.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+            write_i64_be(out, self.v3_and_below_producer_id)
+            write_i16_be(out, self.v3_and_below_producer_epoch)
+            v3_and_below_topics = self.v3_and_below_topics
+            n = len(v3_and_below_topics)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_uvarint(out, n + 1)
+            for v3_and_below_topics_item in v3_and_below_topics:
+                # v3_and_below_topics[]
+                raw = v3_and_below_topics_item.name.encode()
+                n = len(raw)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_string_length(out, n)
+                out.write(raw)
+                v3_and_below_topics_partitions = v3_and_below_topics_item.partitions
+                n = len(v3_and_below_topics_partitions)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_uvarint(out, n + 1)
+                for v3_and_below_topics_partitions_item in v3_and_below_topics_partitions:
+                    write_i32_be(out, v3_and_below_topics_partitions_item)
+                if v3_and_below_topics_item.unknown_tags:
+                    write_tags(out, [], v3_and_below_topics_item.unknown_tags)
+                else:
+                    out.append(0)
+        else:
+            transactions = self.transactions
+            n = len(transactions)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_uvarint(out, n + 1)
+            for transactions_item in transactions:
+                # transactions[]
+                raw = transactions_item.transactional_id.encode()
+                n = len(raw)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_string_length(out, n)
+                out.write(raw)
+                write_i64_be(out, transactions_item.producer_id)
+                write_i16_be(out, transactions_item.producer_epoch)
+                out.append(
+                    1 if transactions_item.verify_only else transactions_item.verify_only & 0
+                )  # & 0 refuses None
+                topics = transactions_item.topics
+                n = len(topics)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_uvarint(out, n + 1)
+                for topics_item in topics:
+                    # transactions[].topics[]
+                    raw = topics_item.name.encode()
+                    n = len(raw)
+                    if n < 127:
+                        out.append(n + 1)
+                    else:
+                        write_string_length(out, n)
+                    out.write(raw)
+                    topics_partitions = topics_item.partitions
+                    n = len(topics_partitions)
+                    if n < 127:
+                        out.append(n + 1)
+                    else:
+                        write_uvarint(out, n + 1)
+                    for topics_partitions_item in topics_partitions:
+                        write_i32_be(out, topics_partitions_item)
+                    if topics_item.unknown_tags:
+                        write_tags(out, [], topics_item.unknown_tags)
+                    else:
+                        out.append(0)
+                if transactions_item.unknown_tags:
+                    write_tags(out, [], transactions_item.unknown_tags)
+                else:
+                    out.append(0)
+            if self.v3_and_below_transactional_id != "":
+                give_up()
+            if self.v3_and_below_producer_id != 0:
+                give_up()
+            if self.v3_and_below_producer_epoch != 0:
+                give_up()
+            if self.v3_and_below_topics != []:
+                give_up()
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
+        else:
+            out.append(0)
 
-def new_AddPartitionsToTxnRequest(
-    transactions: list[AddPartitionsToTxnTransaction],
-    v3_and_below_transactional_id: str,
-    v3_and_below_producer_id: int,
-    v3_and_below_producer_epoch: int,
-    v3_and_below_topics: list[AddPartitionsToTxnTopic],
-) -> AddPartitionsToTxnRequest:
-    return AddPartitionsToTxnRequest(
-        transactions=transactions,
-        v3_and_below_transactional_id=v3_and_below_transactional_id,
-        v3_and_below_producer_id=v3_and_below_producer_id,
-        v3_and_below_producer_epoch=v3_and_below_producer_epoch,
-        v3_and_below_topics=v3_and_below_topics,
-    )
+    @staticmethod
+    def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[AddPartitionsToTxnRequest, i64]:
+        """Versions 0-2."""
+        n: int
+        end: i64
+        transactions: list[AddPartitionsToTxnTransaction]
+        v3_and_below_transactional_id: str
+        v3_and_below_topics: list[AddPartitionsToTxnTopic]
+        v3_and_below_topics_step: i64
+        name: str
+        partitions: list[int]
+        if version < 0:
+            give_up()
+
+        transactions = []
+        # v3_and_below_transactional_id: string
+        n = read_i16_be(data, pos)
+        pos += 2
+        if n < 0:
+            give_up()
+        end = pos + n
+        v3_and_below_transactional_id = data[pos:end].decode()
+        pos = end
+        v3_and_below_producer_id = read_i64_be(data, pos)
+        v3_and_below_producer_epoch = read_i16_be(data, pos + 8)
+        # v3_and_below_topics: array
+        n = read_i32_be(data, pos + 10)
+        pos += 14
+        if n < 0:
+            give_up()
+        v3_and_below_topics = empty_list(n)
+        v3_and_below_topics_count = n
+        for v3_and_below_topics_step in range(v3_and_below_topics_count):
+            # v3_and_below_topics[]
+            # name: string
+            n = read_i16_be(data, pos)
+            pos += 2
+            if n < 0:
+                give_up()
+            end = pos + n
+            name = data[pos:end].decode()
+            pos = end
+            # partitions: array
+            n = read_i32_be(data, pos)
+            pos += 4
+            if n < 0:
+                give_up()
+            if n:
+                partitions = read_i32s(data, pos, n)
+                pos += 4 * n
+            else:
+                partitions = []
+            v3_and_below_topics_item = new_AddPartitionsToTxnTopic(name, partitions)
+            v3_and_below_topics.append(v3_and_below_topics_item)
+        message = new_AddPartitionsToTxnRequest(
+            transactions,
+            v3_and_below_transactional_id,
+            v3_and_below_producer_id,
+            v3_and_below_producer_epoch,
+            v3_and_below_topics,
+        )
+        return message, pos
+
+    def _write_classic(self, out: BytesWriter, version: i64) -> None:
+        """Versions 0-2."""
+        if version < 0:
+            give_up()
+
+        if self.transactions != []:
+            give_up()
+        raw = self.v3_and_below_transactional_id.encode()
+        write_i16_be(out, len(raw))
+        out.write(raw)
+        write_i64_be(out, self.v3_and_below_producer_id)
+        write_i16_be(out, self.v3_and_below_producer_epoch)
+        v3_and_below_topics = self.v3_and_below_topics
+        write_i32_be(out, len(v3_and_below_topics))
+        for v3_and_below_topics_item in v3_and_below_topics:
+            # v3_and_below_topics[]
+            raw = v3_and_below_topics_item.name.encode()
+            write_i16_be(out, len(raw))
+            out.write(raw)
+            partitions = v3_and_below_topics_item.partitions
+            write_i32_be(out, len(partitions))
+            for partitions_item in partitions:
+                write_i32_be(out, partitions_item)
+            if v3_and_below_topics_item.unknown_tags:
+                give_up()
+        if self.unknown_tags:
+            give_up()
 
 
 @mypyc_attr(acyclic=True)
@@ -263,16 +534,13 @@ class AddPartitionsToTxnPartitionResult(Struct):
         Field("partition_index", "PartitionIndex", "int32", range(0, 6)),
         Field("partition_error_code", "PartitionErrorCode", "int16", range(0, 6), former_names=("errorCode",)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("partition_index", "partition_error_code", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     partition_index: int
     """Number of the partition within its topic, counted from 0."""
     partition_error_code: int
     """0 if added; OPERATION_NOT_ATTEMPTED if another partition made the request fail."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -284,14 +552,6 @@ class AddPartitionsToTxnPartitionResult(Struct):
         self.partition_index = partition_index
         self.partition_error_code = partition_error_code
         self.unknown_tags = unknown_tags
-
-
-def new_AddPartitionsToTxnPartitionResult(
-    partition_index: int, partition_error_code: int
-) -> AddPartitionsToTxnPartitionResult:
-    return AddPartitionsToTxnPartitionResult(
-        partition_index=partition_index, partition_error_code=partition_error_code
-    )
 
 
 @mypyc_attr(acyclic=True)
@@ -310,16 +570,13 @@ class AddPartitionsToTxnTopicResult(Struct):
             former_names=("results",),
         ),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("name", "results_by_partition", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     name: str
     """Name of the topic that the partitions belong to."""
     results_by_partition: list[AddPartitionsToTxnPartitionResult]
     """One outcome for each requested partition."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -333,12 +590,6 @@ class AddPartitionsToTxnTopicResult(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_AddPartitionsToTxnTopicResult(
-    name: str, results_by_partition: list[AddPartitionsToTxnPartitionResult]
-) -> AddPartitionsToTxnTopicResult:
-    return AddPartitionsToTxnTopicResult(name=name, results_by_partition=results_by_partition)
-
-
 @mypyc_attr(acyclic=True)
 class AddPartitionsToTxnResult(Struct):
     """Outcome for one transaction."""
@@ -349,16 +600,13 @@ class AddPartitionsToTxnResult(Struct):
         Field("transactional_id", "TransactionalId", "string", range(4, 6)),
         Field("topic_results", "TopicResults", "[]AddPartitionsToTxnTopicResult", range(4, 6)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("transactional_id", "topic_results", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     transactional_id: str
     """Transactional id that this outcome belongs to. Versions 4+."""
     topic_results: list[AddPartitionsToTxnTopicResult]
     """Outcomes grouped by topic. Versions 4+."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -372,12 +620,6 @@ class AddPartitionsToTxnResult(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_AddPartitionsToTxnResult(
-    transactional_id: str, topic_results: list[AddPartitionsToTxnTopicResult]
-) -> AddPartitionsToTxnResult:
-    return AddPartitionsToTxnResult(transactional_id=transactional_id, topic_results=topic_results)
-
-
 @mypyc_attr(acyclic=True)
 class AddPartitionsToTxnResponse(Message):
     """Reports, for each partition, whether it is now part of the transaction.
@@ -389,6 +631,7 @@ class AddPartitionsToTxnResponse(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 6)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(3, 6)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 0, 3: 1}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(0, 6)),
@@ -402,15 +645,7 @@ class AddPartitionsToTxnResponse(Message):
             former_names=("results",),
         ),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "throttle_time_ms",
-        "error_code",
-        "results_by_transaction",
-        "results_by_topic_v3_and_below",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     throttle_time_ms: int
     """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled."""
@@ -423,7 +658,6 @@ class AddPartitionsToTxnResponse(Message):
     results_by_topic_v3_and_below: list[AddPartitionsToTxnTopicResult]
     """Outcomes grouped by topic, in versions with a single transaction. Versions 0-3."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -442,737 +676,368 @@ class AddPartitionsToTxnResponse(Message):
         )
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        if version <= 2:
-            return 0
-        return 1
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[AddPartitionsToTxnResponse, i64]:
-        if 3 <= version <= 5:
-            return read_add_partitions_to_txn_response_flexible(data, pos, version)
-        if 0 <= version <= 2:
-            return read_add_partitions_to_txn_response_classic(data, pos, version)
-        give_up()
-
-    def _write(self, out: BytesWriter, version: i64) -> None:
-        if 3 <= version <= 5:
-            return write_add_partitions_to_txn_response_flexible(out, self, version)
-        if 0 <= version <= 2:
-            return write_add_partitions_to_txn_response_classic(out, self, version)
-        give_up()
-
-
-def new_AddPartitionsToTxnResponse(
-    throttle_time_ms: int,
-    error_code: int,
-    results_by_transaction: list[AddPartitionsToTxnResult],
-    results_by_topic_v3_and_below: list[AddPartitionsToTxnTopicResult],
-) -> AddPartitionsToTxnResponse:
-    return AddPartitionsToTxnResponse(
-        throttle_time_ms=throttle_time_ms,
-        error_code=error_code,
-        results_by_transaction=results_by_transaction,
-        results_by_topic_v3_and_below=results_by_topic_v3_and_below,
-    )
-
-
-def read_add_partitions_to_txn_request_classic(
-    data: bytes, pos: i64, version: i64
-) -> tuple[AddPartitionsToTxnRequest, i64]:
-    """Versions 0-2."""
-    n: int
-    end: i64
-    transactions: list[AddPartitionsToTxnTransaction]
-    v3_and_below_transactional_id: str
-    v3_and_below_topics: list[AddPartitionsToTxnTopic]
-    v3_and_below_topics_step: i64
-    name: str
-    partitions: list[int]
-    transactions = []
-    n = read_i16_be(data, pos)
-    pos += 2
-    if n < 0:
-        give_up()
-    end = pos + n
-    v3_and_below_transactional_id = data[pos:end].decode()
-    pos = end
-    v3_and_below_producer_id = read_i64_be(data, pos)
-    v3_and_below_producer_epoch = read_i16_be(data, pos + 8)
-    n = read_i32_be(data, pos + 10)
-    pos += 14
-    if n < 0:
-        give_up()
-    v3_and_below_topics = empty_list(n)
-    v3_and_below_topics_count = n
-    for v3_and_below_topics_step in range(v3_and_below_topics_count):
-        # v3_and_below_topics[]
-        n = read_i16_be(data, pos)
-        pos += 2
-        if n < 0:
+        """Versions 3-5."""
+        n: i64
+        end: i64
+        results_by_transaction: list[AddPartitionsToTxnResult]
+        results_by_transaction_step: i64
+        transactional_id: str
+        topic_results: list[AddPartitionsToTxnTopicResult]
+        topic_results_step: i64
+        topic_results_name: str
+        topic_results_results_by_partition: list[AddPartitionsToTxnPartitionResult]
+        topic_results_results_by_partition_step: i64
+        results_by_topic_v3_and_below: list[AddPartitionsToTxnTopicResult]
+        results_by_topic_v3_and_below_step: i64
+        results_by_topic_v3_and_below_name: str
+        results_by_topic_v3_and_below_results_by_partition: list[AddPartitionsToTxnPartitionResult]
+        results_by_topic_v3_and_below_results_by_partition_step: i64
+        if version < 3:
+            return AddPartitionsToTxnResponse._read_classic(data, pos, version)
+        if version > 5:
             give_up()
-        end = pos + n
-        name = data[pos:end].decode()
-        pos = end
-        n = read_i32_be(data, pos)
+
+        throttle_time_ms = read_i32_be(data, pos)
         pos += 4
-        if n < 0:
-            give_up()
-        if n:
-            partitions = read_i32s(data, pos, n)
-            pos += 4 * n
-        else:
-            partitions = []
-        v3_and_below_topics_item = new_AddPartitionsToTxnTopic(name, partitions)
-        v3_and_below_topics.append(v3_and_below_topics_item)
-    message = new_AddPartitionsToTxnRequest(
-        transactions,
-        v3_and_below_transactional_id,
-        v3_and_below_producer_id,
-        v3_and_below_producer_epoch,
-        v3_and_below_topics,
-    )
-    return message, pos
-
-
-def write_add_partitions_to_txn_request_classic(
-    out: BytesWriter, message: AddPartitionsToTxnRequest, version: i64
-) -> None:
-    """Versions 0-2."""
-    if message.transactions != []:
-        give_up()
-    raw = message.v3_and_below_transactional_id.encode()
-    write_i16_be(out, len(raw))
-    out.write(raw)
-    write_i64_be(out, message.v3_and_below_producer_id)
-    write_i16_be(out, message.v3_and_below_producer_epoch)
-    v3_and_below_topics = message.v3_and_below_topics
-    write_i32_be(out, len(v3_and_below_topics))
-    for v3_and_below_topics_item in v3_and_below_topics:
-        # v3_and_below_topics[]
-        raw = v3_and_below_topics_item.name.encode()
-        write_i16_be(out, len(raw))
-        out.write(raw)
-        partitions = v3_and_below_topics_item.partitions
-        write_i32_be(out, len(partitions))
-        for partitions_item in partitions:
-            write_i32_be(out, partitions_item)
-        if v3_and_below_topics_item.unknown_tags:
-            give_up()
-    if message.unknown_tags:
-        give_up()
-
-
-def read_add_partitions_to_txn_request_flexible(
-    data: bytes, pos: i64, version: i64
-) -> tuple[AddPartitionsToTxnRequest, i64]:
-    """Versions 3-5."""
-    n: i64
-    end: i64
-    transactions: list[AddPartitionsToTxnTransaction]
-    transactions_step: i64
-    transactional_id: str
-    topics: list[AddPartitionsToTxnTopic]
-    topics_step: i64
-    topics_name: str
-    topics_partitions: list[int]
-    v3_and_below_transactional_id: str
-    v3_and_below_topics: list[AddPartitionsToTxnTopic]
-    v3_and_below_topics_step: i64
-    v3_and_below_topics_name: str
-    v3_and_below_topics_partitions: list[int]
-    if version >= 4:
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_length(data, pos)
-        transactions = empty_list(n)
-        transactions_count = n
-        for transactions_step in range(transactions_count):
-            # transactions[]
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
-            transactional_id = data[pos:end].decode()
-            pos = end
-            producer_id = read_i64_be(data, pos)
-            producer_epoch = read_i16_be(data, pos + 8)
-            verify_only = data[pos + 10] != 0
-            n = data[pos + 11] - 1
-            pos += 12
-            if n < 0:
-                give_up()
-            if n > 126:
+        if version >= 4:
+            error_code = read_i16_be(data, pos)
+            # results_by_transaction: compact array
+            n = data[pos + 2] - 1
+            pos += 3
+            if n < 0 or n > 126:
                 n, pos = read_length(data, pos)
-            topics = empty_list(n)
-            topics_count = n
-            for topics_step in range(topics_count):
-                # transactions[].topics[]
+            results_by_transaction = empty_list(n)
+            results_by_transaction_count = n
+            for results_by_transaction_step in range(results_by_transaction_count):
+                # results_by_transaction[]
+                # transactional_id: compact string
                 n = data[pos] - 1
                 pos += 1
-                if n < 0:
-                    give_up()
-                if n > 126:
+                if n < 0 or n > 126:
                     n, pos = read_string_length(data, pos)
                 end = pos + n
-                topics_name = data[pos:end].decode()
+                transactional_id = data[pos:end].decode()
                 pos = end
+                # topic_results: compact array
                 n = data[pos] - 1
                 pos += 1
-                if n < 0:
-                    give_up()
-                if n > 126:
+                if n < 0 or n > 126:
                     n, pos = read_length(data, pos)
-                if n:
-                    topics_partitions = read_i32s(data, pos, n)
-                    pos += 4 * n
-                else:
-                    topics_partitions = []
-                topics_item = new_AddPartitionsToTxnTopic(topics_name, topics_partitions)
+                topic_results = empty_list(n)
+                topic_results_count = n
+                for topic_results_step in range(topic_results_count):
+                    # results_by_transaction[].topic_results[]
+                    # name: compact string
+                    n = data[pos] - 1
+                    pos += 1
+                    if n < 0 or n > 126:
+                        n, pos = read_string_length(data, pos)
+                    end = pos + n
+                    topic_results_name = data[pos:end].decode()
+                    pos = end
+                    # results_by_partition: compact array
+                    n = data[pos] - 1
+                    pos += 1
+                    if n < 0 or n > 126:
+                        n, pos = read_length(data, pos)
+                    topic_results_results_by_partition = empty_list(n)
+                    topic_results_results_by_partition_count = n
+                    for topic_results_results_by_partition_step in range(topic_results_results_by_partition_count):
+                        # results_by_transaction[].topic_results[].results_by_partition[]
+                        topic_results_results_by_partition_partition_index = read_i32_be(data, pos)
+                        topic_results_results_by_partition_partition_error_code = read_i16_be(data, pos + 4)
+                        topic_results_results_by_partition_item = new_AddPartitionsToTxnPartitionResult(
+                            topic_results_results_by_partition_partition_index,
+                            topic_results_results_by_partition_partition_error_code,
+                        )
+                        if data[pos + 6]:
+                            pos += 6
+                            topic_results_results_by_partition_item.unknown_tags, pos = read_tags(data, pos)
+                        else:
+                            pos += 7
+                        topic_results_results_by_partition.append(topic_results_results_by_partition_item)
+                    topic_results_item = new_AddPartitionsToTxnTopicResult(
+                        topic_results_name, topic_results_results_by_partition
+                    )
+                    if data[pos]:
+                        topic_results_item.unknown_tags, pos = read_tags(data, pos)
+                    else:
+                        pos += 1
+                    topic_results.append(topic_results_item)
+                results_by_transaction_item = new_AddPartitionsToTxnResult(transactional_id, topic_results)
                 if data[pos]:
-                    topics_item.unknown_tags, pos = read_tags(data, pos)
+                    results_by_transaction_item.unknown_tags, pos = read_tags(data, pos)
                 else:
                     pos += 1
-                topics.append(topics_item)
-            transactions_item = new_AddPartitionsToTxnTransaction(
-                transactional_id, producer_id, producer_epoch, verify_only, topics
-            )
-            if data[pos]:
-                transactions_item.unknown_tags, pos = read_tags(data, pos)
-            else:
-                pos += 1
-            transactions.append(transactions_item)
-        v3_and_below_transactional_id = ""
-        v3_and_below_producer_id = 0
-        v3_and_below_producer_epoch = 0
-        v3_and_below_topics = []
-    else:
-        transactions = []
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        v3_and_below_transactional_id = data[pos:end].decode()
-        pos = end
-        v3_and_below_producer_id = read_i64_be(data, pos)
-        v3_and_below_producer_epoch = read_i16_be(data, pos + 8)
-        n = data[pos + 10] - 1
-        pos += 11
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_length(data, pos)
-        v3_and_below_topics = empty_list(n)
-        v3_and_below_topics_count = n
-        for v3_and_below_topics_step in range(v3_and_below_topics_count):
-            # v3_and_below_topics[]
+                results_by_transaction.append(results_by_transaction_item)
+            results_by_topic_v3_and_below = []
+        else:
+            error_code = 0
+            results_by_transaction = []
+            # results_by_topic_v3_and_below: compact array
             n = data[pos] - 1
             pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
-            v3_and_below_topics_name = data[pos:end].decode()
-            pos = end
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
+            if n < 0 or n > 126:
                 n, pos = read_length(data, pos)
-            if n:
-                v3_and_below_topics_partitions = read_i32s(data, pos, n)
-                pos += 4 * n
-            else:
-                v3_and_below_topics_partitions = []
-            v3_and_below_topics_item = new_AddPartitionsToTxnTopic(
-                v3_and_below_topics_name, v3_and_below_topics_partitions
-            )
-            if data[pos]:
-                v3_and_below_topics_item.unknown_tags, pos = read_tags(data, pos)
-            else:
+            results_by_topic_v3_and_below = empty_list(n)
+            results_by_topic_v3_and_below_count = n
+            for results_by_topic_v3_and_below_step in range(results_by_topic_v3_and_below_count):
+                # results_by_topic_v3_and_below[]
+                # name: compact string
+                n = data[pos] - 1
                 pos += 1
-            v3_and_below_topics.append(v3_and_below_topics_item)
-    message = new_AddPartitionsToTxnRequest(
-        transactions,
-        v3_and_below_transactional_id,
-        v3_and_below_producer_id,
-        v3_and_below_producer_epoch,
-        v3_and_below_topics,
-    )
-    if data[pos]:
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 1
-    return message, pos
+                if n < 0 or n > 126:
+                    n, pos = read_string_length(data, pos)
+                end = pos + n
+                results_by_topic_v3_and_below_name = data[pos:end].decode()
+                pos = end
+                # results_by_partition: compact array
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_length(data, pos)
+                results_by_topic_v3_and_below_results_by_partition = empty_list(n)
+                results_by_topic_v3_and_below_results_by_partition_count = n
+                for results_by_topic_v3_and_below_results_by_partition_step in range(
+                    results_by_topic_v3_and_below_results_by_partition_count
+                ):
+                    # results_by_topic_v3_and_below[].results_by_partition[]
+                    results_by_topic_v3_and_below_results_by_partition_partition_index = read_i32_be(data, pos)
+                    results_by_topic_v3_and_below_results_by_partition_partition_error_code = read_i16_be(
+                        data, pos + 4
+                    )
+                    results_by_topic_v3_and_below_results_by_partition_item = new_AddPartitionsToTxnPartitionResult(
+                        results_by_topic_v3_and_below_results_by_partition_partition_index,
+                        results_by_topic_v3_and_below_results_by_partition_partition_error_code,
+                    )
+                    if data[pos + 6]:
+                        pos += 6
+                        results_by_topic_v3_and_below_results_by_partition_item.unknown_tags, pos = read_tags(
+                            data, pos
+                        )
+                    else:
+                        pos += 7
+                    results_by_topic_v3_and_below_results_by_partition.append(
+                        results_by_topic_v3_and_below_results_by_partition_item
+                    )
+                results_by_topic_v3_and_below_item = new_AddPartitionsToTxnTopicResult(
+                    results_by_topic_v3_and_below_name, results_by_topic_v3_and_below_results_by_partition
+                )
+                if data[pos]:
+                    results_by_topic_v3_and_below_item.unknown_tags, pos = read_tags(data, pos)
+                else:
+                    pos += 1
+                results_by_topic_v3_and_below.append(results_by_topic_v3_and_below_item)
+        message = new_AddPartitionsToTxnResponse(
+            throttle_time_ms, error_code, results_by_transaction, results_by_topic_v3_and_below
+        )
+        if data[pos]:
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 1
+        return message, pos
 
-
-def write_add_partitions_to_txn_request_flexible(
-    out: BytesWriter, message: AddPartitionsToTxnRequest, version: i64
-) -> None:
-    """Versions 3-5."""
-    if version <= 3:
-        if message.transactions != []:
+    def _write(self, out: BytesWriter, version: i64) -> None:
+        """Versions 3-5."""
+        if version < 3:
+            return self._write_classic(out, version)
+        if version > 5:
             give_up()
-        raw = message.v3_and_below_transactional_id.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-        write_i64_be(out, message.v3_and_below_producer_id)
-        write_i16_be(out, message.v3_and_below_producer_epoch)
-        v3_and_below_topics = message.v3_and_below_topics
-        n = len(v3_and_below_topics)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_uvarint(out, n + 1)
-        for v3_and_below_topics_item in v3_and_below_topics:
-            # v3_and_below_topics[]
-            raw = v3_and_below_topics_item.name.encode()
-            n = len(raw)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_string_length(out, n)
-            out.write(raw)
-            v3_and_below_topics_partitions = v3_and_below_topics_item.partitions
-            n = len(v3_and_below_topics_partitions)
+
+        write_i32_be(out, self.throttle_time_ms)
+        if version <= 3:
+            if self.results_by_transaction != []:
+                give_up()
+            results_by_topic_v3_and_below = self.results_by_topic_v3_and_below
+            n = len(results_by_topic_v3_and_below)
             if n < 127:
                 out.append(n + 1)
             else:
                 write_uvarint(out, n + 1)
-            for v3_and_below_topics_partitions_item in v3_and_below_topics_partitions:
-                write_i32_be(out, v3_and_below_topics_partitions_item)
-            if v3_and_below_topics_item.unknown_tags:
-                write_tags(out, [], v3_and_below_topics_item.unknown_tags)
-            else:
-                out.append(0)
-    else:
-        transactions = message.transactions
-        n = len(transactions)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_uvarint(out, n + 1)
-        for transactions_item in transactions:
-            # transactions[]
-            raw = transactions_item.transactional_id.encode()
-            n = len(raw)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_string_length(out, n)
-            out.write(raw)
-            write_i64_be(out, transactions_item.producer_id)
-            write_i16_be(out, transactions_item.producer_epoch)
-            out.append(1 if transactions_item.verify_only else transactions_item.verify_only & 0)
-            topics = transactions_item.topics
-            n = len(topics)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_uvarint(out, n + 1)
-            for topics_item in topics:
-                # transactions[].topics[]
-                raw = topics_item.name.encode()
+            for results_by_topic_v3_and_below_item in results_by_topic_v3_and_below:
+                # results_by_topic_v3_and_below[]
+                raw = results_by_topic_v3_and_below_item.name.encode()
                 n = len(raw)
                 if n < 127:
                     out.append(n + 1)
                 else:
                     write_string_length(out, n)
                 out.write(raw)
-                topics_partitions = topics_item.partitions
-                n = len(topics_partitions)
+                results_by_topic_v3_and_below_results_by_partition = (
+                    results_by_topic_v3_and_below_item.results_by_partition
+                )
+                n = len(results_by_topic_v3_and_below_results_by_partition)
                 if n < 127:
                     out.append(n + 1)
                 else:
                     write_uvarint(out, n + 1)
-                for topics_partitions_item in topics_partitions:
-                    write_i32_be(out, topics_partitions_item)
-                if topics_item.unknown_tags:
-                    write_tags(out, [], topics_item.unknown_tags)
+                for (
+                    results_by_topic_v3_and_below_results_by_partition_item
+                ) in results_by_topic_v3_and_below_results_by_partition:
+                    # results_by_topic_v3_and_below[].results_by_partition[]
+                    write_i32_be(out, results_by_topic_v3_and_below_results_by_partition_item.partition_index)
+                    write_i16_be(out, results_by_topic_v3_and_below_results_by_partition_item.partition_error_code)
+                    if results_by_topic_v3_and_below_results_by_partition_item.unknown_tags:
+                        write_tags(out, [], results_by_topic_v3_and_below_results_by_partition_item.unknown_tags)
+                    else:
+                        out.append(0)
+                if results_by_topic_v3_and_below_item.unknown_tags:
+                    write_tags(out, [], results_by_topic_v3_and_below_item.unknown_tags)
                 else:
                     out.append(0)
-            if transactions_item.unknown_tags:
-                write_tags(out, [], transactions_item.unknown_tags)
+        else:
+            write_i16_be(out, self.error_code)
+            results_by_transaction = self.results_by_transaction
+            n = len(results_by_transaction)
+            if n < 127:
+                out.append(n + 1)
             else:
-                out.append(0)
-        if message.v3_and_below_transactional_id != "":
-            give_up()
-        if message.v3_and_below_producer_id != 0:
-            give_up()
-        if message.v3_and_below_producer_epoch != 0:
-            give_up()
-        if message.v3_and_below_topics != []:
-            give_up()
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
-
-
-def read_add_partitions_to_txn_response_classic(
-    data: bytes, pos: i64, version: i64
-) -> tuple[AddPartitionsToTxnResponse, i64]:
-    """Versions 0-2."""
-    n: int
-    end: i64
-    results_by_transaction: list[AddPartitionsToTxnResult]
-    results_by_topic_v3_and_below: list[AddPartitionsToTxnTopicResult]
-    results_by_topic_v3_and_below_step: i64
-    name: str
-    results_by_partition: list[AddPartitionsToTxnPartitionResult]
-    results_by_partition_step: i64
-    throttle_time_ms = read_i32_be(data, pos)
-    error_code = 0
-    results_by_transaction = []
-    n = read_i32_be(data, pos + 4)
-    pos += 8
-    if n < 0:
-        give_up()
-    results_by_topic_v3_and_below = empty_list(n)
-    results_by_topic_v3_and_below_count = n
-    for results_by_topic_v3_and_below_step in range(results_by_topic_v3_and_below_count):
-        # results_by_topic_v3_and_below[]
-        n = read_i16_be(data, pos)
-        pos += 2
-        if n < 0:
-            give_up()
-        end = pos + n
-        name = data[pos:end].decode()
-        pos = end
-        n = read_i32_be(data, pos)
-        pos += 4
-        if n < 0:
-            give_up()
-        results_by_partition = empty_list(n)
-        results_by_partition_count = n
-        for results_by_partition_step in range(results_by_partition_count):
-            # results_by_topic_v3_and_below[].results_by_partition[]
-            partition_index = read_i32_be(data, pos)
-            partition_error_code = read_i16_be(data, pos + 4)
-            results_by_partition_item = new_AddPartitionsToTxnPartitionResult(partition_index, partition_error_code)
-            pos += 6
-            results_by_partition.append(results_by_partition_item)
-        results_by_topic_v3_and_below_item = new_AddPartitionsToTxnTopicResult(name, results_by_partition)
-        results_by_topic_v3_and_below.append(results_by_topic_v3_and_below_item)
-    message = new_AddPartitionsToTxnResponse(
-        throttle_time_ms, error_code, results_by_transaction, results_by_topic_v3_and_below
-    )
-    return message, pos
-
-
-def write_add_partitions_to_txn_response_classic(
-    out: BytesWriter, message: AddPartitionsToTxnResponse, version: i64
-) -> None:
-    """Versions 0-2."""
-    write_i32_be(out, message.throttle_time_ms)
-    if message.results_by_transaction != []:
-        give_up()
-    results_by_topic_v3_and_below = message.results_by_topic_v3_and_below
-    write_i32_be(out, len(results_by_topic_v3_and_below))
-    for results_by_topic_v3_and_below_item in results_by_topic_v3_and_below:
-        # results_by_topic_v3_and_below[]
-        raw = results_by_topic_v3_and_below_item.name.encode()
-        write_i16_be(out, len(raw))
-        out.write(raw)
-        results_by_partition = results_by_topic_v3_and_below_item.results_by_partition
-        write_i32_be(out, len(results_by_partition))
-        for results_by_partition_item in results_by_partition:
-            # results_by_topic_v3_and_below[].results_by_partition[]
-            write_i32_be(out, results_by_partition_item.partition_index)
-            write_i16_be(out, results_by_partition_item.partition_error_code)
-            if results_by_partition_item.unknown_tags:
-                give_up()
-        if results_by_topic_v3_and_below_item.unknown_tags:
-            give_up()
-    if message.unknown_tags:
-        give_up()
-
-
-def read_add_partitions_to_txn_response_flexible(
-    data: bytes, pos: i64, version: i64
-) -> tuple[AddPartitionsToTxnResponse, i64]:
-    """Versions 3-5."""
-    n: i64
-    end: i64
-    results_by_transaction: list[AddPartitionsToTxnResult]
-    results_by_transaction_step: i64
-    transactional_id: str
-    topic_results: list[AddPartitionsToTxnTopicResult]
-    topic_results_step: i64
-    topic_results_name: str
-    topic_results_results_by_partition: list[AddPartitionsToTxnPartitionResult]
-    topic_results_results_by_partition_step: i64
-    results_by_topic_v3_and_below: list[AddPartitionsToTxnTopicResult]
-    results_by_topic_v3_and_below_step: i64
-    results_by_topic_v3_and_below_name: str
-    results_by_topic_v3_and_below_results_by_partition: list[AddPartitionsToTxnPartitionResult]
-    results_by_topic_v3_and_below_results_by_partition_step: i64
-    throttle_time_ms = read_i32_be(data, pos)
-    pos += 4
-    if version >= 4:
-        error_code = read_i16_be(data, pos)
-        n = data[pos + 2] - 1
-        pos += 3
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_length(data, pos)
-        results_by_transaction = empty_list(n)
-        results_by_transaction_count = n
-        for results_by_transaction_step in range(results_by_transaction_count):
-            # results_by_transaction[]
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
-            transactional_id = data[pos:end].decode()
-            pos = end
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_length(data, pos)
-            topic_results = empty_list(n)
-            topic_results_count = n
-            for topic_results_step in range(topic_results_count):
-                # results_by_transaction[].topic_results[]
-                n = data[pos] - 1
-                pos += 1
-                if n < 0:
-                    give_up()
-                if n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
-                topic_results_name = data[pos:end].decode()
-                pos = end
-                n = data[pos] - 1
-                pos += 1
-                if n < 0:
-                    give_up()
-                if n > 126:
-                    n, pos = read_length(data, pos)
-                topic_results_results_by_partition = empty_list(n)
-                topic_results_results_by_partition_count = n
-                for topic_results_results_by_partition_step in range(topic_results_results_by_partition_count):
-                    # results_by_transaction[].topic_results[].results_by_partition[]
-                    topic_results_results_by_partition_partition_index = read_i32_be(data, pos)
-                    topic_results_results_by_partition_partition_error_code = read_i16_be(data, pos + 4)
-                    topic_results_results_by_partition_item = new_AddPartitionsToTxnPartitionResult(
-                        topic_results_results_by_partition_partition_index,
-                        topic_results_results_by_partition_partition_error_code,
-                    )
-                    if data[pos + 6]:
-                        pos += 6
-                        topic_results_results_by_partition_item.unknown_tags, pos = read_tags(data, pos)
-                    else:
-                        pos += 7
-                    topic_results_results_by_partition.append(topic_results_results_by_partition_item)
-                topic_results_item = new_AddPartitionsToTxnTopicResult(
-                    topic_results_name, topic_results_results_by_partition
-                )
-                if data[pos]:
-                    topic_results_item.unknown_tags, pos = read_tags(data, pos)
+                write_uvarint(out, n + 1)
+            for results_by_transaction_item in results_by_transaction:
+                # results_by_transaction[]
+                raw = results_by_transaction_item.transactional_id.encode()
+                n = len(raw)
+                if n < 127:
+                    out.append(n + 1)
                 else:
-                    pos += 1
-                topic_results.append(topic_results_item)
-            results_by_transaction_item = new_AddPartitionsToTxnResult(transactional_id, topic_results)
-            if data[pos]:
-                results_by_transaction_item.unknown_tags, pos = read_tags(data, pos)
-            else:
-                pos += 1
-            results_by_transaction.append(results_by_transaction_item)
-        results_by_topic_v3_and_below = []
-    else:
+                    write_string_length(out, n)
+                out.write(raw)
+                topic_results = results_by_transaction_item.topic_results
+                n = len(topic_results)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_uvarint(out, n + 1)
+                for topic_results_item in topic_results:
+                    # results_by_transaction[].topic_results[]
+                    raw = topic_results_item.name.encode()
+                    n = len(raw)
+                    if n < 127:
+                        out.append(n + 1)
+                    else:
+                        write_string_length(out, n)
+                    out.write(raw)
+                    topic_results_results_by_partition = topic_results_item.results_by_partition
+                    n = len(topic_results_results_by_partition)
+                    if n < 127:
+                        out.append(n + 1)
+                    else:
+                        write_uvarint(out, n + 1)
+                    for topic_results_results_by_partition_item in topic_results_results_by_partition:
+                        # results_by_transaction[].topic_results[].results_by_partition[]
+                        write_i32_be(out, topic_results_results_by_partition_item.partition_index)
+                        write_i16_be(out, topic_results_results_by_partition_item.partition_error_code)
+                        if topic_results_results_by_partition_item.unknown_tags:
+                            write_tags(out, [], topic_results_results_by_partition_item.unknown_tags)
+                        else:
+                            out.append(0)
+                    if topic_results_item.unknown_tags:
+                        write_tags(out, [], topic_results_item.unknown_tags)
+                    else:
+                        out.append(0)
+                if results_by_transaction_item.unknown_tags:
+                    write_tags(out, [], results_by_transaction_item.unknown_tags)
+                else:
+                    out.append(0)
+            if self.results_by_topic_v3_and_below != []:
+                give_up()
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
+        else:
+            out.append(0)
+
+    @staticmethod
+    def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[AddPartitionsToTxnResponse, i64]:
+        """Versions 0-2."""
+        n: int
+        end: i64
+        results_by_transaction: list[AddPartitionsToTxnResult]
+        results_by_topic_v3_and_below: list[AddPartitionsToTxnTopicResult]
+        results_by_topic_v3_and_below_step: i64
+        name: str
+        results_by_partition: list[AddPartitionsToTxnPartitionResult]
+        results_by_partition_step: i64
+        if version < 0:
+            give_up()
+
+        throttle_time_ms = read_i32_be(data, pos)
         error_code = 0
         results_by_transaction = []
-        n = data[pos] - 1
-        pos += 1
+        # results_by_topic_v3_and_below: array
+        n = read_i32_be(data, pos + 4)
+        pos += 8
         if n < 0:
             give_up()
-        if n > 126:
-            n, pos = read_length(data, pos)
         results_by_topic_v3_and_below = empty_list(n)
         results_by_topic_v3_and_below_count = n
         for results_by_topic_v3_and_below_step in range(results_by_topic_v3_and_below_count):
             # results_by_topic_v3_and_below[]
-            n = data[pos] - 1
-            pos += 1
+            # name: string
+            n = read_i16_be(data, pos)
+            pos += 2
             if n < 0:
                 give_up()
-            if n > 126:
-                n, pos = read_string_length(data, pos)
             end = pos + n
-            results_by_topic_v3_and_below_name = data[pos:end].decode()
+            name = data[pos:end].decode()
             pos = end
-            n = data[pos] - 1
-            pos += 1
+            # results_by_partition: array
+            n = read_i32_be(data, pos)
+            pos += 4
             if n < 0:
                 give_up()
-            if n > 126:
-                n, pos = read_length(data, pos)
-            results_by_topic_v3_and_below_results_by_partition = empty_list(n)
-            results_by_topic_v3_and_below_results_by_partition_count = n
-            for results_by_topic_v3_and_below_results_by_partition_step in range(
-                results_by_topic_v3_and_below_results_by_partition_count
-            ):
+            results_by_partition = empty_list(n)
+            results_by_partition_count = n
+            for results_by_partition_step in range(results_by_partition_count):
                 # results_by_topic_v3_and_below[].results_by_partition[]
-                results_by_topic_v3_and_below_results_by_partition_partition_index = read_i32_be(data, pos)
-                results_by_topic_v3_and_below_results_by_partition_partition_error_code = read_i16_be(data, pos + 4)
-                results_by_topic_v3_and_below_results_by_partition_item = new_AddPartitionsToTxnPartitionResult(
-                    results_by_topic_v3_and_below_results_by_partition_partition_index,
-                    results_by_topic_v3_and_below_results_by_partition_partition_error_code,
+                partition_index = read_i32_be(data, pos)
+                partition_error_code = read_i16_be(data, pos + 4)
+                results_by_partition_item = new_AddPartitionsToTxnPartitionResult(
+                    partition_index, partition_error_code
                 )
-                if data[pos + 6]:
-                    pos += 6
-                    results_by_topic_v3_and_below_results_by_partition_item.unknown_tags, pos = read_tags(data, pos)
-                else:
-                    pos += 7
-                results_by_topic_v3_and_below_results_by_partition.append(
-                    results_by_topic_v3_and_below_results_by_partition_item
-                )
-            results_by_topic_v3_and_below_item = new_AddPartitionsToTxnTopicResult(
-                results_by_topic_v3_and_below_name, results_by_topic_v3_and_below_results_by_partition
-            )
-            if data[pos]:
-                results_by_topic_v3_and_below_item.unknown_tags, pos = read_tags(data, pos)
-            else:
-                pos += 1
+                pos += 6
+                results_by_partition.append(results_by_partition_item)
+            results_by_topic_v3_and_below_item = new_AddPartitionsToTxnTopicResult(name, results_by_partition)
             results_by_topic_v3_and_below.append(results_by_topic_v3_and_below_item)
-    message = new_AddPartitionsToTxnResponse(
-        throttle_time_ms, error_code, results_by_transaction, results_by_topic_v3_and_below
-    )
-    if data[pos]:
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 1
-    return message, pos
+        message = new_AddPartitionsToTxnResponse(
+            throttle_time_ms, error_code, results_by_transaction, results_by_topic_v3_and_below
+        )
+        return message, pos
 
-
-def write_add_partitions_to_txn_response_flexible(
-    out: BytesWriter, message: AddPartitionsToTxnResponse, version: i64
-) -> None:
-    """Versions 3-5."""
-    write_i32_be(out, message.throttle_time_ms)
-    if version <= 3:
-        if message.results_by_transaction != []:
+    def _write_classic(self, out: BytesWriter, version: i64) -> None:
+        """Versions 0-2."""
+        if version < 0:
             give_up()
-        results_by_topic_v3_and_below = message.results_by_topic_v3_and_below
-        n = len(results_by_topic_v3_and_below)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_uvarint(out, n + 1)
+
+        write_i32_be(out, self.throttle_time_ms)
+        if self.results_by_transaction != []:
+            give_up()
+        results_by_topic_v3_and_below = self.results_by_topic_v3_and_below
+        write_i32_be(out, len(results_by_topic_v3_and_below))
         for results_by_topic_v3_and_below_item in results_by_topic_v3_and_below:
             # results_by_topic_v3_and_below[]
             raw = results_by_topic_v3_and_below_item.name.encode()
-            n = len(raw)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_string_length(out, n)
+            write_i16_be(out, len(raw))
             out.write(raw)
-            results_by_topic_v3_and_below_results_by_partition = (
-                results_by_topic_v3_and_below_item.results_by_partition
-            )
-            n = len(results_by_topic_v3_and_below_results_by_partition)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_uvarint(out, n + 1)
-            for (
-                results_by_topic_v3_and_below_results_by_partition_item
-            ) in results_by_topic_v3_and_below_results_by_partition:
+            results_by_partition = results_by_topic_v3_and_below_item.results_by_partition
+            write_i32_be(out, len(results_by_partition))
+            for results_by_partition_item in results_by_partition:
                 # results_by_topic_v3_and_below[].results_by_partition[]
-                write_i32_be(out, results_by_topic_v3_and_below_results_by_partition_item.partition_index)
-                write_i16_be(out, results_by_topic_v3_and_below_results_by_partition_item.partition_error_code)
-                if results_by_topic_v3_and_below_results_by_partition_item.unknown_tags:
-                    write_tags(out, [], results_by_topic_v3_and_below_results_by_partition_item.unknown_tags)
-                else:
-                    out.append(0)
+                write_i32_be(out, results_by_partition_item.partition_index)
+                write_i16_be(out, results_by_partition_item.partition_error_code)
+                if results_by_partition_item.unknown_tags:
+                    give_up()
             if results_by_topic_v3_and_below_item.unknown_tags:
-                write_tags(out, [], results_by_topic_v3_and_below_item.unknown_tags)
-            else:
-                out.append(0)
-    else:
-        write_i16_be(out, message.error_code)
-        results_by_transaction = message.results_by_transaction
-        n = len(results_by_transaction)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_uvarint(out, n + 1)
-        for results_by_transaction_item in results_by_transaction:
-            # results_by_transaction[]
-            raw = results_by_transaction_item.transactional_id.encode()
-            n = len(raw)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_string_length(out, n)
-            out.write(raw)
-            topic_results = results_by_transaction_item.topic_results
-            n = len(topic_results)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_uvarint(out, n + 1)
-            for topic_results_item in topic_results:
-                # results_by_transaction[].topic_results[]
-                raw = topic_results_item.name.encode()
-                n = len(raw)
-                if n < 127:
-                    out.append(n + 1)
-                else:
-                    write_string_length(out, n)
-                out.write(raw)
-                topic_results_results_by_partition = topic_results_item.results_by_partition
-                n = len(topic_results_results_by_partition)
-                if n < 127:
-                    out.append(n + 1)
-                else:
-                    write_uvarint(out, n + 1)
-                for topic_results_results_by_partition_item in topic_results_results_by_partition:
-                    # results_by_transaction[].topic_results[].results_by_partition[]
-                    write_i32_be(out, topic_results_results_by_partition_item.partition_index)
-                    write_i16_be(out, topic_results_results_by_partition_item.partition_error_code)
-                    if topic_results_results_by_partition_item.unknown_tags:
-                        write_tags(out, [], topic_results_results_by_partition_item.unknown_tags)
-                    else:
-                        out.append(0)
-                if topic_results_item.unknown_tags:
-                    write_tags(out, [], topic_results_item.unknown_tags)
-                else:
-                    out.append(0)
-            if results_by_transaction_item.unknown_tags:
-                write_tags(out, [], results_by_transaction_item.unknown_tags)
-            else:
-                out.append(0)
-        if message.results_by_topic_v3_and_below != []:
+                give_up()
+        if self.unknown_tags:
             give_up()
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
 
 
-install_constructors(globals())
+new_AddPartitionsToTxnTopic = constructor(AddPartitionsToTxnTopic)
+new_AddPartitionsToTxnTransaction = constructor(AddPartitionsToTxnTransaction)
+new_AddPartitionsToTxnRequest = constructor(AddPartitionsToTxnRequest)
+new_AddPartitionsToTxnPartitionResult = constructor(AddPartitionsToTxnPartitionResult)
+new_AddPartitionsToTxnTopicResult = constructor(AddPartitionsToTxnTopicResult)
+new_AddPartitionsToTxnResult = constructor(AddPartitionsToTxnResult)
+new_AddPartitionsToTxnResponse = constructor(AddPartitionsToTxnResponse)

@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter, read_i16_be, read_i32_be, write_i16_be, write_i32_be
 
 from kwire.message import FieldTags, Message, Struct
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.uuids import Uuid
 from kwire.wire import (
     empty_list,
@@ -42,9 +42,7 @@ class Listener(Struct):
         Field("host", "Host", "string", range(0, 2)),
         Field("port", "Port", "uint16", range(0, 2)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("name", "host", "port", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     name: str
     """Name of the listener, matching one of controller.listener.names."""
@@ -53,7 +51,6 @@ class Listener(Struct):
     port: int
     """TCP port of the voter, an unsigned 16-bit number."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -69,10 +66,6 @@ class Listener(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_Listener(name: str, host: str, port: int) -> Listener:
-    return Listener(name=name, host=host, port=port)
-
-
 @mypyc_attr(acyclic=True)
 class AddRaftVoterRequest(Message):
     """Sent by an admin client or a controller to the KRaft leader to add a voter to the metadata quorum (KIP-853).
@@ -84,6 +77,7 @@ class AddRaftVoterRequest(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 2)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 2}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("cluster_id", "ClusterId", "string", range(0, 2), nullable=range(0, 2)),
@@ -93,17 +87,7 @@ class AddRaftVoterRequest(Message):
         Field("listeners", "Listeners", "[]Listener", range(0, 2)),
         Field("ack_when_committed", "AckWhenCommitted", "bool", range(1, 2)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "cluster_id",
-        "timeout_ms",
-        "voter_id",
-        "voter_directory_id",
-        "listeners",
-        "ack_when_committed",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     cluster_id: str | None
     """Id of the cluster that the sender belongs to, checked by the receiver; null skips the check."""
@@ -120,7 +104,6 @@ class AddRaftVoterRequest(Message):
     its own log. Versions 1+.
     """
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -141,38 +124,135 @@ class AddRaftVoterRequest(Message):
         self.ack_when_committed = ack_when_committed
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        return 2
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[AddRaftVoterRequest, i64]:
-        if 0 <= version <= 1:
-            return read_add_raft_voter_request_flexible(data, pos, version)
-        give_up()
+        """Versions 0-1."""
+        n: i64
+        end: i64
+        cluster_id: str | None
+        listeners: list[Listener]
+        listeners_step: i64
+        name: str
+        host: str
+        if version < 0 or version > 1:
+            give_up()
+
+        # cluster_id: compact nullable string
+        n = data[pos] - 1
+        pos += 1
+        if n < 0:
+            cluster_id = None
+        else:
+            if n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            cluster_id = data[pos:end].decode()
+            pos = end
+        timeout_ms = read_i32_be(data, pos)
+        voter_id = read_i32_be(data, pos + 4)
+        voter_directory_id = Uuid(data[pos + 8 : pos + 8 + 16])
+        # listeners: compact array
+        n = data[pos + 24] - 1
+        pos += 25
+        if n < 0 or n > 126:
+            n, pos = read_length(data, pos)
+        listeners = empty_list(n)
+        listeners_count = n
+        for listeners_step in range(listeners_count):
+            # listeners[]
+            # name: compact string
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            name = data[pos:end].decode()
+            pos = end
+            # host: compact string
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            host = data[pos:end].decode()
+            pos = end
+            port = read_u16(data, pos)
+            listeners_item = new_Listener(name, host, port)
+            if data[pos + 2]:
+                pos += 2
+                listeners_item.unknown_tags, pos = read_tags(data, pos)
+            else:
+                pos += 3
+            listeners.append(listeners_item)
+        if version >= 1:
+            ack_when_committed = data[pos] != 0
+            pos += 1
+        else:
+            ack_when_committed = True
+        message = new_AddRaftVoterRequest(
+            cluster_id, timeout_ms, voter_id, voter_directory_id, listeners, ack_when_committed
+        )
+        if data[pos]:
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 1
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 1:
-            return write_add_raft_voter_request_flexible(out, self, version)
-        give_up()
+        """Versions 0-1."""
+        if version < 0 or version > 1:
+            give_up()
 
-
-def new_AddRaftVoterRequest(
-    cluster_id: str | None,
-    timeout_ms: int,
-    voter_id: int,
-    voter_directory_id: Uuid,
-    listeners: list[Listener],
-    ack_when_committed: bool,
-) -> AddRaftVoterRequest:
-    return AddRaftVoterRequest(
-        cluster_id=cluster_id,
-        timeout_ms=timeout_ms,
-        voter_id=voter_id,
-        voter_directory_id=voter_directory_id,
-        listeners=listeners,
-        ack_when_committed=ack_when_committed,
-    )
+        cluster_id = self.cluster_id
+        if cluster_id is None:
+            out.append(0)
+        else:
+            raw = cluster_id.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+        write_i32_be(out, self.timeout_ms)
+        write_i32_be(out, self.voter_id)
+        write_uuid(out, self.voter_directory_id)
+        listeners = self.listeners
+        n = len(listeners)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_uvarint(out, n + 1)
+        for listeners_item in listeners:
+            # listeners[]
+            raw = listeners_item.name.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+            raw = listeners_item.host.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+            write_u16(out, listeners_item.port)
+            if listeners_item.unknown_tags:
+                write_tags(out, [], listeners_item.unknown_tags)
+            else:
+                out.append(0)
+        if version <= 0:
+            if not self.ack_when_committed:
+                give_up()
+        else:
+            out.append(1 if self.ack_when_committed else self.ack_when_committed & 0)  # & 0 refuses None
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
+        else:
+            out.append(0)
 
 
 @mypyc_attr(acyclic=True)
@@ -186,15 +266,14 @@ class AddRaftVoterResponse(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 2)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 1}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(0, 2)),
         Field("error_code", "ErrorCode", "int16", range(0, 2)),
         Field("error_message", "ErrorMessage", "string", range(0, 2), nullable=range(0, 2), ignorable=True),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("throttle_time_ms", "error_code", "error_message", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     throttle_time_ms: int
     """Milliseconds the sender must pause because it exceeded a quota; 0 if it is not throttled."""
@@ -203,7 +282,6 @@ class AddRaftVoterResponse(Message):
     error_message: str | None
     """Human-readable explanation of the error; null if there is none."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -218,199 +296,59 @@ class AddRaftVoterResponse(Message):
         self.error_message = error_message
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        return 1
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[AddRaftVoterResponse, i64]:
-        if 0 <= version <= 1:
-            return read_add_raft_voter_response_flexible(data, pos, version)
-        give_up()
+        """Versions 0-1."""
+        n: i64
+        end: i64
+        error_message: str | None
+        if version < 0 or version > 1:
+            give_up()
+
+        throttle_time_ms = read_i32_be(data, pos)
+        error_code = read_i16_be(data, pos + 4)
+        # error_message: compact nullable string
+        n = data[pos + 6] - 1
+        pos += 7
+        if n < 0:
+            error_message = None
+        else:
+            if n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            error_message = data[pos:end].decode()
+            pos = end
+        message = new_AddRaftVoterResponse(throttle_time_ms, error_code, error_message)
+        if data[pos]:
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 1
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 1:
-            return write_add_raft_voter_response_flexible(out, self, version)
-        give_up()
-
-
-def new_AddRaftVoterResponse(
-    throttle_time_ms: int, error_code: int, error_message: str | None
-) -> AddRaftVoterResponse:
-    return AddRaftVoterResponse(throttle_time_ms=throttle_time_ms, error_code=error_code, error_message=error_message)
-
-
-def read_add_raft_voter_request_flexible(data: bytes, pos: i64, version: i64) -> tuple[AddRaftVoterRequest, i64]:
-    """Versions 0-1."""
-    n: i64
-    end: i64
-    cluster_id: str | None
-    listeners: list[Listener]
-    listeners_step: i64
-    name: str
-    host: str
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        cluster_id = None
-    else:
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        cluster_id = data[pos:end].decode()
-        pos = end
-    timeout_ms = read_i32_be(data, pos)
-    voter_id = read_i32_be(data, pos + 4)
-    voter_directory_id = Uuid(data[pos + 8 : pos + 8 + 16])
-    n = data[pos + 24] - 1
-    pos += 25
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    listeners = empty_list(n)
-    listeners_count = n
-    for listeners_step in range(listeners_count):
-        # listeners[]
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
+        """Versions 0-1."""
+        if version < 0 or version > 1:
             give_up()
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        name = data[pos:end].decode()
-        pos = end
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        host = data[pos:end].decode()
-        pos = end
-        port = read_u16(data, pos)
-        listeners_item = new_Listener(name, host, port)
-        if data[pos + 2]:
-            pos += 2
-            listeners_item.unknown_tags, pos = read_tags(data, pos)
-        else:
-            pos += 3
-        listeners.append(listeners_item)
-    if version >= 1:
-        ack_when_committed = data[pos] != 0
-        pos += 1
-    else:
-        ack_when_committed = True
-    message = new_AddRaftVoterRequest(
-        cluster_id, timeout_ms, voter_id, voter_directory_id, listeners, ack_when_committed
-    )
-    if data[pos]:
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 1
-    return message, pos
 
-
-def write_add_raft_voter_request_flexible(out: BytesWriter, message: AddRaftVoterRequest, version: i64) -> None:
-    """Versions 0-1."""
-    cluster_id = message.cluster_id
-    if cluster_id is None:
-        out.append(0)
-    else:
-        raw = cluster_id.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
+        write_i32_be(out, self.throttle_time_ms)
+        write_i16_be(out, self.error_code)
+        error_message = self.error_message
+        if error_message is None:
+            out.append(0)
         else:
-            write_string_length(out, n)
-        out.write(raw)
-    write_i32_be(out, message.timeout_ms)
-    write_i32_be(out, message.voter_id)
-    write_uuid(out, message.voter_directory_id)
-    listeners = message.listeners
-    n = len(listeners)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for listeners_item in listeners:
-        # listeners[]
-        raw = listeners_item.name.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-        raw = listeners_item.host.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-        write_u16(out, listeners_item.port)
-        if listeners_item.unknown_tags:
-            write_tags(out, [], listeners_item.unknown_tags)
+            raw = error_message.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
         else:
             out.append(0)
-    if version <= 0:
-        if not message.ack_when_committed:
-            give_up()
-    else:
-        out.append(1 if message.ack_when_committed else message.ack_when_committed & 0)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
 
 
-def read_add_raft_voter_response_flexible(data: bytes, pos: i64, version: i64) -> tuple[AddRaftVoterResponse, i64]:
-    """Versions 0-1."""
-    n: i64
-    end: i64
-    error_message: str | None
-    throttle_time_ms = read_i32_be(data, pos)
-    error_code = read_i16_be(data, pos + 4)
-    n = data[pos + 6] - 1
-    pos += 7
-    if n < 0:
-        error_message = None
-    else:
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        error_message = data[pos:end].decode()
-        pos = end
-    message = new_AddRaftVoterResponse(throttle_time_ms, error_code, error_message)
-    if data[pos]:
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 1
-    return message, pos
-
-
-def write_add_raft_voter_response_flexible(out: BytesWriter, message: AddRaftVoterResponse, version: i64) -> None:
-    """Versions 0-1."""
-    write_i32_be(out, message.throttle_time_ms)
-    write_i16_be(out, message.error_code)
-    error_message = message.error_message
-    if error_message is None:
-        out.append(0)
-    else:
-        raw = error_message.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
-
-
-install_constructors(globals())
+new_Listener = constructor(Listener)
+new_AddRaftVoterRequest = constructor(AddRaftVoterRequest)
+new_AddRaftVoterResponse = constructor(AddRaftVoterResponse)

@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter, read_i16_be, read_i32_be, read_i64_be, write_i16_be, write_i32_be, write_i64_be
 
 from kwire.message import FieldTags, Message
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.wire import give_up, read_tags, write_tags
 
 TYPE_CHECKING = False
@@ -28,21 +28,19 @@ class AllocateProducerIdsRequest(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 1)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 2}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("broker_id", "BrokerId", "int32", range(0, 1)),
         Field("broker_epoch", "BrokerEpoch", "int64", range(0, 1)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("broker_id", "broker_epoch", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     broker_id: int
     """Id of the broker that needs producer ids."""
     broker_epoch: int
     """Epoch of the broker's registration; a stale one is refused."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -55,24 +53,33 @@ class AllocateProducerIdsRequest(Message):
         self.broker_epoch = broker_epoch
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        return 2
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[AllocateProducerIdsRequest, i64]:
-        if 0 <= version <= 0:
-            return read_allocate_producer_ids_request_flexible(data, pos, version)
-        give_up()
+        """Version 0."""
+        if version < 0 or version > 0:
+            give_up()
+
+        broker_id = read_i32_be(data, pos)
+        broker_epoch = read_i64_be(data, pos + 4)
+        message = new_AllocateProducerIdsRequest(broker_id, broker_epoch)
+        if data[pos + 12]:
+            pos += 12
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 13
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 0:
-            return write_allocate_producer_ids_request_flexible(out, self, version)
-        give_up()
+        """Version 0."""
+        if version < 0 or version > 0:
+            give_up()
 
-
-def new_AllocateProducerIdsRequest(broker_id: int, broker_epoch: int) -> AllocateProducerIdsRequest:
-    return AllocateProducerIdsRequest(broker_id=broker_id, broker_epoch=broker_epoch)
+        write_i32_be(out, self.broker_id)
+        write_i64_be(out, self.broker_epoch)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
+        else:
+            out.append(0)
 
 
 @mypyc_attr(acyclic=True)
@@ -86,6 +93,7 @@ class AllocateProducerIdsResponse(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 1)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 1}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(0, 1)),
@@ -93,15 +101,7 @@ class AllocateProducerIdsResponse(Message):
         Field("producer_id_start", "ProducerIdStart", "int64", range(0, 1)),
         Field("producer_id_len", "ProducerIdLen", "int32", range(0, 1)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "throttle_time_ms",
-        "error_code",
-        "producer_id_start",
-        "producer_id_len",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     throttle_time_ms: int
     """Milliseconds the sender must pause because it exceeded a quota; normally 0 between cluster nodes."""
@@ -112,7 +112,6 @@ class AllocateProducerIdsResponse(Message):
     producer_id_len: int
     """Number of consecutive ids in the block; the last one is start + length - 1."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -129,89 +128,38 @@ class AllocateProducerIdsResponse(Message):
         self.producer_id_len = producer_id_len
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        return 1
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[AllocateProducerIdsResponse, i64]:
-        if 0 <= version <= 0:
-            return read_allocate_producer_ids_response_flexible(data, pos, version)
-        give_up()
+        """Version 0."""
+        if version < 0 or version > 0:
+            give_up()
+
+        throttle_time_ms = read_i32_be(data, pos)
+        error_code = read_i16_be(data, pos + 4)
+        producer_id_start = read_i64_be(data, pos + 6)
+        producer_id_len = read_i32_be(data, pos + 14)
+        message = new_AllocateProducerIdsResponse(throttle_time_ms, error_code, producer_id_start, producer_id_len)
+        if data[pos + 18]:
+            pos += 18
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 19
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 0:
-            return write_allocate_producer_ids_response_flexible(out, self, version)
-        give_up()
+        """Version 0."""
+        if version < 0 or version > 0:
+            give_up()
+
+        write_i32_be(out, self.throttle_time_ms)
+        write_i16_be(out, self.error_code)
+        write_i64_be(out, self.producer_id_start)
+        write_i32_be(out, self.producer_id_len)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
+        else:
+            out.append(0)
 
 
-def new_AllocateProducerIdsResponse(
-    throttle_time_ms: int, error_code: int, producer_id_start: int, producer_id_len: int
-) -> AllocateProducerIdsResponse:
-    return AllocateProducerIdsResponse(
-        throttle_time_ms=throttle_time_ms,
-        error_code=error_code,
-        producer_id_start=producer_id_start,
-        producer_id_len=producer_id_len,
-    )
-
-
-def read_allocate_producer_ids_request_flexible(
-    data: bytes, pos: i64, version: i64
-) -> tuple[AllocateProducerIdsRequest, i64]:
-    """Version 0."""
-    broker_id = read_i32_be(data, pos)
-    broker_epoch = read_i64_be(data, pos + 4)
-    message = new_AllocateProducerIdsRequest(broker_id, broker_epoch)
-    if data[pos + 12]:
-        pos += 12
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 13
-    return message, pos
-
-
-def write_allocate_producer_ids_request_flexible(
-    out: BytesWriter, message: AllocateProducerIdsRequest, version: i64
-) -> None:
-    """Version 0."""
-    write_i32_be(out, message.broker_id)
-    write_i64_be(out, message.broker_epoch)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
-
-
-def read_allocate_producer_ids_response_flexible(
-    data: bytes, pos: i64, version: i64
-) -> tuple[AllocateProducerIdsResponse, i64]:
-    """Version 0."""
-    throttle_time_ms = read_i32_be(data, pos)
-    error_code = read_i16_be(data, pos + 4)
-    producer_id_start = read_i64_be(data, pos + 6)
-    producer_id_len = read_i32_be(data, pos + 14)
-    message = new_AllocateProducerIdsResponse(throttle_time_ms, error_code, producer_id_start, producer_id_len)
-    if data[pos + 18]:
-        pos += 18
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 19
-    return message, pos
-
-
-def write_allocate_producer_ids_response_flexible(
-    out: BytesWriter, message: AllocateProducerIdsResponse, version: i64
-) -> None:
-    """Version 0."""
-    write_i32_be(out, message.throttle_time_ms)
-    write_i16_be(out, message.error_code)
-    write_i64_be(out, message.producer_id_start)
-    write_i32_be(out, message.producer_id_len)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
-
-
-install_constructors(globals())
+new_AllocateProducerIdsRequest = constructor(AllocateProducerIdsRequest)
+new_AllocateProducerIdsResponse = constructor(AllocateProducerIdsResponse)

@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter, read_f64_be, read_i16_be, read_i32_be, write_f64_be, write_i16_be, write_i32_be
 
 from kwire.message import FieldTags, Message, Struct
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.wire import (
     empty_list,
     give_up,
@@ -36,16 +36,13 @@ class AlterClientQuotasRequestEntityData(Struct):
         Field("entity_type", "EntityType", "string", range(0, 2)),
         Field("entity_name", "EntityName", "string", range(0, 2), nullable=range(0, 2)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("entity_type", "entity_name", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     entity_type: str
     """Type of the dimension: user, client-id or ip; ip cannot be combined with the others."""
     entity_name: str | None
     """Name within the dimension; null for the default entity, used if no specific quota exists."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -59,12 +56,6 @@ class AlterClientQuotasRequestEntityData(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_AlterClientQuotasRequestEntityData(
-    entity_type: str, entity_name: str | None
-) -> AlterClientQuotasRequestEntityData:
-    return AlterClientQuotasRequestEntityData(entity_type=entity_type, entity_name=entity_name)
-
-
 @mypyc_attr(acyclic=True)
 class OpData(Struct):
     """One limit to set or remove."""
@@ -76,9 +67,7 @@ class OpData(Struct):
         Field("value", "Value", "float64", range(0, 2)),
         Field("remove", "Remove", "bool", range(0, 2)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("key", "value", "remove", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     key: str
     """Name of the limit, e.g. producer_byte_rate; unknown names are rejected."""
@@ -87,7 +76,6 @@ class OpData(Struct):
     remove: bool
     """True removes the limit, so that the entity falls back to a less specific quota; false sets Value."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -103,10 +91,6 @@ class OpData(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_OpData(key: str, value: float, remove: bool) -> OpData:
-    return OpData(key=key, value=value, remove=remove)
-
-
 @mypyc_attr(acyclic=True)
 class AlterClientQuotasRequestEntryData(Struct):
     """One quota entity with the changes to its limits."""
@@ -117,16 +101,13 @@ class AlterClientQuotasRequestEntryData(Struct):
         Field("entity", "Entity", "[]AlterClientQuotasRequestEntityData", range(0, 2)),
         Field("ops", "Ops", "[]OpData", range(0, 2)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("entity", "ops", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     entity: list[AlterClientQuotasRequestEntityData]
     """Dimensions that together identify the entity, e.g. a user and a client-id, or an ip alone."""
     ops: list[OpData]
     """Limits to set or remove for this entity; others are kept."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -140,12 +121,6 @@ class AlterClientQuotasRequestEntryData(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_AlterClientQuotasRequestEntryData(
-    entity: list[AlterClientQuotasRequestEntityData], ops: list[OpData]
-) -> AlterClientQuotasRequestEntryData:
-    return AlterClientQuotasRequestEntryData(entity=entity, ops=ops)
-
-
 @mypyc_attr(acyclic=True)
 class AlterClientQuotasRequest(Message):
     """Sent by an admin client to set or remove quotas of users, client ids or IP addresses.
@@ -157,21 +132,19 @@ class AlterClientQuotasRequest(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 2)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(1, 2)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 1, 1: 2}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("entries", "Entries", "[]AlterClientQuotasRequestEntryData", range(0, 2)),
         Field("validate_only", "ValidateOnly", "bool", range(0, 2)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("entries", "validate_only", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     entries: list[AlterClientQuotasRequestEntryData]
     """Entities to change; each succeeds or fails on its own."""
     validate_only: bool
     """True checks the request but changes nothing."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -184,32 +157,309 @@ class AlterClientQuotasRequest(Message):
         self.validate_only = validate_only
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        if version <= 0:
-            return 1
-        return 2
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[AlterClientQuotasRequest, i64]:
-        if 1 <= version <= 1:
-            return read_alter_client_quotas_request_flexible(data, pos, version)
-        if 0 <= version <= 0:
-            return read_alter_client_quotas_request_classic(data, pos, version)
-        give_up()
+        """Version 1."""
+        n: i64
+        end: i64
+        entries: list[AlterClientQuotasRequestEntryData]
+        entries_step: i64
+        entity: list[AlterClientQuotasRequestEntityData]
+        entity_step: i64
+        entity_type: str
+        entity_name: str | None
+        ops: list[OpData]
+        ops_step: i64
+        key: str
+        if version < 1:
+            return AlterClientQuotasRequest._read_classic(data, pos, version)
+        if version > 1:
+            give_up()
+
+        # entries: compact array
+        n = data[pos] - 1
+        pos += 1
+        if n < 0 or n > 126:
+            n, pos = read_length(data, pos)
+        entries = empty_list(n)
+        entries_count = n
+        for entries_step in range(entries_count):
+            # entries[]
+            # entity: compact array
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_length(data, pos)
+            entity = empty_list(n)
+            entity_count = n
+            for entity_step in range(entity_count):
+                # entries[].entity[]
+                # entity_type: compact string
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_string_length(data, pos)
+                end = pos + n
+                entity_type = data[pos:end].decode()
+                pos = end
+                # entity_name: compact nullable string
+                n = data[pos] - 1
+                pos += 1
+                if n < 0:
+                    entity_name = None
+                else:
+                    if n > 126:
+                        n, pos = read_string_length(data, pos)
+                    end = pos + n
+                    entity_name = data[pos:end].decode()
+                    pos = end
+                entity_item = new_AlterClientQuotasRequestEntityData(entity_type, entity_name)
+                if data[pos]:
+                    entity_item.unknown_tags, pos = read_tags(data, pos)
+                else:
+                    pos += 1
+                entity.append(entity_item)
+            # ops: compact array
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_length(data, pos)
+            ops = empty_list(n)
+            ops_count = n
+            for ops_step in range(ops_count):
+                # entries[].ops[]
+                # key: compact string
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_string_length(data, pos)
+                end = pos + n
+                key = data[pos:end].decode()
+                pos = end
+                value = read_f64_be(data, pos)
+                remove = data[pos + 8] != 0
+                ops_item = new_OpData(key, value, remove)
+                if data[pos + 9]:
+                    pos += 9
+                    ops_item.unknown_tags, pos = read_tags(data, pos)
+                else:
+                    pos += 10
+                ops.append(ops_item)
+            entries_item = new_AlterClientQuotasRequestEntryData(entity, ops)
+            if data[pos]:
+                entries_item.unknown_tags, pos = read_tags(data, pos)
+            else:
+                pos += 1
+            entries.append(entries_item)
+        validate_only = data[pos] != 0
+        message = new_AlterClientQuotasRequest(entries, validate_only)
+        if data[pos + 1]:
+            pos += 1
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 2
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 1 <= version <= 1:
-            return write_alter_client_quotas_request_flexible(out, self, version)
-        if 0 <= version <= 0:
-            return write_alter_client_quotas_request_classic(out, self, version)
-        give_up()
+        """Version 1."""
+        if version < 1:
+            return self._write_classic(out, version)
+        if version > 1:
+            give_up()
 
+        entries = self.entries
+        n = len(entries)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_uvarint(out, n + 1)
+        for entries_item in entries:
+            # entries[]
+            entity = entries_item.entity
+            n = len(entity)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_uvarint(out, n + 1)
+            for entity_item in entity:
+                # entries[].entity[]
+                raw = entity_item.entity_type.encode()
+                n = len(raw)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_string_length(out, n)
+                out.write(raw)
+                entity_name = entity_item.entity_name
+                if entity_name is None:
+                    out.append(0)
+                else:
+                    raw = entity_name.encode()
+                    n = len(raw)
+                    if n < 127:
+                        out.append(n + 1)
+                    else:
+                        write_string_length(out, n)
+                    out.write(raw)
+                if entity_item.unknown_tags:
+                    write_tags(out, [], entity_item.unknown_tags)
+                else:
+                    out.append(0)
+            ops = entries_item.ops
+            n = len(ops)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_uvarint(out, n + 1)
+            for ops_item in ops:
+                # entries[].ops[]
+                raw = ops_item.key.encode()
+                n = len(raw)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_string_length(out, n)
+                out.write(raw)
+                write_f64_be(out, ops_item.value)
+                out.append(1 if ops_item.remove else ops_item.remove & 0)  # & 0 refuses None
+                if ops_item.unknown_tags:
+                    write_tags(out, [], ops_item.unknown_tags)
+                else:
+                    out.append(0)
+            if entries_item.unknown_tags:
+                write_tags(out, [], entries_item.unknown_tags)
+            else:
+                out.append(0)
+        out.append(1 if self.validate_only else self.validate_only & 0)  # & 0 refuses None
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
+        else:
+            out.append(0)
 
-def new_AlterClientQuotasRequest(
-    entries: list[AlterClientQuotasRequestEntryData], validate_only: bool
-) -> AlterClientQuotasRequest:
-    return AlterClientQuotasRequest(entries=entries, validate_only=validate_only)
+    @staticmethod
+    def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[AlterClientQuotasRequest, i64]:
+        """Version 0."""
+        n: int
+        end: i64
+        entries: list[AlterClientQuotasRequestEntryData]
+        entries_step: i64
+        entity: list[AlterClientQuotasRequestEntityData]
+        entity_step: i64
+        entity_type: str
+        entity_name: str | None
+        ops: list[OpData]
+        ops_step: i64
+        key: str
+        if version < 0:
+            give_up()
+
+        # entries: array
+        n = read_i32_be(data, pos)
+        pos += 4
+        if n < 0:
+            give_up()
+        entries = empty_list(n)
+        entries_count = n
+        for entries_step in range(entries_count):
+            # entries[]
+            # entity: array
+            n = read_i32_be(data, pos)
+            pos += 4
+            if n < 0:
+                give_up()
+            entity = empty_list(n)
+            entity_count = n
+            for entity_step in range(entity_count):
+                # entries[].entity[]
+                # entity_type: string
+                n = read_i16_be(data, pos)
+                pos += 2
+                if n < 0:
+                    give_up()
+                end = pos + n
+                entity_type = data[pos:end].decode()
+                pos = end
+                # entity_name: nullable string
+                n = read_i16_be(data, pos)
+                pos += 2
+                if n < 0:
+                    entity_name = None
+                else:
+                    end = pos + n
+                    entity_name = data[pos:end].decode()
+                    pos = end
+                entity_item = new_AlterClientQuotasRequestEntityData(entity_type, entity_name)
+                entity.append(entity_item)
+            # ops: array
+            n = read_i32_be(data, pos)
+            pos += 4
+            if n < 0:
+                give_up()
+            ops = empty_list(n)
+            ops_count = n
+            for ops_step in range(ops_count):
+                # entries[].ops[]
+                # key: string
+                n = read_i16_be(data, pos)
+                pos += 2
+                if n < 0:
+                    give_up()
+                end = pos + n
+                key = data[pos:end].decode()
+                pos = end
+                value = read_f64_be(data, pos)
+                remove = data[pos + 8] != 0
+                ops_item = new_OpData(key, value, remove)
+                pos += 9
+                ops.append(ops_item)
+            entries_item = new_AlterClientQuotasRequestEntryData(entity, ops)
+            entries.append(entries_item)
+        validate_only = data[pos] != 0
+        message = new_AlterClientQuotasRequest(entries, validate_only)
+        pos += 1
+        return message, pos
+
+    def _write_classic(self, out: BytesWriter, version: i64) -> None:
+        """Version 0."""
+        if version < 0:
+            give_up()
+
+        entries = self.entries
+        write_i32_be(out, len(entries))
+        for entries_item in entries:
+            # entries[]
+            entity = entries_item.entity
+            write_i32_be(out, len(entity))
+            for entity_item in entity:
+                # entries[].entity[]
+                raw = entity_item.entity_type.encode()
+                write_i16_be(out, len(raw))
+                out.write(raw)
+                entity_name = entity_item.entity_name
+                if entity_name is None:
+                    write_i16_be(out, -1)
+                else:
+                    raw = entity_name.encode()
+                    write_i16_be(out, len(raw))
+                    out.write(raw)
+                if entity_item.unknown_tags:
+                    give_up()
+            ops = entries_item.ops
+            write_i32_be(out, len(ops))
+            for ops_item in ops:
+                # entries[].ops[]
+                raw = ops_item.key.encode()
+                write_i16_be(out, len(raw))
+                out.write(raw)
+                write_f64_be(out, ops_item.value)
+                out.append(1 if ops_item.remove else ops_item.remove & 0)  # & 0 refuses None
+                if ops_item.unknown_tags:
+                    give_up()
+            if entries_item.unknown_tags:
+                give_up()
+        out.append(1 if self.validate_only else self.validate_only & 0)  # & 0 refuses None
+        if self.unknown_tags:
+            give_up()
 
 
 @mypyc_attr(acyclic=True)
@@ -222,16 +472,13 @@ class AlterClientQuotasResponseEntityData(Struct):
         Field("entity_type", "EntityType", "string", range(0, 2)),
         Field("entity_name", "EntityName", "string", range(0, 2), nullable=range(0, 2)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("entity_type", "entity_name", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     entity_type: str
     """Type of the dimension as given in the request: user, client-id or ip."""
     entity_name: str | None
     """Name within the dimension as given in the request; null for the default entity."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -245,12 +492,6 @@ class AlterClientQuotasResponseEntityData(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_AlterClientQuotasResponseEntityData(
-    entity_type: str, entity_name: str | None
-) -> AlterClientQuotasResponseEntityData:
-    return AlterClientQuotasResponseEntityData(entity_type=entity_type, entity_name=entity_name)
-
-
 @mypyc_attr(acyclic=True)
 class AlterClientQuotasResponseEntryData(Struct):
     """Outcome of all changes to one quota entity."""
@@ -262,9 +503,7 @@ class AlterClientQuotasResponseEntryData(Struct):
         Field("error_message", "ErrorMessage", "string", range(0, 2), nullable=range(0, 2)),
         Field("entity", "Entity", "[]AlterClientQuotasResponseEntityData", range(0, 2)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("error_code", "error_message", "entity", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     error_code: int
     """0 if all changes to this entity were stored; otherwise none were."""
@@ -273,7 +512,6 @@ class AlterClientQuotasResponseEntryData(Struct):
     entity: list[AlterClientQuotasResponseEntityData]
     """Entity repeated from the request."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -289,12 +527,6 @@ class AlterClientQuotasResponseEntryData(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_AlterClientQuotasResponseEntryData(
-    error_code: int, error_message: str | None, entity: list[AlterClientQuotasResponseEntityData]
-) -> AlterClientQuotasResponseEntryData:
-    return AlterClientQuotasResponseEntryData(error_code=error_code, error_message=error_message, entity=entity)
-
-
 @mypyc_attr(acyclic=True)
 class AlterClientQuotasResponse(Message):
     """Reports, for each entity, whether its quota changes were stored.
@@ -306,21 +538,19 @@ class AlterClientQuotasResponse(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 2)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(1, 2)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 0, 1: 1}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(0, 2)),
         Field("entries", "Entries", "[]AlterClientQuotasResponseEntryData", range(0, 2)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("throttle_time_ms", "entries", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     throttle_time_ms: int
     """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled."""
     entries: list[AlterClientQuotasResponseEntryData]
     """One outcome for each requested entity; there is no error code for the request as a whole."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -333,578 +563,271 @@ class AlterClientQuotasResponse(Message):
         self.entries = [] if entries is None else entries
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        if version <= 0:
-            return 0
-        return 1
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[AlterClientQuotasResponse, i64]:
-        if 1 <= version <= 1:
-            return read_alter_client_quotas_response_flexible(data, pos, version)
-        if 0 <= version <= 0:
-            return read_alter_client_quotas_response_classic(data, pos, version)
-        give_up()
+        """Version 1."""
+        n: i64
+        end: i64
+        entries: list[AlterClientQuotasResponseEntryData]
+        entries_step: i64
+        error_message: str | None
+        entity: list[AlterClientQuotasResponseEntityData]
+        entity_step: i64
+        entity_type: str
+        entity_name: str | None
+        if version < 1:
+            return AlterClientQuotasResponse._read_classic(data, pos, version)
+        if version > 1:
+            give_up()
+
+        throttle_time_ms = read_i32_be(data, pos)
+        # entries: compact array
+        n = data[pos + 4] - 1
+        pos += 5
+        if n < 0 or n > 126:
+            n, pos = read_length(data, pos)
+        entries = empty_list(n)
+        entries_count = n
+        for entries_step in range(entries_count):
+            # entries[]
+            error_code = read_i16_be(data, pos)
+            # error_message: compact nullable string
+            n = data[pos + 2] - 1
+            pos += 3
+            if n < 0:
+                error_message = None
+            else:
+                if n > 126:
+                    n, pos = read_string_length(data, pos)
+                end = pos + n
+                error_message = data[pos:end].decode()
+                pos = end
+            # entity: compact array
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_length(data, pos)
+            entity = empty_list(n)
+            entity_count = n
+            for entity_step in range(entity_count):
+                # entries[].entity[]
+                # entity_type: compact string
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_string_length(data, pos)
+                end = pos + n
+                entity_type = data[pos:end].decode()
+                pos = end
+                # entity_name: compact nullable string
+                n = data[pos] - 1
+                pos += 1
+                if n < 0:
+                    entity_name = None
+                else:
+                    if n > 126:
+                        n, pos = read_string_length(data, pos)
+                    end = pos + n
+                    entity_name = data[pos:end].decode()
+                    pos = end
+                entity_item = new_AlterClientQuotasResponseEntityData(entity_type, entity_name)
+                if data[pos]:
+                    entity_item.unknown_tags, pos = read_tags(data, pos)
+                else:
+                    pos += 1
+                entity.append(entity_item)
+            entries_item = new_AlterClientQuotasResponseEntryData(error_code, error_message, entity)
+            if data[pos]:
+                entries_item.unknown_tags, pos = read_tags(data, pos)
+            else:
+                pos += 1
+            entries.append(entries_item)
+        message = new_AlterClientQuotasResponse(throttle_time_ms, entries)
+        if data[pos]:
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 1
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 1 <= version <= 1:
-            return write_alter_client_quotas_response_flexible(out, self, version)
-        if 0 <= version <= 0:
-            return write_alter_client_quotas_response_classic(out, self, version)
-        give_up()
-
-
-def new_AlterClientQuotasResponse(
-    throttle_time_ms: int, entries: list[AlterClientQuotasResponseEntryData]
-) -> AlterClientQuotasResponse:
-    return AlterClientQuotasResponse(throttle_time_ms=throttle_time_ms, entries=entries)
-
-
-def read_alter_client_quotas_request_classic(
-    data: bytes, pos: i64, version: i64
-) -> tuple[AlterClientQuotasRequest, i64]:
-    """Version 0."""
-    n: int
-    end: i64
-    entries: list[AlterClientQuotasRequestEntryData]
-    entries_step: i64
-    entity: list[AlterClientQuotasRequestEntityData]
-    entity_step: i64
-    entity_type: str
-    entity_name: str | None
-    ops: list[OpData]
-    ops_step: i64
-    key: str
-    n = read_i32_be(data, pos)
-    pos += 4
-    if n < 0:
-        give_up()
-    entries = empty_list(n)
-    entries_count = n
-    for entries_step in range(entries_count):
-        # entries[]
-        n = read_i32_be(data, pos)
-        pos += 4
-        if n < 0:
+        """Version 1."""
+        if version < 1:
+            return self._write_classic(out, version)
+        if version > 1:
             give_up()
-        entity = empty_list(n)
-        entity_count = n
-        for entity_step in range(entity_count):
-            # entries[].entity[]
-            n = read_i16_be(data, pos)
-            pos += 2
-            if n < 0:
-                give_up()
-            end = pos + n
-            entity_type = data[pos:end].decode()
-            pos = end
-            n = read_i16_be(data, pos)
-            pos += 2
-            if n < 0:
-                entity_name = None
-            else:
-                end = pos + n
-                entity_name = data[pos:end].decode()
-                pos = end
-            entity_item = new_AlterClientQuotasRequestEntityData(entity_type, entity_name)
-            entity.append(entity_item)
-        n = read_i32_be(data, pos)
-        pos += 4
-        if n < 0:
-            give_up()
-        ops = empty_list(n)
-        ops_count = n
-        for ops_step in range(ops_count):
-            # entries[].ops[]
-            n = read_i16_be(data, pos)
-            pos += 2
-            if n < 0:
-                give_up()
-            end = pos + n
-            key = data[pos:end].decode()
-            pos = end
-            value = read_f64_be(data, pos)
-            remove = data[pos + 8] != 0
-            ops_item = new_OpData(key, value, remove)
-            pos += 9
-            ops.append(ops_item)
-        entries_item = new_AlterClientQuotasRequestEntryData(entity, ops)
-        entries.append(entries_item)
-    validate_only = data[pos] != 0
-    message = new_AlterClientQuotasRequest(entries, validate_only)
-    pos += 1
-    return message, pos
 
-
-def write_alter_client_quotas_request_classic(
-    out: BytesWriter, message: AlterClientQuotasRequest, version: i64
-) -> None:
-    """Version 0."""
-    entries = message.entries
-    write_i32_be(out, len(entries))
-    for entries_item in entries:
-        # entries[]
-        entity = entries_item.entity
-        write_i32_be(out, len(entity))
-        for entity_item in entity:
-            # entries[].entity[]
-            raw = entity_item.entity_type.encode()
-            write_i16_be(out, len(raw))
-            out.write(raw)
-            entity_name = entity_item.entity_name
-            if entity_name is None:
-                write_i16_be(out, -1)
-            else:
-                raw = entity_name.encode()
-                write_i16_be(out, len(raw))
-                out.write(raw)
-            if entity_item.unknown_tags:
-                give_up()
-        ops = entries_item.ops
-        write_i32_be(out, len(ops))
-        for ops_item in ops:
-            # entries[].ops[]
-            raw = ops_item.key.encode()
-            write_i16_be(out, len(raw))
-            out.write(raw)
-            write_f64_be(out, ops_item.value)
-            out.append(1 if ops_item.remove else ops_item.remove & 0)
-            if ops_item.unknown_tags:
-                give_up()
-        if entries_item.unknown_tags:
-            give_up()
-    out.append(1 if message.validate_only else message.validate_only & 0)
-    if message.unknown_tags:
-        give_up()
-
-
-def read_alter_client_quotas_request_flexible(
-    data: bytes, pos: i64, version: i64
-) -> tuple[AlterClientQuotasRequest, i64]:
-    """Version 1."""
-    n: i64
-    end: i64
-    entries: list[AlterClientQuotasRequestEntryData]
-    entries_step: i64
-    entity: list[AlterClientQuotasRequestEntityData]
-    entity_step: i64
-    entity_type: str
-    entity_name: str | None
-    ops: list[OpData]
-    ops_step: i64
-    key: str
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    entries = empty_list(n)
-    entries_count = n
-    for entries_step in range(entries_count):
-        # entries[]
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_length(data, pos)
-        entity = empty_list(n)
-        entity_count = n
-        for entity_step in range(entity_count):
-            # entries[].entity[]
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
-            entity_type = data[pos:end].decode()
-            pos = end
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                entity_name = None
-            else:
-                if n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
-                entity_name = data[pos:end].decode()
-                pos = end
-            entity_item = new_AlterClientQuotasRequestEntityData(entity_type, entity_name)
-            if data[pos]:
-                entity_item.unknown_tags, pos = read_tags(data, pos)
-            else:
-                pos += 1
-            entity.append(entity_item)
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_length(data, pos)
-        ops = empty_list(n)
-        ops_count = n
-        for ops_step in range(ops_count):
-            # entries[].ops[]
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
-            key = data[pos:end].decode()
-            pos = end
-            value = read_f64_be(data, pos)
-            remove = data[pos + 8] != 0
-            ops_item = new_OpData(key, value, remove)
-            if data[pos + 9]:
-                pos += 9
-                ops_item.unknown_tags, pos = read_tags(data, pos)
-            else:
-                pos += 10
-            ops.append(ops_item)
-        entries_item = new_AlterClientQuotasRequestEntryData(entity, ops)
-        if data[pos]:
-            entries_item.unknown_tags, pos = read_tags(data, pos)
-        else:
-            pos += 1
-        entries.append(entries_item)
-    validate_only = data[pos] != 0
-    message = new_AlterClientQuotasRequest(entries, validate_only)
-    if data[pos + 1]:
-        pos += 1
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 2
-    return message, pos
-
-
-def write_alter_client_quotas_request_flexible(
-    out: BytesWriter, message: AlterClientQuotasRequest, version: i64
-) -> None:
-    """Version 1."""
-    entries = message.entries
-    n = len(entries)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for entries_item in entries:
-        # entries[]
-        entity = entries_item.entity
-        n = len(entity)
+        write_i32_be(out, self.throttle_time_ms)
+        entries = self.entries
+        n = len(entries)
         if n < 127:
             out.append(n + 1)
         else:
             write_uvarint(out, n + 1)
-        for entity_item in entity:
-            # entries[].entity[]
-            raw = entity_item.entity_type.encode()
-            n = len(raw)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_string_length(out, n)
-            out.write(raw)
-            entity_name = entity_item.entity_name
-            if entity_name is None:
+        for entries_item in entries:
+            # entries[]
+            write_i16_be(out, entries_item.error_code)
+            error_message = entries_item.error_message
+            if error_message is None:
                 out.append(0)
             else:
-                raw = entity_name.encode()
+                raw = error_message.encode()
                 n = len(raw)
                 if n < 127:
                     out.append(n + 1)
                 else:
                     write_string_length(out, n)
                 out.write(raw)
-            if entity_item.unknown_tags:
-                write_tags(out, [], entity_item.unknown_tags)
-            else:
-                out.append(0)
-        ops = entries_item.ops
-        n = len(ops)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_uvarint(out, n + 1)
-        for ops_item in ops:
-            # entries[].ops[]
-            raw = ops_item.key.encode()
-            n = len(raw)
+            entity = entries_item.entity
+            n = len(entity)
             if n < 127:
                 out.append(n + 1)
             else:
-                write_string_length(out, n)
-            out.write(raw)
-            write_f64_be(out, ops_item.value)
-            out.append(1 if ops_item.remove else ops_item.remove & 0)
-            if ops_item.unknown_tags:
-                write_tags(out, [], ops_item.unknown_tags)
-            else:
-                out.append(0)
-        if entries_item.unknown_tags:
-            write_tags(out, [], entries_item.unknown_tags)
-        else:
-            out.append(0)
-    out.append(1 if message.validate_only else message.validate_only & 0)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
-
-
-def read_alter_client_quotas_response_classic(
-    data: bytes, pos: i64, version: i64
-) -> tuple[AlterClientQuotasResponse, i64]:
-    """Version 0."""
-    n: int
-    end: i64
-    entries: list[AlterClientQuotasResponseEntryData]
-    entries_step: i64
-    error_message: str | None
-    entity: list[AlterClientQuotasResponseEntityData]
-    entity_step: i64
-    entity_type: str
-    entity_name: str | None
-    throttle_time_ms = read_i32_be(data, pos)
-    n = read_i32_be(data, pos + 4)
-    pos += 8
-    if n < 0:
-        give_up()
-    entries = empty_list(n)
-    entries_count = n
-    for entries_step in range(entries_count):
-        # entries[]
-        error_code = read_i16_be(data, pos)
-        n = read_i16_be(data, pos + 2)
-        pos += 4
-        if n < 0:
-            error_message = None
-        else:
-            end = pos + n
-            error_message = data[pos:end].decode()
-            pos = end
-        n = read_i32_be(data, pos)
-        pos += 4
-        if n < 0:
-            give_up()
-        entity = empty_list(n)
-        entity_count = n
-        for entity_step in range(entity_count):
-            # entries[].entity[]
-            n = read_i16_be(data, pos)
-            pos += 2
-            if n < 0:
-                give_up()
-            end = pos + n
-            entity_type = data[pos:end].decode()
-            pos = end
-            n = read_i16_be(data, pos)
-            pos += 2
-            if n < 0:
-                entity_name = None
-            else:
-                end = pos + n
-                entity_name = data[pos:end].decode()
-                pos = end
-            entity_item = new_AlterClientQuotasResponseEntityData(entity_type, entity_name)
-            entity.append(entity_item)
-        entries_item = new_AlterClientQuotasResponseEntryData(error_code, error_message, entity)
-        entries.append(entries_item)
-    message = new_AlterClientQuotasResponse(throttle_time_ms, entries)
-    return message, pos
-
-
-def write_alter_client_quotas_response_classic(
-    out: BytesWriter, message: AlterClientQuotasResponse, version: i64
-) -> None:
-    """Version 0."""
-    write_i32_be(out, message.throttle_time_ms)
-    entries = message.entries
-    write_i32_be(out, len(entries))
-    for entries_item in entries:
-        # entries[]
-        write_i16_be(out, entries_item.error_code)
-        error_message = entries_item.error_message
-        if error_message is None:
-            write_i16_be(out, -1)
-        else:
-            raw = error_message.encode()
-            write_i16_be(out, len(raw))
-            out.write(raw)
-        entity = entries_item.entity
-        write_i32_be(out, len(entity))
-        for entity_item in entity:
-            # entries[].entity[]
-            raw = entity_item.entity_type.encode()
-            write_i16_be(out, len(raw))
-            out.write(raw)
-            entity_name = entity_item.entity_name
-            if entity_name is None:
-                write_i16_be(out, -1)
-            else:
-                raw = entity_name.encode()
-                write_i16_be(out, len(raw))
-                out.write(raw)
-            if entity_item.unknown_tags:
-                give_up()
-        if entries_item.unknown_tags:
-            give_up()
-    if message.unknown_tags:
-        give_up()
-
-
-def read_alter_client_quotas_response_flexible(
-    data: bytes, pos: i64, version: i64
-) -> tuple[AlterClientQuotasResponse, i64]:
-    """Version 1."""
-    n: i64
-    end: i64
-    entries: list[AlterClientQuotasResponseEntryData]
-    entries_step: i64
-    error_message: str | None
-    entity: list[AlterClientQuotasResponseEntityData]
-    entity_step: i64
-    entity_type: str
-    entity_name: str | None
-    throttle_time_ms = read_i32_be(data, pos)
-    n = data[pos + 4] - 1
-    pos += 5
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    entries = empty_list(n)
-    entries_count = n
-    for entries_step in range(entries_count):
-        # entries[]
-        error_code = read_i16_be(data, pos)
-        n = data[pos + 2] - 1
-        pos += 3
-        if n < 0:
-            error_message = None
-        else:
-            if n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
-            error_message = data[pos:end].decode()
-            pos = end
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_length(data, pos)
-        entity = empty_list(n)
-        entity_count = n
-        for entity_step in range(entity_count):
-            # entries[].entity[]
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
-            entity_type = data[pos:end].decode()
-            pos = end
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                entity_name = None
-            else:
-                if n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
-                entity_name = data[pos:end].decode()
-                pos = end
-            entity_item = new_AlterClientQuotasResponseEntityData(entity_type, entity_name)
-            if data[pos]:
-                entity_item.unknown_tags, pos = read_tags(data, pos)
-            else:
-                pos += 1
-            entity.append(entity_item)
-        entries_item = new_AlterClientQuotasResponseEntryData(error_code, error_message, entity)
-        if data[pos]:
-            entries_item.unknown_tags, pos = read_tags(data, pos)
-        else:
-            pos += 1
-        entries.append(entries_item)
-    message = new_AlterClientQuotasResponse(throttle_time_ms, entries)
-    if data[pos]:
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 1
-    return message, pos
-
-
-def write_alter_client_quotas_response_flexible(
-    out: BytesWriter, message: AlterClientQuotasResponse, version: i64
-) -> None:
-    """Version 1."""
-    write_i32_be(out, message.throttle_time_ms)
-    entries = message.entries
-    n = len(entries)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for entries_item in entries:
-        # entries[]
-        write_i16_be(out, entries_item.error_code)
-        error_message = entries_item.error_message
-        if error_message is None:
-            out.append(0)
-        else:
-            raw = error_message.encode()
-            n = len(raw)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_string_length(out, n)
-            out.write(raw)
-        entity = entries_item.entity
-        n = len(entity)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_uvarint(out, n + 1)
-        for entity_item in entity:
-            # entries[].entity[]
-            raw = entity_item.entity_type.encode()
-            n = len(raw)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_string_length(out, n)
-            out.write(raw)
-            entity_name = entity_item.entity_name
-            if entity_name is None:
-                out.append(0)
-            else:
-                raw = entity_name.encode()
+                write_uvarint(out, n + 1)
+            for entity_item in entity:
+                # entries[].entity[]
+                raw = entity_item.entity_type.encode()
                 n = len(raw)
                 if n < 127:
                     out.append(n + 1)
                 else:
                     write_string_length(out, n)
                 out.write(raw)
-            if entity_item.unknown_tags:
-                write_tags(out, [], entity_item.unknown_tags)
+                entity_name = entity_item.entity_name
+                if entity_name is None:
+                    out.append(0)
+                else:
+                    raw = entity_name.encode()
+                    n = len(raw)
+                    if n < 127:
+                        out.append(n + 1)
+                    else:
+                        write_string_length(out, n)
+                    out.write(raw)
+                if entity_item.unknown_tags:
+                    write_tags(out, [], entity_item.unknown_tags)
+                else:
+                    out.append(0)
+            if entries_item.unknown_tags:
+                write_tags(out, [], entries_item.unknown_tags)
             else:
                 out.append(0)
-        if entries_item.unknown_tags:
-            write_tags(out, [], entries_item.unknown_tags)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
         else:
             out.append(0)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
+
+    @staticmethod
+    def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[AlterClientQuotasResponse, i64]:
+        """Version 0."""
+        n: int
+        end: i64
+        entries: list[AlterClientQuotasResponseEntryData]
+        entries_step: i64
+        error_message: str | None
+        entity: list[AlterClientQuotasResponseEntityData]
+        entity_step: i64
+        entity_type: str
+        entity_name: str | None
+        if version < 0:
+            give_up()
+
+        throttle_time_ms = read_i32_be(data, pos)
+        # entries: array
+        n = read_i32_be(data, pos + 4)
+        pos += 8
+        if n < 0:
+            give_up()
+        entries = empty_list(n)
+        entries_count = n
+        for entries_step in range(entries_count):
+            # entries[]
+            error_code = read_i16_be(data, pos)
+            # error_message: nullable string
+            n = read_i16_be(data, pos + 2)
+            pos += 4
+            if n < 0:
+                error_message = None
+            else:
+                end = pos + n
+                error_message = data[pos:end].decode()
+                pos = end
+            # entity: array
+            n = read_i32_be(data, pos)
+            pos += 4
+            if n < 0:
+                give_up()
+            entity = empty_list(n)
+            entity_count = n
+            for entity_step in range(entity_count):
+                # entries[].entity[]
+                # entity_type: string
+                n = read_i16_be(data, pos)
+                pos += 2
+                if n < 0:
+                    give_up()
+                end = pos + n
+                entity_type = data[pos:end].decode()
+                pos = end
+                # entity_name: nullable string
+                n = read_i16_be(data, pos)
+                pos += 2
+                if n < 0:
+                    entity_name = None
+                else:
+                    end = pos + n
+                    entity_name = data[pos:end].decode()
+                    pos = end
+                entity_item = new_AlterClientQuotasResponseEntityData(entity_type, entity_name)
+                entity.append(entity_item)
+            entries_item = new_AlterClientQuotasResponseEntryData(error_code, error_message, entity)
+            entries.append(entries_item)
+        message = new_AlterClientQuotasResponse(throttle_time_ms, entries)
+        return message, pos
+
+    def _write_classic(self, out: BytesWriter, version: i64) -> None:
+        """Version 0."""
+        if version < 0:
+            give_up()
+
+        write_i32_be(out, self.throttle_time_ms)
+        entries = self.entries
+        write_i32_be(out, len(entries))
+        for entries_item in entries:
+            # entries[]
+            write_i16_be(out, entries_item.error_code)
+            error_message = entries_item.error_message
+            if error_message is None:
+                write_i16_be(out, -1)
+            else:
+                raw = error_message.encode()
+                write_i16_be(out, len(raw))
+                out.write(raw)
+            entity = entries_item.entity
+            write_i32_be(out, len(entity))
+            for entity_item in entity:
+                # entries[].entity[]
+                raw = entity_item.entity_type.encode()
+                write_i16_be(out, len(raw))
+                out.write(raw)
+                entity_name = entity_item.entity_name
+                if entity_name is None:
+                    write_i16_be(out, -1)
+                else:
+                    raw = entity_name.encode()
+                    write_i16_be(out, len(raw))
+                    out.write(raw)
+                if entity_item.unknown_tags:
+                    give_up()
+            if entries_item.unknown_tags:
+                give_up()
+        if self.unknown_tags:
+            give_up()
 
 
-install_constructors(globals())
+new_AlterClientQuotasRequestEntityData = constructor(AlterClientQuotasRequestEntityData)
+new_OpData = constructor(OpData)
+new_AlterClientQuotasRequestEntryData = constructor(AlterClientQuotasRequestEntryData)
+new_AlterClientQuotasRequest = constructor(AlterClientQuotasRequest)
+new_AlterClientQuotasResponseEntityData = constructor(AlterClientQuotasResponseEntityData)
+new_AlterClientQuotasResponseEntryData = constructor(AlterClientQuotasResponseEntryData)
+new_AlterClientQuotasResponse = constructor(AlterClientQuotasResponse)

@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter, read_i16_be, read_i32_be, read_i64_be, write_i16_be, write_i32_be, write_i64_be
 
 from kwire.message import FieldTags, Message, Struct
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.uuids import Uuid
 from kwire.wire import (
     empty_list,
@@ -41,16 +41,13 @@ class BrokerState(Struct):
         Field("broker_id", "BrokerId", "int32", range(3, 4)),
         Field("broker_epoch", "BrokerEpoch", "int64", range(3, 4)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("broker_id", "broker_epoch", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     broker_id: int
     """Id of a broker in the proposed in-sync replica set. Versions 3+."""
     broker_epoch: int
     """Epoch of that broker as last seen in its fetches; -1 skips the check. Versions 3+."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -62,10 +59,6 @@ class BrokerState(Struct):
         self.broker_id = broker_id
         self.broker_epoch = broker_epoch
         self.unknown_tags = unknown_tags
-
-
-def new_BrokerState(broker_id: int, broker_epoch: int) -> BrokerState:
-    return BrokerState(broker_id=broker_id, broker_epoch=broker_epoch)
 
 
 @mypyc_attr(acyclic=True)
@@ -82,17 +75,7 @@ class AlterPartitionRequestPartitionData(Struct):
         Field("leader_recovery_state", "LeaderRecoveryState", "int8", range(1, 4), enum="LeaderRecoveryState"),
         Field("partition_epoch", "PartitionEpoch", "int32", range(0, 4), former_names=("currentIsrVersion",)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "partition_index",
-        "leader_epoch",
-        "new_isr",
-        "new_isr_with_epochs",
-        "leader_recovery_state",
-        "partition_epoch",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     partition_index: int
     """Number of the partition within its topic, counted from 0."""
@@ -111,7 +94,6 @@ class AlterPartitionRequestPartitionData(Struct):
     partition_epoch: int
     """Partition epoch that the change builds on; if it is not current, INVALID_UPDATE_VERSION is returned."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -133,24 +115,6 @@ class AlterPartitionRequestPartitionData(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_AlterPartitionRequestPartitionData(
-    partition_index: int,
-    leader_epoch: int,
-    new_isr: list[int],
-    new_isr_with_epochs: list[BrokerState],
-    leader_recovery_state: int,
-    partition_epoch: int,
-) -> AlterPartitionRequestPartitionData:
-    return AlterPartitionRequestPartitionData(
-        partition_index=partition_index,
-        leader_epoch=leader_epoch,
-        new_isr=new_isr,
-        new_isr_with_epochs=new_isr_with_epochs,
-        leader_recovery_state=leader_recovery_state,
-        partition_epoch=partition_epoch,
-    )
-
-
 @mypyc_attr(acyclic=True)
 class AlterPartitionRequestTopicData(Struct):
     """One topic with the partitions to change."""
@@ -162,9 +126,7 @@ class AlterPartitionRequestTopicData(Struct):
         Field("topic_id", "TopicId", "uuid", range(2, 4), ignorable=True),
         Field("partitions", "Partitions", "[]AlterPartitionRequestPartitionData", range(0, 4)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("topic_name", "topic_id", "partitions", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     topic_name: str
     """Name of the topic, used before topic ids replaced it. Versions 0-1."""
@@ -173,7 +135,6 @@ class AlterPartitionRequestTopicData(Struct):
     partitions: list[AlterPartitionRequestPartitionData]
     """Partitions of this topic for which a new state is proposed."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -189,12 +150,6 @@ class AlterPartitionRequestTopicData(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_AlterPartitionRequestTopicData(
-    topic_name: str, topic_id: Uuid, partitions: list[AlterPartitionRequestPartitionData]
-) -> AlterPartitionRequestTopicData:
-    return AlterPartitionRequestTopicData(topic_name=topic_name, topic_id=topic_id, partitions=partitions)
-
-
 @mypyc_attr(acyclic=True)
 class AlterPartitionRequest(Message):
     """Sent by a partition leader to the controller to change the in-sync replica set or to end leader recovery.
@@ -206,15 +161,14 @@ class AlterPartitionRequest(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 4)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 4)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 2}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("broker_id", "BrokerId", "int32", range(0, 4)),
         Field("broker_epoch", "BrokerEpoch", "int64", range(0, 4)),
         Field("topics", "Topics", "[]AlterPartitionRequestTopicData", range(0, 4)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("broker_id", "broker_epoch", "topics", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     broker_id: int
     """Id of the sending broker, which leads the listed partitions."""
@@ -223,7 +177,6 @@ class AlterPartitionRequest(Message):
     topics: list[AlterPartitionRequestTopicData]
     """Topics to change; one request can batch the changes of many partitions."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -238,26 +191,207 @@ class AlterPartitionRequest(Message):
         self.topics = [] if topics is None else topics
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        return 2
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[AlterPartitionRequest, i64]:
-        if 0 <= version <= 3:
-            return read_alter_partition_request_flexible(data, pos, version)
-        give_up()
+        """Versions 0-3."""
+        n: i64
+        end: i64
+        topics: list[AlterPartitionRequestTopicData]
+        topics_step: i64
+        topic_name: str
+        partitions: list[AlterPartitionRequestPartitionData]
+        partitions_step: i64
+        new_isr: list[int]
+        new_isr_with_epochs: list[BrokerState]
+        new_isr_with_epochs_step: i64
+        if version < 0 or version > 3:
+            give_up()
+
+        broker_id = read_i32_be(data, pos)
+        broker_epoch = read_i64_be(data, pos + 4)
+        # topics: compact array
+        n = data[pos + 12] - 1
+        pos += 13
+        if n < 0 or n > 126:
+            n, pos = read_length(data, pos)
+        topics = empty_list(n)
+        topics_count = n
+        for topics_step in range(topics_count):
+            # topics[]
+            if version <= 1:
+                # topic_name: compact string
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_string_length(data, pos)
+                end = pos + n
+                topic_name = data[pos:end].decode()
+                pos = end
+                topic_id = ZERO_UUID
+            else:
+                topic_name = ""
+                topic_id = Uuid(data[pos : pos + 16])
+                pos += 16
+            # partitions: compact array
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_length(data, pos)
+            partitions = empty_list(n)
+            partitions_count = n
+            for partitions_step in range(partitions_count):
+                # topics[].partitions[]
+                partition_index = read_i32_be(data, pos)
+                leader_epoch = read_i32_be(data, pos + 4)
+                pos += 8
+                if version <= 2:
+                    # new_isr: compact array
+                    n = data[pos] - 1
+                    pos += 1
+                    if n < 0 or n > 126:
+                        n, pos = read_length(data, pos)
+                    if n:
+                        new_isr = read_i32s(data, pos, n)
+                        pos += 4 * n
+                    else:
+                        new_isr = []
+                    new_isr_with_epochs = []
+                else:
+                    new_isr = []
+                    # new_isr_with_epochs: compact array
+                    n = data[pos] - 1
+                    pos += 1
+                    if n < 0 or n > 126:
+                        n, pos = read_length(data, pos)
+                    new_isr_with_epochs = empty_list(n)
+                    new_isr_with_epochs_count = n
+                    for new_isr_with_epochs_step in range(new_isr_with_epochs_count):
+                        # topics[].partitions[].new_isr_with_epochs[]
+                        new_isr_with_epochs_broker_id = read_i32_be(data, pos)
+                        new_isr_with_epochs_broker_epoch = read_i64_be(data, pos + 4)
+                        new_isr_with_epochs_item = new_BrokerState(
+                            new_isr_with_epochs_broker_id, new_isr_with_epochs_broker_epoch
+                        )
+                        if data[pos + 12]:
+                            pos += 12
+                            new_isr_with_epochs_item.unknown_tags, pos = read_tags(data, pos)
+                        else:
+                            pos += 13
+                        new_isr_with_epochs.append(new_isr_with_epochs_item)
+                if version >= 1:
+                    leader_recovery_state = (data[pos] ^ 128) - 128
+                    pos += 1
+                else:
+                    leader_recovery_state = 0
+                partition_epoch = read_i32_be(data, pos)
+                partitions_item = new_AlterPartitionRequestPartitionData(
+                    partition_index,
+                    leader_epoch,
+                    new_isr,
+                    new_isr_with_epochs,
+                    leader_recovery_state,
+                    partition_epoch,
+                )
+                if data[pos + 4]:
+                    pos += 4
+                    partitions_item.unknown_tags, pos = read_tags(data, pos)
+                else:
+                    pos += 5
+                partitions.append(partitions_item)
+            topics_item = new_AlterPartitionRequestTopicData(topic_name, topic_id, partitions)
+            if data[pos]:
+                topics_item.unknown_tags, pos = read_tags(data, pos)
+            else:
+                pos += 1
+            topics.append(topics_item)
+        message = new_AlterPartitionRequest(broker_id, broker_epoch, topics)
+        if data[pos]:
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 1
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 3:
-            return write_alter_partition_request_flexible(out, self, version)
-        give_up()
+        """Versions 0-3."""
+        if version < 0 or version > 3:
+            give_up()
 
-
-def new_AlterPartitionRequest(
-    broker_id: int, broker_epoch: int, topics: list[AlterPartitionRequestTopicData]
-) -> AlterPartitionRequest:
-    return AlterPartitionRequest(broker_id=broker_id, broker_epoch=broker_epoch, topics=topics)
+        write_i32_be(out, self.broker_id)
+        write_i64_be(out, self.broker_epoch)
+        topics = self.topics
+        n = len(topics)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_uvarint(out, n + 1)
+        for topics_item in topics:
+            # topics[]
+            if version <= 1:
+                raw = topics_item.topic_name.encode()
+                n = len(raw)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_string_length(out, n)
+                out.write(raw)
+            else:
+                write_uuid(out, topics_item.topic_id)
+            partitions = topics_item.partitions
+            n = len(partitions)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_uvarint(out, n + 1)
+            for partitions_item in partitions:
+                # topics[].partitions[]
+                write_i32_be(out, partitions_item.partition_index)
+                write_i32_be(out, partitions_item.leader_epoch)
+                if version <= 2:
+                    new_isr = partitions_item.new_isr
+                    n = len(new_isr)
+                    if n < 127:
+                        out.append(n + 1)
+                    else:
+                        write_uvarint(out, n + 1)
+                    for new_isr_item in new_isr:
+                        write_i32_be(out, new_isr_item)
+                    if partitions_item.new_isr_with_epochs != []:
+                        give_up()
+                else:
+                    if partitions_item.new_isr != []:
+                        give_up()
+                    new_isr_with_epochs = partitions_item.new_isr_with_epochs
+                    n = len(new_isr_with_epochs)
+                    if n < 127:
+                        out.append(n + 1)
+                    else:
+                        write_uvarint(out, n + 1)
+                    for new_isr_with_epochs_item in new_isr_with_epochs:
+                        # topics[].partitions[].new_isr_with_epochs[]
+                        write_i32_be(out, new_isr_with_epochs_item.broker_id)
+                        write_i64_be(out, new_isr_with_epochs_item.broker_epoch)
+                        if new_isr_with_epochs_item.unknown_tags:
+                            write_tags(out, [], new_isr_with_epochs_item.unknown_tags)
+                        else:
+                            out.append(0)
+                if version <= 0:
+                    if partitions_item.leader_recovery_state != 0:
+                        give_up()
+                else:
+                    write_i8(out, partitions_item.leader_recovery_state)
+                write_i32_be(out, partitions_item.partition_epoch)
+                if partitions_item.unknown_tags:
+                    write_tags(out, [], partitions_item.unknown_tags)
+                else:
+                    out.append(0)
+            if topics_item.unknown_tags:
+                write_tags(out, [], topics_item.unknown_tags)
+            else:
+                out.append(0)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
+        else:
+            out.append(0)
 
 
 @mypyc_attr(acyclic=True)
@@ -282,18 +416,7 @@ class AlterPartitionResponsePartitionData(Struct):
         ),
         Field("partition_epoch", "PartitionEpoch", "int32", range(0, 4), former_names=("currentIsrVersion",)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "partition_index",
-        "error_code",
-        "leader_id",
-        "leader_epoch",
-        "isr",
-        "leader_recovery_state",
-        "partition_epoch",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     partition_index: int
     """Number of the partition within its topic, counted from 0."""
@@ -312,7 +435,6 @@ class AlterPartitionResponsePartitionData(Struct):
     partition_epoch: int
     """Epoch of the returned state, on which the leader bases its next change."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -336,26 +458,6 @@ class AlterPartitionResponsePartitionData(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_AlterPartitionResponsePartitionData(
-    partition_index: int,
-    error_code: int,
-    leader_id: int,
-    leader_epoch: int,
-    isr: list[int],
-    leader_recovery_state: int,
-    partition_epoch: int,
-) -> AlterPartitionResponsePartitionData:
-    return AlterPartitionResponsePartitionData(
-        partition_index=partition_index,
-        error_code=error_code,
-        leader_id=leader_id,
-        leader_epoch=leader_epoch,
-        isr=isr,
-        leader_recovery_state=leader_recovery_state,
-        partition_epoch=partition_epoch,
-    )
-
-
 @mypyc_attr(acyclic=True)
 class AlterPartitionResponseTopicData(Struct):
     """Outcomes for the partitions of one topic."""
@@ -367,9 +469,7 @@ class AlterPartitionResponseTopicData(Struct):
         Field("topic_id", "TopicId", "uuid", range(2, 4), ignorable=True),
         Field("partitions", "Partitions", "[]AlterPartitionResponsePartitionData", range(0, 4)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("topic_name", "topic_id", "partitions", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     topic_name: str
     """Name of the topic, used before topic ids replaced it. Versions 0-1."""
@@ -378,7 +478,6 @@ class AlterPartitionResponseTopicData(Struct):
     partitions: list[AlterPartitionResponsePartitionData]
     """One outcome for each proposed partition."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -394,12 +493,6 @@ class AlterPartitionResponseTopicData(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_AlterPartitionResponseTopicData(
-    topic_name: str, topic_id: Uuid, partitions: list[AlterPartitionResponsePartitionData]
-) -> AlterPartitionResponseTopicData:
-    return AlterPartitionResponseTopicData(topic_name=topic_name, topic_id=topic_id, partitions=partitions)
-
-
 @mypyc_attr(acyclic=True)
 class AlterPartitionResponse(Message):
     """Returns the partition state now in force, whether or not the change was accepted.
@@ -411,15 +504,14 @@ class AlterPartitionResponse(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 4)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 4)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 1}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(0, 4)),
         Field("error_code", "ErrorCode", "int16", range(0, 4)),
         Field("topics", "Topics", "[]AlterPartitionResponseTopicData", range(0, 4)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("throttle_time_ms", "error_code", "topics", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     throttle_time_ms: int
     """Milliseconds the sender must pause because it exceeded a quota; normally 0 between cluster nodes."""
@@ -428,7 +520,6 @@ class AlterPartitionResponse(Message):
     topics: list[AlterPartitionResponseTopicData]
     """Outcomes grouped by topic; empty if the request failed as a whole."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -443,379 +534,168 @@ class AlterPartitionResponse(Message):
         self.topics = [] if topics is None else topics
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        return 1
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[AlterPartitionResponse, i64]:
-        if 0 <= version <= 3:
-            return read_alter_partition_response_flexible(data, pos, version)
-        give_up()
-
-    def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 3:
-            return write_alter_partition_response_flexible(out, self, version)
-        give_up()
-
-
-def new_AlterPartitionResponse(
-    throttle_time_ms: int, error_code: int, topics: list[AlterPartitionResponseTopicData]
-) -> AlterPartitionResponse:
-    return AlterPartitionResponse(throttle_time_ms=throttle_time_ms, error_code=error_code, topics=topics)
-
-
-def read_alter_partition_request_flexible(data: bytes, pos: i64, version: i64) -> tuple[AlterPartitionRequest, i64]:
-    """Versions 0-3."""
-    n: i64
-    end: i64
-    topics: list[AlterPartitionRequestTopicData]
-    topics_step: i64
-    topic_name: str
-    partitions: list[AlterPartitionRequestPartitionData]
-    partitions_step: i64
-    new_isr: list[int]
-    new_isr_with_epochs: list[BrokerState]
-    new_isr_with_epochs_step: i64
-    broker_id = read_i32_be(data, pos)
-    broker_epoch = read_i64_be(data, pos + 4)
-    n = data[pos + 12] - 1
-    pos += 13
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    topics = empty_list(n)
-    topics_count = n
-    for topics_step in range(topics_count):
-        # topics[]
-        if version <= 1:
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
-            topic_name = data[pos:end].decode()
-            pos = end
-            topic_id = ZERO_UUID
-        else:
-            topic_name = ""
-            topic_id = Uuid(data[pos : pos + 16])
-            pos += 16
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
+        """Versions 0-3."""
+        n: i64
+        end: i64
+        topics: list[AlterPartitionResponseTopicData]
+        topics_step: i64
+        topic_name: str
+        partitions: list[AlterPartitionResponsePartitionData]
+        partitions_step: i64
+        isr: list[int]
+        if version < 0 or version > 3:
             give_up()
-        if n > 126:
+
+        throttle_time_ms = read_i32_be(data, pos)
+        error_code = read_i16_be(data, pos + 4)
+        # topics: compact array
+        n = data[pos + 6] - 1
+        pos += 7
+        if n < 0 or n > 126:
             n, pos = read_length(data, pos)
-        partitions = empty_list(n)
-        partitions_count = n
-        for partitions_step in range(partitions_count):
-            # topics[].partitions[]
-            partition_index = read_i32_be(data, pos)
-            leader_epoch = read_i32_be(data, pos + 4)
-            pos += 8
-            if version <= 2:
+        topics = empty_list(n)
+        topics_count = n
+        for topics_step in range(topics_count):
+            # topics[]
+            if version <= 1:
+                # topic_name: compact string
                 n = data[pos] - 1
                 pos += 1
-                if n < 0:
-                    give_up()
-                if n > 126:
+                if n < 0 or n > 126:
+                    n, pos = read_string_length(data, pos)
+                end = pos + n
+                topic_name = data[pos:end].decode()
+                pos = end
+                topic_id = ZERO_UUID
+            else:
+                topic_name = ""
+                topic_id = Uuid(data[pos : pos + 16])
+                pos += 16
+            # partitions: compact array
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_length(data, pos)
+            partitions = empty_list(n)
+            partitions_count = n
+            for partitions_step in range(partitions_count):
+                # topics[].partitions[]
+                partition_index = read_i32_be(data, pos)
+                partitions_error_code = read_i16_be(data, pos + 4)
+                leader_id = read_i32_be(data, pos + 6)
+                leader_epoch = read_i32_be(data, pos + 10)
+                # isr: compact array
+                n = data[pos + 14] - 1
+                pos += 15
+                if n < 0 or n > 126:
                     n, pos = read_length(data, pos)
                 if n:
-                    new_isr = read_i32s(data, pos, n)
+                    isr = read_i32s(data, pos, n)
                     pos += 4 * n
                 else:
-                    new_isr = []
-                new_isr_with_epochs = []
+                    isr = []
+                if version >= 1:
+                    leader_recovery_state = (data[pos] ^ 128) - 128
+                    pos += 1
+                else:
+                    leader_recovery_state = 0
+                partition_epoch = read_i32_be(data, pos)
+                partitions_item = new_AlterPartitionResponsePartitionData(
+                    partition_index,
+                    partitions_error_code,
+                    leader_id,
+                    leader_epoch,
+                    isr,
+                    leader_recovery_state,
+                    partition_epoch,
+                )
+                if data[pos + 4]:
+                    pos += 4
+                    partitions_item.unknown_tags, pos = read_tags(data, pos)
+                else:
+                    pos += 5
+                partitions.append(partitions_item)
+            topics_item = new_AlterPartitionResponseTopicData(topic_name, topic_id, partitions)
+            if data[pos]:
+                topics_item.unknown_tags, pos = read_tags(data, pos)
             else:
-                new_isr = []
-                n = data[pos] - 1
                 pos += 1
-                if n < 0:
-                    give_up()
-                if n > 126:
-                    n, pos = read_length(data, pos)
-                new_isr_with_epochs = empty_list(n)
-                new_isr_with_epochs_count = n
-                for new_isr_with_epochs_step in range(new_isr_with_epochs_count):
-                    # topics[].partitions[].new_isr_with_epochs[]
-                    new_isr_with_epochs_broker_id = read_i32_be(data, pos)
-                    new_isr_with_epochs_broker_epoch = read_i64_be(data, pos + 4)
-                    new_isr_with_epochs_item = new_BrokerState(
-                        new_isr_with_epochs_broker_id, new_isr_with_epochs_broker_epoch
-                    )
-                    if data[pos + 12]:
-                        pos += 12
-                        new_isr_with_epochs_item.unknown_tags, pos = read_tags(data, pos)
-                    else:
-                        pos += 13
-                    new_isr_with_epochs.append(new_isr_with_epochs_item)
-            if version >= 1:
-                leader_recovery_state = (data[pos] ^ 128) - 128
-                pos += 1
-            else:
-                leader_recovery_state = 0
-            partition_epoch = read_i32_be(data, pos)
-            partitions_item = new_AlterPartitionRequestPartitionData(
-                partition_index, leader_epoch, new_isr, new_isr_with_epochs, leader_recovery_state, partition_epoch
-            )
-            if data[pos + 4]:
-                pos += 4
-                partitions_item.unknown_tags, pos = read_tags(data, pos)
-            else:
-                pos += 5
-            partitions.append(partitions_item)
-        topics_item = new_AlterPartitionRequestTopicData(topic_name, topic_id, partitions)
+            topics.append(topics_item)
+        message = new_AlterPartitionResponse(throttle_time_ms, error_code, topics)
         if data[pos]:
-            topics_item.unknown_tags, pos = read_tags(data, pos)
+            message.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-        topics.append(topics_item)
-    message = new_AlterPartitionRequest(broker_id, broker_epoch, topics)
-    if data[pos]:
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 1
-    return message, pos
+        return message, pos
 
-
-def write_alter_partition_request_flexible(out: BytesWriter, message: AlterPartitionRequest, version: i64) -> None:
-    """Versions 0-3."""
-    write_i32_be(out, message.broker_id)
-    write_i64_be(out, message.broker_epoch)
-    topics = message.topics
-    n = len(topics)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for topics_item in topics:
-        # topics[]
-        if version <= 1:
-            raw = topics_item.topic_name.encode()
-            n = len(raw)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_string_length(out, n)
-            out.write(raw)
-        else:
-            write_uuid(out, topics_item.topic_id)
-        partitions = topics_item.partitions
-        n = len(partitions)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_uvarint(out, n + 1)
-        for partitions_item in partitions:
-            # topics[].partitions[]
-            write_i32_be(out, partitions_item.partition_index)
-            write_i32_be(out, partitions_item.leader_epoch)
-            if version <= 2:
-                new_isr = partitions_item.new_isr
-                n = len(new_isr)
-                if n < 127:
-                    out.append(n + 1)
-                else:
-                    write_uvarint(out, n + 1)
-                for new_isr_item in new_isr:
-                    write_i32_be(out, new_isr_item)
-                if partitions_item.new_isr_with_epochs != []:
-                    give_up()
-            else:
-                if partitions_item.new_isr != []:
-                    give_up()
-                new_isr_with_epochs = partitions_item.new_isr_with_epochs
-                n = len(new_isr_with_epochs)
-                if n < 127:
-                    out.append(n + 1)
-                else:
-                    write_uvarint(out, n + 1)
-                for new_isr_with_epochs_item in new_isr_with_epochs:
-                    # topics[].partitions[].new_isr_with_epochs[]
-                    write_i32_be(out, new_isr_with_epochs_item.broker_id)
-                    write_i64_be(out, new_isr_with_epochs_item.broker_epoch)
-                    if new_isr_with_epochs_item.unknown_tags:
-                        write_tags(out, [], new_isr_with_epochs_item.unknown_tags)
-                    else:
-                        out.append(0)
-            if version <= 0:
-                if partitions_item.leader_recovery_state != 0:
-                    give_up()
-            else:
-                write_i8(out, partitions_item.leader_recovery_state)
-            write_i32_be(out, partitions_item.partition_epoch)
-            if partitions_item.unknown_tags:
-                write_tags(out, [], partitions_item.unknown_tags)
-            else:
-                out.append(0)
-        if topics_item.unknown_tags:
-            write_tags(out, [], topics_item.unknown_tags)
-        else:
-            out.append(0)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
-
-
-def read_alter_partition_response_flexible(data: bytes, pos: i64, version: i64) -> tuple[AlterPartitionResponse, i64]:
-    """Versions 0-3."""
-    n: i64
-    end: i64
-    topics: list[AlterPartitionResponseTopicData]
-    topics_step: i64
-    topic_name: str
-    partitions: list[AlterPartitionResponsePartitionData]
-    partitions_step: i64
-    isr: list[int]
-    throttle_time_ms = read_i32_be(data, pos)
-    error_code = read_i16_be(data, pos + 4)
-    n = data[pos + 6] - 1
-    pos += 7
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    topics = empty_list(n)
-    topics_count = n
-    for topics_step in range(topics_count):
-        # topics[]
-        if version <= 1:
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
-            topic_name = data[pos:end].decode()
-            pos = end
-            topic_id = ZERO_UUID
-        else:
-            topic_name = ""
-            topic_id = Uuid(data[pos : pos + 16])
-            pos += 16
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
+    def _write(self, out: BytesWriter, version: i64) -> None:
+        """Versions 0-3."""
+        if version < 0 or version > 3:
             give_up()
-        if n > 126:
-            n, pos = read_length(data, pos)
-        partitions = empty_list(n)
-        partitions_count = n
-        for partitions_step in range(partitions_count):
-            # topics[].partitions[]
-            partition_index = read_i32_be(data, pos)
-            partitions_error_code = read_i16_be(data, pos + 4)
-            leader_id = read_i32_be(data, pos + 6)
-            leader_epoch = read_i32_be(data, pos + 10)
-            n = data[pos + 14] - 1
-            pos += 15
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_length(data, pos)
-            if n:
-                isr = read_i32s(data, pos, n)
-                pos += 4 * n
-            else:
-                isr = []
-            if version >= 1:
-                leader_recovery_state = (data[pos] ^ 128) - 128
-                pos += 1
-            else:
-                leader_recovery_state = 0
-            partition_epoch = read_i32_be(data, pos)
-            partitions_item = new_AlterPartitionResponsePartitionData(
-                partition_index,
-                partitions_error_code,
-                leader_id,
-                leader_epoch,
-                isr,
-                leader_recovery_state,
-                partition_epoch,
-            )
-            if data[pos + 4]:
-                pos += 4
-                partitions_item.unknown_tags, pos = read_tags(data, pos)
-            else:
-                pos += 5
-            partitions.append(partitions_item)
-        topics_item = new_AlterPartitionResponseTopicData(topic_name, topic_id, partitions)
-        if data[pos]:
-            topics_item.unknown_tags, pos = read_tags(data, pos)
-        else:
-            pos += 1
-        topics.append(topics_item)
-    message = new_AlterPartitionResponse(throttle_time_ms, error_code, topics)
-    if data[pos]:
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 1
-    return message, pos
 
-
-def write_alter_partition_response_flexible(out: BytesWriter, message: AlterPartitionResponse, version: i64) -> None:
-    """Versions 0-3."""
-    write_i32_be(out, message.throttle_time_ms)
-    write_i16_be(out, message.error_code)
-    topics = message.topics
-    n = len(topics)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for topics_item in topics:
-        # topics[]
-        if version <= 1:
-            raw = topics_item.topic_name.encode()
-            n = len(raw)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_string_length(out, n)
-            out.write(raw)
-        else:
-            write_uuid(out, topics_item.topic_id)
-        partitions = topics_item.partitions
-        n = len(partitions)
+        write_i32_be(out, self.throttle_time_ms)
+        write_i16_be(out, self.error_code)
+        topics = self.topics
+        n = len(topics)
         if n < 127:
             out.append(n + 1)
         else:
             write_uvarint(out, n + 1)
-        for partitions_item in partitions:
-            # topics[].partitions[]
-            write_i32_be(out, partitions_item.partition_index)
-            write_i16_be(out, partitions_item.error_code)
-            write_i32_be(out, partitions_item.leader_id)
-            write_i32_be(out, partitions_item.leader_epoch)
-            isr = partitions_item.isr
-            n = len(isr)
+        for topics_item in topics:
+            # topics[]
+            if version <= 1:
+                raw = topics_item.topic_name.encode()
+                n = len(raw)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_string_length(out, n)
+                out.write(raw)
+            else:
+                write_uuid(out, topics_item.topic_id)
+            partitions = topics_item.partitions
+            n = len(partitions)
             if n < 127:
                 out.append(n + 1)
             else:
                 write_uvarint(out, n + 1)
-            for isr_item in isr:
-                write_i32_be(out, isr_item)
-            if version >= 1:
-                write_i8(out, partitions_item.leader_recovery_state)
-            write_i32_be(out, partitions_item.partition_epoch)
-            if partitions_item.unknown_tags:
-                write_tags(out, [], partitions_item.unknown_tags)
+            for partitions_item in partitions:
+                # topics[].partitions[]
+                write_i32_be(out, partitions_item.partition_index)
+                write_i16_be(out, partitions_item.error_code)
+                write_i32_be(out, partitions_item.leader_id)
+                write_i32_be(out, partitions_item.leader_epoch)
+                isr = partitions_item.isr
+                n = len(isr)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_uvarint(out, n + 1)
+                for isr_item in isr:
+                    write_i32_be(out, isr_item)
+                if version >= 1:
+                    write_i8(out, partitions_item.leader_recovery_state)
+                write_i32_be(out, partitions_item.partition_epoch)
+                if partitions_item.unknown_tags:
+                    write_tags(out, [], partitions_item.unknown_tags)
+                else:
+                    out.append(0)
+            if topics_item.unknown_tags:
+                write_tags(out, [], topics_item.unknown_tags)
             else:
                 out.append(0)
-        if topics_item.unknown_tags:
-            write_tags(out, [], topics_item.unknown_tags)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
         else:
             out.append(0)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
 
 
-install_constructors(globals())
+new_BrokerState = constructor(BrokerState)
+new_AlterPartitionRequestPartitionData = constructor(AlterPartitionRequestPartitionData)
+new_AlterPartitionRequestTopicData = constructor(AlterPartitionRequestTopicData)
+new_AlterPartitionRequest = constructor(AlterPartitionRequest)
+new_AlterPartitionResponsePartitionData = constructor(AlterPartitionResponsePartitionData)
+new_AlterPartitionResponseTopicData = constructor(AlterPartitionResponseTopicData)
+new_AlterPartitionResponse = constructor(AlterPartitionResponse)

@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter, read_i16_be, read_i32_be, write_i16_be, write_i32_be
 
 from kwire.message import FieldTags, Message, Struct
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.wire import (
     empty_list,
     give_up,
@@ -37,16 +37,13 @@ class ReassignablePartition(Struct):
         Field("partition_index", "PartitionIndex", "int32", range(0, 2)),
         Field("replicas", "Replicas", "[]int32", range(0, 2), nullable=range(0, 2)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("partition_index", "replicas", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     partition_index: int
     """Number of the partition within its topic, counted from 0."""
     replicas: list[int] | None
     """Target broker ids, the preferred leader first; null cancels a reassignment in progress."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -60,10 +57,6 @@ class ReassignablePartition(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_ReassignablePartition(partition_index: int, replicas: list[int] | None) -> ReassignablePartition:
-    return ReassignablePartition(partition_index=partition_index, replicas=replicas)
-
-
 @mypyc_attr(acyclic=True)
 class ReassignableTopic(Struct):
     """One topic with the partitions to reassign."""
@@ -74,16 +67,13 @@ class ReassignableTopic(Struct):
         Field("name", "Name", "string", range(0, 2)),
         Field("partitions", "Partitions", "[]ReassignablePartition", range(0, 2)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("name", "partitions", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     name: str
     """Name of the topic."""
     partitions: list[ReassignablePartition]
     """Requested replicas for partitions of this topic; other partitions are unchanged."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -97,10 +87,6 @@ class ReassignableTopic(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_ReassignableTopic(name: str, partitions: list[ReassignablePartition]) -> ReassignableTopic:
-    return ReassignableTopic(name=name, partitions=partitions)
-
-
 @mypyc_attr(acyclic=True)
 class AlterPartitionReassignmentsRequest(Message):
     """Sent by an admin client to the controller to move partitions to other brokers, or to cancel moves in progress.
@@ -112,15 +98,14 @@ class AlterPartitionReassignmentsRequest(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 2)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 2}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("timeout_ms", "TimeoutMs", "int32", range(0, 2)),
         Field("allow_replication_factor_change", "AllowReplicationFactorChange", "bool", range(1, 2)),
         Field("topics", "Topics", "[]ReassignableTopic", range(0, 2)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("timeout_ms", "allow_replication_factor_change", "topics", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     timeout_ms: int
     """Milliseconds to wait until the reassignments are accepted; copying the data can take much longer."""
@@ -129,7 +114,6 @@ class AlterPartitionReassignmentsRequest(Message):
     topics: list[ReassignableTopic]
     """Topics to reassign or whose reassignments are to be cancelled."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -144,28 +128,146 @@ class AlterPartitionReassignmentsRequest(Message):
         self.topics = [] if topics is None else topics
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        return 2
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[AlterPartitionReassignmentsRequest, i64]:
-        if 0 <= version <= 1:
-            return read_alter_partition_reassignments_request_flexible(data, pos, version)
-        give_up()
+        """Versions 0-1."""
+        n: i64
+        end: i64
+        topics: list[ReassignableTopic]
+        topics_step: i64
+        name: str
+        partitions: list[ReassignablePartition]
+        partitions_step: i64
+        replicas: list[int] | None
+        if version < 0 or version > 1:
+            give_up()
+
+        timeout_ms = read_i32_be(data, pos)
+        pos += 4
+        if version >= 1:
+            allow_replication_factor_change = data[pos] != 0
+            pos += 1
+        else:
+            allow_replication_factor_change = True
+        # topics: compact array
+        n = data[pos] - 1
+        pos += 1
+        if n < 0 or n > 126:
+            n, pos = read_length(data, pos)
+        topics = empty_list(n)
+        topics_count = n
+        for topics_step in range(topics_count):
+            # topics[]
+            # name: compact string
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            name = data[pos:end].decode()
+            pos = end
+            # partitions: compact array
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_length(data, pos)
+            partitions = empty_list(n)
+            partitions_count = n
+            for partitions_step in range(partitions_count):
+                # topics[].partitions[]
+                partition_index = read_i32_be(data, pos)
+                # replicas: compact nullable array
+                n = data[pos + 4] - 1
+                pos += 5
+                if n < 0:
+                    replicas = None
+                else:
+                    if n > 126:
+                        n, pos = read_length(data, pos)
+                    if n:
+                        replicas = read_i32s(data, pos, n)
+                        pos += 4 * n
+                    else:
+                        replicas = []
+                partitions_item = new_ReassignablePartition(partition_index, replicas)
+                if data[pos]:
+                    partitions_item.unknown_tags, pos = read_tags(data, pos)
+                else:
+                    pos += 1
+                partitions.append(partitions_item)
+            topics_item = new_ReassignableTopic(name, partitions)
+            if data[pos]:
+                topics_item.unknown_tags, pos = read_tags(data, pos)
+            else:
+                pos += 1
+            topics.append(topics_item)
+        message = new_AlterPartitionReassignmentsRequest(timeout_ms, allow_replication_factor_change, topics)
+        if data[pos]:
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 1
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 1:
-            return write_alter_partition_reassignments_request_flexible(out, self, version)
-        give_up()
+        """Versions 0-1."""
+        if version < 0 or version > 1:
+            give_up()
 
-
-def new_AlterPartitionReassignmentsRequest(
-    timeout_ms: int, allow_replication_factor_change: bool, topics: list[ReassignableTopic]
-) -> AlterPartitionReassignmentsRequest:
-    return AlterPartitionReassignmentsRequest(
-        timeout_ms=timeout_ms, allow_replication_factor_change=allow_replication_factor_change, topics=topics
-    )
+        write_i32_be(out, self.timeout_ms)
+        if version <= 0:
+            if not self.allow_replication_factor_change:
+                give_up()
+        else:
+            out.append(
+                1 if self.allow_replication_factor_change else self.allow_replication_factor_change & 0
+            )  # & 0 refuses None
+        topics = self.topics
+        n = len(topics)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_uvarint(out, n + 1)
+        for topics_item in topics:
+            # topics[]
+            raw = topics_item.name.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+            partitions = topics_item.partitions
+            n = len(partitions)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_uvarint(out, n + 1)
+            for partitions_item in partitions:
+                # topics[].partitions[]
+                write_i32_be(out, partitions_item.partition_index)
+                replicas = partitions_item.replicas
+                if replicas is None:
+                    out.append(0)
+                else:
+                    n = len(replicas)
+                    if n < 127:
+                        out.append(n + 1)
+                    else:
+                        write_uvarint(out, n + 1)
+                    for replicas_item in replicas:
+                        write_i32_be(out, replicas_item)
+                if partitions_item.unknown_tags:
+                    write_tags(out, [], partitions_item.unknown_tags)
+                else:
+                    out.append(0)
+            if topics_item.unknown_tags:
+                write_tags(out, [], topics_item.unknown_tags)
+            else:
+                out.append(0)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
+        else:
+            out.append(0)
 
 
 @mypyc_attr(acyclic=True)
@@ -179,9 +281,7 @@ class ReassignablePartitionResponse(Struct):
         Field("error_code", "ErrorCode", "int16", range(0, 2)),
         Field("error_message", "ErrorMessage", "string", range(0, 2), nullable=range(0, 2)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("partition_index", "error_code", "error_message", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     partition_index: int
     """Number of the partition within its topic, counted from 0."""
@@ -190,7 +290,6 @@ class ReassignablePartitionResponse(Struct):
     error_message: str | None
     """Human-readable explanation of the error; null if there is none."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -206,14 +305,6 @@ class ReassignablePartitionResponse(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_ReassignablePartitionResponse(
-    partition_index: int, error_code: int, error_message: str | None
-) -> ReassignablePartitionResponse:
-    return ReassignablePartitionResponse(
-        partition_index=partition_index, error_code=error_code, error_message=error_message
-    )
-
-
 @mypyc_attr(acyclic=True)
 class ReassignableTopicResponse(Struct):
     """Outcomes for the partitions of one topic."""
@@ -224,16 +315,13 @@ class ReassignableTopicResponse(Struct):
         Field("name", "Name", "string", range(0, 2)),
         Field("partitions", "Partitions", "[]ReassignablePartitionResponse", range(0, 2)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("name", "partitions", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     name: str
     """Name of the topic."""
     partitions: list[ReassignablePartitionResponse]
     """One outcome for each requested partition of this topic."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -247,12 +335,6 @@ class ReassignableTopicResponse(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_ReassignableTopicResponse(
-    name: str, partitions: list[ReassignablePartitionResponse]
-) -> ReassignableTopicResponse:
-    return ReassignableTopicResponse(name=name, partitions=partitions)
-
-
 @mypyc_attr(acyclic=True)
 class AlterPartitionReassignmentsResponse(Message):
     """Reports which reassignments the controller accepted; the data may not have moved yet.
@@ -264,6 +346,7 @@ class AlterPartitionReassignmentsResponse(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 2)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 1}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(0, 2)),
@@ -272,16 +355,7 @@ class AlterPartitionReassignmentsResponse(Message):
         Field("error_message", "ErrorMessage", "string", range(0, 2), nullable=range(0, 2)),
         Field("responses", "Responses", "[]ReassignableTopicResponse", range(0, 2)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "throttle_time_ms",
-        "allow_replication_factor_change",
-        "error_code",
-        "error_message",
-        "responses",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     throttle_time_ms: int
     """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled."""
@@ -294,7 +368,6 @@ class AlterPartitionReassignmentsResponse(Message):
     responses: list[ReassignableTopicResponse]
     """Outcomes grouped by topic, as in the request."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -313,341 +386,177 @@ class AlterPartitionReassignmentsResponse(Message):
         self.responses = [] if responses is None else responses
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        return 1
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[AlterPartitionReassignmentsResponse, i64]:
-        if 0 <= version <= 1:
-            return read_alter_partition_reassignments_response_flexible(data, pos, version)
-        give_up()
+        """Versions 0-1."""
+        n: i64
+        end: i64
+        error_message: str | None
+        responses: list[ReassignableTopicResponse]
+        responses_step: i64
+        name: str
+        partitions: list[ReassignablePartitionResponse]
+        partitions_step: i64
+        partitions_error_message: str | None
+        if version < 0 or version > 1:
+            give_up()
+
+        throttle_time_ms = read_i32_be(data, pos)
+        pos += 4
+        if version >= 1:
+            allow_replication_factor_change = data[pos] != 0
+            pos += 1
+        else:
+            allow_replication_factor_change = True
+        error_code = read_i16_be(data, pos)
+        # error_message: compact nullable string
+        n = data[pos + 2] - 1
+        pos += 3
+        if n < 0:
+            error_message = None
+        else:
+            if n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            error_message = data[pos:end].decode()
+            pos = end
+        # responses: compact array
+        n = data[pos] - 1
+        pos += 1
+        if n < 0 or n > 126:
+            n, pos = read_length(data, pos)
+        responses = empty_list(n)
+        responses_count = n
+        for responses_step in range(responses_count):
+            # responses[]
+            # name: compact string
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            name = data[pos:end].decode()
+            pos = end
+            # partitions: compact array
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_length(data, pos)
+            partitions = empty_list(n)
+            partitions_count = n
+            for partitions_step in range(partitions_count):
+                # responses[].partitions[]
+                partition_index = read_i32_be(data, pos)
+                partitions_error_code = read_i16_be(data, pos + 4)
+                # error_message: compact nullable string
+                n = data[pos + 6] - 1
+                pos += 7
+                if n < 0:
+                    partitions_error_message = None
+                else:
+                    if n > 126:
+                        n, pos = read_string_length(data, pos)
+                    end = pos + n
+                    partitions_error_message = data[pos:end].decode()
+                    pos = end
+                partitions_item = new_ReassignablePartitionResponse(
+                    partition_index, partitions_error_code, partitions_error_message
+                )
+                if data[pos]:
+                    partitions_item.unknown_tags, pos = read_tags(data, pos)
+                else:
+                    pos += 1
+                partitions.append(partitions_item)
+            responses_item = new_ReassignableTopicResponse(name, partitions)
+            if data[pos]:
+                responses_item.unknown_tags, pos = read_tags(data, pos)
+            else:
+                pos += 1
+            responses.append(responses_item)
+        message = new_AlterPartitionReassignmentsResponse(
+            throttle_time_ms, allow_replication_factor_change, error_code, error_message, responses
+        )
+        if data[pos]:
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 1
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 1:
-            return write_alter_partition_reassignments_response_flexible(out, self, version)
-        give_up()
-
-
-def new_AlterPartitionReassignmentsResponse(
-    throttle_time_ms: int,
-    allow_replication_factor_change: bool,
-    error_code: int,
-    error_message: str | None,
-    responses: list[ReassignableTopicResponse],
-) -> AlterPartitionReassignmentsResponse:
-    return AlterPartitionReassignmentsResponse(
-        throttle_time_ms=throttle_time_ms,
-        allow_replication_factor_change=allow_replication_factor_change,
-        error_code=error_code,
-        error_message=error_message,
-        responses=responses,
-    )
-
-
-def read_alter_partition_reassignments_request_flexible(
-    data: bytes, pos: i64, version: i64
-) -> tuple[AlterPartitionReassignmentsRequest, i64]:
-    """Versions 0-1."""
-    n: i64
-    end: i64
-    topics: list[ReassignableTopic]
-    topics_step: i64
-    name: str
-    partitions: list[ReassignablePartition]
-    partitions_step: i64
-    replicas: list[int] | None
-    timeout_ms = read_i32_be(data, pos)
-    pos += 4
-    if version >= 1:
-        allow_replication_factor_change = data[pos] != 0
-        pos += 1
-    else:
-        allow_replication_factor_change = True
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    topics = empty_list(n)
-    topics_count = n
-    for topics_step in range(topics_count):
-        # topics[]
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
+        """Versions 0-1."""
+        if version < 0 or version > 1:
             give_up()
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        name = data[pos:end].decode()
-        pos = end
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_length(data, pos)
-        partitions = empty_list(n)
-        partitions_count = n
-        for partitions_step in range(partitions_count):
-            # topics[].partitions[]
-            partition_index = read_i32_be(data, pos)
-            n = data[pos + 4] - 1
-            pos += 5
-            if n < 0:
-                replicas = None
-            else:
-                if n > 126:
-                    n, pos = read_length(data, pos)
-                if n:
-                    replicas = read_i32s(data, pos, n)
-                    pos += 4 * n
-                else:
-                    replicas = []
-            partitions_item = new_ReassignablePartition(partition_index, replicas)
-            if data[pos]:
-                partitions_item.unknown_tags, pos = read_tags(data, pos)
-            else:
-                pos += 1
-            partitions.append(partitions_item)
-        topics_item = new_ReassignableTopic(name, partitions)
-        if data[pos]:
-            topics_item.unknown_tags, pos = read_tags(data, pos)
+
+        write_i32_be(out, self.throttle_time_ms)
+        if version >= 1:
+            out.append(
+                1 if self.allow_replication_factor_change else self.allow_replication_factor_change & 0
+            )  # & 0 refuses None
+        write_i16_be(out, self.error_code)
+        error_message = self.error_message
+        if error_message is None:
+            out.append(0)
         else:
-            pos += 1
-        topics.append(topics_item)
-    message = new_AlterPartitionReassignmentsRequest(timeout_ms, allow_replication_factor_change, topics)
-    if data[pos]:
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 1
-    return message, pos
-
-
-def write_alter_partition_reassignments_request_flexible(
-    out: BytesWriter, message: AlterPartitionReassignmentsRequest, version: i64
-) -> None:
-    """Versions 0-1."""
-    write_i32_be(out, message.timeout_ms)
-    if version <= 0:
-        if not message.allow_replication_factor_change:
-            give_up()
-    else:
-        out.append(1 if message.allow_replication_factor_change else message.allow_replication_factor_change & 0)
-    topics = message.topics
-    n = len(topics)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for topics_item in topics:
-        # topics[]
-        raw = topics_item.name.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-        partitions = topics_item.partitions
-        n = len(partitions)
+            raw = error_message.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+        responses = self.responses
+        n = len(responses)
         if n < 127:
             out.append(n + 1)
         else:
             write_uvarint(out, n + 1)
-        for partitions_item in partitions:
-            # topics[].partitions[]
-            write_i32_be(out, partitions_item.partition_index)
-            replicas = partitions_item.replicas
-            if replicas is None:
-                out.append(0)
+        for responses_item in responses:
+            # responses[]
+            raw = responses_item.name.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
             else:
-                n = len(replicas)
-                if n < 127:
-                    out.append(n + 1)
+                write_string_length(out, n)
+            out.write(raw)
+            partitions = responses_item.partitions
+            n = len(partitions)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_uvarint(out, n + 1)
+            for partitions_item in partitions:
+                # responses[].partitions[]
+                write_i32_be(out, partitions_item.partition_index)
+                write_i16_be(out, partitions_item.error_code)
+                partitions_error_message = partitions_item.error_message
+                if partitions_error_message is None:
+                    out.append(0)
                 else:
-                    write_uvarint(out, n + 1)
-                for replicas_item in replicas:
-                    write_i32_be(out, replicas_item)
-            if partitions_item.unknown_tags:
-                write_tags(out, [], partitions_item.unknown_tags)
+                    raw = partitions_error_message.encode()
+                    n = len(raw)
+                    if n < 127:
+                        out.append(n + 1)
+                    else:
+                        write_string_length(out, n)
+                    out.write(raw)
+                if partitions_item.unknown_tags:
+                    write_tags(out, [], partitions_item.unknown_tags)
+                else:
+                    out.append(0)
+            if responses_item.unknown_tags:
+                write_tags(out, [], responses_item.unknown_tags)
             else:
                 out.append(0)
-        if topics_item.unknown_tags:
-            write_tags(out, [], topics_item.unknown_tags)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
         else:
             out.append(0)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
 
 
-def read_alter_partition_reassignments_response_flexible(
-    data: bytes, pos: i64, version: i64
-) -> tuple[AlterPartitionReassignmentsResponse, i64]:
-    """Versions 0-1."""
-    n: i64
-    end: i64
-    error_message: str | None
-    responses: list[ReassignableTopicResponse]
-    responses_step: i64
-    name: str
-    partitions: list[ReassignablePartitionResponse]
-    partitions_step: i64
-    partitions_error_message: str | None
-    throttle_time_ms = read_i32_be(data, pos)
-    pos += 4
-    if version >= 1:
-        allow_replication_factor_change = data[pos] != 0
-        pos += 1
-    else:
-        allow_replication_factor_change = True
-    error_code = read_i16_be(data, pos)
-    n = data[pos + 2] - 1
-    pos += 3
-    if n < 0:
-        error_message = None
-    else:
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        error_message = data[pos:end].decode()
-        pos = end
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    responses = empty_list(n)
-    responses_count = n
-    for responses_step in range(responses_count):
-        # responses[]
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        name = data[pos:end].decode()
-        pos = end
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_length(data, pos)
-        partitions = empty_list(n)
-        partitions_count = n
-        for partitions_step in range(partitions_count):
-            # responses[].partitions[]
-            partition_index = read_i32_be(data, pos)
-            partitions_error_code = read_i16_be(data, pos + 4)
-            n = data[pos + 6] - 1
-            pos += 7
-            if n < 0:
-                partitions_error_message = None
-            else:
-                if n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
-                partitions_error_message = data[pos:end].decode()
-                pos = end
-            partitions_item = new_ReassignablePartitionResponse(
-                partition_index, partitions_error_code, partitions_error_message
-            )
-            if data[pos]:
-                partitions_item.unknown_tags, pos = read_tags(data, pos)
-            else:
-                pos += 1
-            partitions.append(partitions_item)
-        responses_item = new_ReassignableTopicResponse(name, partitions)
-        if data[pos]:
-            responses_item.unknown_tags, pos = read_tags(data, pos)
-        else:
-            pos += 1
-        responses.append(responses_item)
-    message = new_AlterPartitionReassignmentsResponse(
-        throttle_time_ms, allow_replication_factor_change, error_code, error_message, responses
-    )
-    if data[pos]:
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 1
-    return message, pos
-
-
-def write_alter_partition_reassignments_response_flexible(
-    out: BytesWriter, message: AlterPartitionReassignmentsResponse, version: i64
-) -> None:
-    """Versions 0-1."""
-    write_i32_be(out, message.throttle_time_ms)
-    if version >= 1:
-        out.append(1 if message.allow_replication_factor_change else message.allow_replication_factor_change & 0)
-    write_i16_be(out, message.error_code)
-    error_message = message.error_message
-    if error_message is None:
-        out.append(0)
-    else:
-        raw = error_message.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-    responses = message.responses
-    n = len(responses)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for responses_item in responses:
-        # responses[]
-        raw = responses_item.name.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-        partitions = responses_item.partitions
-        n = len(partitions)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_uvarint(out, n + 1)
-        for partitions_item in partitions:
-            # responses[].partitions[]
-            write_i32_be(out, partitions_item.partition_index)
-            write_i16_be(out, partitions_item.error_code)
-            partitions_error_message = partitions_item.error_message
-            if partitions_error_message is None:
-                out.append(0)
-            else:
-                raw = partitions_error_message.encode()
-                n = len(raw)
-                if n < 127:
-                    out.append(n + 1)
-                else:
-                    write_string_length(out, n)
-                out.write(raw)
-            if partitions_item.unknown_tags:
-                write_tags(out, [], partitions_item.unknown_tags)
-            else:
-                out.append(0)
-        if responses_item.unknown_tags:
-            write_tags(out, [], responses_item.unknown_tags)
-        else:
-            out.append(0)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
-
-
-install_constructors(globals())
+new_ReassignablePartition = constructor(ReassignablePartition)
+new_ReassignableTopic = constructor(ReassignableTopic)
+new_AlterPartitionReassignmentsRequest = constructor(AlterPartitionReassignmentsRequest)
+new_ReassignablePartitionResponse = constructor(ReassignablePartitionResponse)
+new_ReassignableTopicResponse = constructor(ReassignableTopicResponse)
+new_AlterPartitionReassignmentsResponse = constructor(AlterPartitionReassignmentsResponse)

@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter, read_i16_be, read_i32_be, write_i16_be, write_i32_be
 
 from kwire.message import FieldTags, Message, Struct
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.wire import (
     empty_list,
     give_up,
@@ -37,16 +37,13 @@ class AlterReplicaLogDirTopic(Struct):
         Field("name", "Name", "string", range(0, 3)),
         Field("partitions", "Partitions", "[]int32", range(0, 3)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("name", "partitions", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     name: str
     """Name of the topic that the partitions belong to."""
     partitions: list[int]
     """Numbers of the partitions whose local replica moves, or is to be created there if not yet hosted."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -60,10 +57,6 @@ class AlterReplicaLogDirTopic(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_AlterReplicaLogDirTopic(name: str, partitions: list[int]) -> AlterReplicaLogDirTopic:
-    return AlterReplicaLogDirTopic(name=name, partitions=partitions)
-
-
 @mypyc_attr(acyclic=True)
 class AlterReplicaLogDir(Struct):
     """One target directory and the replicas to move into it."""
@@ -74,16 +67,13 @@ class AlterReplicaLogDir(Struct):
         Field("path", "Path", "string", range(0, 3)),
         Field("topics", "Topics", "[]AlterReplicaLogDirTopic", range(0, 3)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("path", "topics", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     path: str
     """Absolute path, exactly as in the broker's log.dirs setting."""
     topics: list[AlterReplicaLogDirTopic]
     """Replicas to move there, grouped by topic."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -97,10 +87,6 @@ class AlterReplicaLogDir(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_AlterReplicaLogDir(path: str, topics: list[AlterReplicaLogDirTopic]) -> AlterReplicaLogDir:
-    return AlterReplicaLogDir(path=path, topics=topics)
-
-
 @mypyc_attr(acyclic=True)
 class AlterReplicaLogDirsRequest(Message):
     """Sent by an admin client to a broker to move replicas between that broker's own log directories.
@@ -112,16 +98,14 @@ class AlterReplicaLogDirsRequest(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 3)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 3)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0, 1)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 1, 2: 2}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (Field("dirs", "Dirs", "[]AlterReplicaLogDir", range(0, 3)),)
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("dirs", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     dirs: list[AlterReplicaLogDir]
     """Target directories, each with the replicas to move into it."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -132,30 +116,239 @@ class AlterReplicaLogDirsRequest(Message):
         self.dirs = [] if dirs is None else dirs
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        if version <= 1:
-            return 1
-        return 2
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[AlterReplicaLogDirsRequest, i64]:
-        if 2 <= version <= 2:
-            return read_alter_replica_log_dirs_request_flexible(data, pos, version)
-        if 0 <= version <= 1:
-            return read_alter_replica_log_dirs_request_classic(data, pos, version)
-        give_up()
+        """Version 2."""
+        n: i64
+        end: i64
+        dirs: list[AlterReplicaLogDir]
+        dirs_step: i64
+        path: str
+        topics: list[AlterReplicaLogDirTopic]
+        topics_step: i64
+        name: str
+        partitions: list[int]
+        if version < 2:
+            return AlterReplicaLogDirsRequest._read_classic(data, pos, version)
+        if version > 2:
+            give_up()
+
+        # dirs: compact array
+        n = data[pos] - 1
+        pos += 1
+        if n < 0 or n > 126:
+            n, pos = read_length(data, pos)
+        dirs = empty_list(n)
+        dirs_count = n
+        for dirs_step in range(dirs_count):
+            # dirs[]
+            # path: compact string
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            path = data[pos:end].decode()
+            pos = end
+            # topics: compact array
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_length(data, pos)
+            topics = empty_list(n)
+            topics_count = n
+            for topics_step in range(topics_count):
+                # dirs[].topics[]
+                # name: compact string
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_string_length(data, pos)
+                end = pos + n
+                name = data[pos:end].decode()
+                pos = end
+                # partitions: compact array
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_length(data, pos)
+                if n:
+                    partitions = read_i32s(data, pos, n)
+                    pos += 4 * n
+                else:
+                    partitions = []
+                topics_item = new_AlterReplicaLogDirTopic(name, partitions)
+                if data[pos]:
+                    topics_item.unknown_tags, pos = read_tags(data, pos)
+                else:
+                    pos += 1
+                topics.append(topics_item)
+            dirs_item = new_AlterReplicaLogDir(path, topics)
+            if data[pos]:
+                dirs_item.unknown_tags, pos = read_tags(data, pos)
+            else:
+                pos += 1
+            dirs.append(dirs_item)
+        message = new_AlterReplicaLogDirsRequest(dirs)
+        if data[pos]:
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 1
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 2 <= version <= 2:
-            return write_alter_replica_log_dirs_request_flexible(out, self, version)
-        if 0 <= version <= 1:
-            return write_alter_replica_log_dirs_request_classic(out, self, version)
-        give_up()
+        """Version 2."""
+        if version < 2:
+            return self._write_classic(out, version)
+        if version > 2:
+            give_up()
 
+        dirs = self.dirs
+        n = len(dirs)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_uvarint(out, n + 1)
+        for dirs_item in dirs:
+            # dirs[]
+            raw = dirs_item.path.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+            topics = dirs_item.topics
+            n = len(topics)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_uvarint(out, n + 1)
+            for topics_item in topics:
+                # dirs[].topics[]
+                raw = topics_item.name.encode()
+                n = len(raw)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_string_length(out, n)
+                out.write(raw)
+                partitions = topics_item.partitions
+                n = len(partitions)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_uvarint(out, n + 1)
+                for partitions_item in partitions:
+                    write_i32_be(out, partitions_item)
+                if topics_item.unknown_tags:
+                    write_tags(out, [], topics_item.unknown_tags)
+                else:
+                    out.append(0)
+            if dirs_item.unknown_tags:
+                write_tags(out, [], dirs_item.unknown_tags)
+            else:
+                out.append(0)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
+        else:
+            out.append(0)
 
-def new_AlterReplicaLogDirsRequest(dirs: list[AlterReplicaLogDir]) -> AlterReplicaLogDirsRequest:
-    return AlterReplicaLogDirsRequest(dirs=dirs)
+    @staticmethod
+    def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[AlterReplicaLogDirsRequest, i64]:
+        """Versions 0-1."""
+        n: int
+        end: i64
+        dirs: list[AlterReplicaLogDir]
+        dirs_step: i64
+        path: str
+        topics: list[AlterReplicaLogDirTopic]
+        topics_step: i64
+        name: str
+        partitions: list[int]
+        if version < 0:
+            give_up()
+
+        # dirs: array
+        n = read_i32_be(data, pos)
+        pos += 4
+        if n < 0:
+            give_up()
+        dirs = empty_list(n)
+        dirs_count = n
+        for dirs_step in range(dirs_count):
+            # dirs[]
+            # path: string
+            n = read_i16_be(data, pos)
+            pos += 2
+            if n < 0:
+                give_up()
+            end = pos + n
+            path = data[pos:end].decode()
+            pos = end
+            # topics: array
+            n = read_i32_be(data, pos)
+            pos += 4
+            if n < 0:
+                give_up()
+            topics = empty_list(n)
+            topics_count = n
+            for topics_step in range(topics_count):
+                # dirs[].topics[]
+                # name: string
+                n = read_i16_be(data, pos)
+                pos += 2
+                if n < 0:
+                    give_up()
+                end = pos + n
+                name = data[pos:end].decode()
+                pos = end
+                # partitions: array
+                n = read_i32_be(data, pos)
+                pos += 4
+                if n < 0:
+                    give_up()
+                if n:
+                    partitions = read_i32s(data, pos, n)
+                    pos += 4 * n
+                else:
+                    partitions = []
+                topics_item = new_AlterReplicaLogDirTopic(name, partitions)
+                topics.append(topics_item)
+            dirs_item = new_AlterReplicaLogDir(path, topics)
+            dirs.append(dirs_item)
+        message = new_AlterReplicaLogDirsRequest(dirs)
+        return message, pos
+
+    def _write_classic(self, out: BytesWriter, version: i64) -> None:
+        """Versions 0-1."""
+        if version < 0:
+            give_up()
+
+        dirs = self.dirs
+        write_i32_be(out, len(dirs))
+        for dirs_item in dirs:
+            # dirs[]
+            raw = dirs_item.path.encode()
+            write_i16_be(out, len(raw))
+            out.write(raw)
+            topics = dirs_item.topics
+            write_i32_be(out, len(topics))
+            for topics_item in topics:
+                # dirs[].topics[]
+                raw = topics_item.name.encode()
+                write_i16_be(out, len(raw))
+                out.write(raw)
+                partitions = topics_item.partitions
+                write_i32_be(out, len(partitions))
+                for partitions_item in partitions:
+                    write_i32_be(out, partitions_item)
+                if topics_item.unknown_tags:
+                    give_up()
+            if dirs_item.unknown_tags:
+                give_up()
+        if self.unknown_tags:
+            give_up()
 
 
 @mypyc_attr(acyclic=True)
@@ -168,16 +361,13 @@ class AlterReplicaLogDirPartitionResult(Struct):
         Field("partition_index", "PartitionIndex", "int32", range(0, 3)),
         Field("error_code", "ErrorCode", "int16", range(0, 3)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("partition_index", "error_code", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     partition_index: int
     """Number of the partition within its topic, counted from 0."""
     error_code: int
     """0 if the move started or the directory was recorded; LOG_DIR_NOT_FOUND if the path is not configured."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -191,10 +381,6 @@ class AlterReplicaLogDirPartitionResult(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_AlterReplicaLogDirPartitionResult(partition_index: int, error_code: int) -> AlterReplicaLogDirPartitionResult:
-    return AlterReplicaLogDirPartitionResult(partition_index=partition_index, error_code=error_code)
-
-
 @mypyc_attr(acyclic=True)
 class AlterReplicaLogDirTopicResult(Struct):
     """Outcomes for the partitions of one topic."""
@@ -205,16 +391,13 @@ class AlterReplicaLogDirTopicResult(Struct):
         Field("topic_name", "TopicName", "string", range(0, 3)),
         Field("partitions", "Partitions", "[]AlterReplicaLogDirPartitionResult", range(0, 3)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("topic_name", "partitions", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     topic_name: str
     """Name of the topic that the partitions belong to."""
     partitions: list[AlterReplicaLogDirPartitionResult]
     """One outcome for each partition."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -228,12 +411,6 @@ class AlterReplicaLogDirTopicResult(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_AlterReplicaLogDirTopicResult(
-    topic_name: str, partitions: list[AlterReplicaLogDirPartitionResult]
-) -> AlterReplicaLogDirTopicResult:
-    return AlterReplicaLogDirTopicResult(topic_name=topic_name, partitions=partitions)
-
-
 @mypyc_attr(acyclic=True)
 class AlterReplicaLogDirsResponse(Message):
     """Reports whether each move was accepted; the copying then continues in the background.
@@ -245,21 +422,19 @@ class AlterReplicaLogDirsResponse(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 3)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 3)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 0, 2: 1}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(0, 3)),
         Field("results", "Results", "[]AlterReplicaLogDirTopicResult", range(0, 3)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("throttle_time_ms", "results", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     throttle_time_ms: int
     """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled."""
     results: list[AlterReplicaLogDirTopicResult]
     """Outcomes grouped by topic, regardless of the target directory."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -272,440 +447,196 @@ class AlterReplicaLogDirsResponse(Message):
         self.results = [] if results is None else results
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        if version <= 1:
-            return 0
-        return 1
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[AlterReplicaLogDirsResponse, i64]:
-        if 2 <= version <= 2:
-            return read_alter_replica_log_dirs_response_flexible(data, pos, version)
-        if 0 <= version <= 1:
-            return read_alter_replica_log_dirs_response_classic(data, pos, version)
-        give_up()
-
-    def _write(self, out: BytesWriter, version: i64) -> None:
-        if 2 <= version <= 2:
-            return write_alter_replica_log_dirs_response_flexible(out, self, version)
-        if 0 <= version <= 1:
-            return write_alter_replica_log_dirs_response_classic(out, self, version)
-        give_up()
-
-
-def new_AlterReplicaLogDirsResponse(
-    throttle_time_ms: int, results: list[AlterReplicaLogDirTopicResult]
-) -> AlterReplicaLogDirsResponse:
-    return AlterReplicaLogDirsResponse(throttle_time_ms=throttle_time_ms, results=results)
-
-
-def read_alter_replica_log_dirs_request_classic(
-    data: bytes, pos: i64, version: i64
-) -> tuple[AlterReplicaLogDirsRequest, i64]:
-    """Versions 0-1."""
-    n: int
-    end: i64
-    dirs: list[AlterReplicaLogDir]
-    dirs_step: i64
-    path: str
-    topics: list[AlterReplicaLogDirTopic]
-    topics_step: i64
-    name: str
-    partitions: list[int]
-    n = read_i32_be(data, pos)
-    pos += 4
-    if n < 0:
-        give_up()
-    dirs = empty_list(n)
-    dirs_count = n
-    for dirs_step in range(dirs_count):
-        # dirs[]
-        n = read_i16_be(data, pos)
-        pos += 2
-        if n < 0:
+        """Version 2."""
+        n: i64
+        end: i64
+        results: list[AlterReplicaLogDirTopicResult]
+        results_step: i64
+        topic_name: str
+        partitions: list[AlterReplicaLogDirPartitionResult]
+        partitions_step: i64
+        if version < 2:
+            return AlterReplicaLogDirsResponse._read_classic(data, pos, version)
+        if version > 2:
             give_up()
-        end = pos + n
-        path = data[pos:end].decode()
-        pos = end
-        n = read_i32_be(data, pos)
-        pos += 4
-        if n < 0:
-            give_up()
-        topics = empty_list(n)
-        topics_count = n
-        for topics_step in range(topics_count):
-            # dirs[].topics[]
-            n = read_i16_be(data, pos)
-            pos += 2
-            if n < 0:
-                give_up()
-            end = pos + n
-            name = data[pos:end].decode()
-            pos = end
-            n = read_i32_be(data, pos)
-            pos += 4
-            if n < 0:
-                give_up()
-            if n:
-                partitions = read_i32s(data, pos, n)
-                pos += 4 * n
-            else:
-                partitions = []
-            topics_item = new_AlterReplicaLogDirTopic(name, partitions)
-            topics.append(topics_item)
-        dirs_item = new_AlterReplicaLogDir(path, topics)
-        dirs.append(dirs_item)
-    message = new_AlterReplicaLogDirsRequest(dirs)
-    return message, pos
 
-
-def write_alter_replica_log_dirs_request_classic(
-    out: BytesWriter, message: AlterReplicaLogDirsRequest, version: i64
-) -> None:
-    """Versions 0-1."""
-    dirs = message.dirs
-    write_i32_be(out, len(dirs))
-    for dirs_item in dirs:
-        # dirs[]
-        raw = dirs_item.path.encode()
-        write_i16_be(out, len(raw))
-        out.write(raw)
-        topics = dirs_item.topics
-        write_i32_be(out, len(topics))
-        for topics_item in topics:
-            # dirs[].topics[]
-            raw = topics_item.name.encode()
-            write_i16_be(out, len(raw))
-            out.write(raw)
-            partitions = topics_item.partitions
-            write_i32_be(out, len(partitions))
-            for partitions_item in partitions:
-                write_i32_be(out, partitions_item)
-            if topics_item.unknown_tags:
-                give_up()
-        if dirs_item.unknown_tags:
-            give_up()
-    if message.unknown_tags:
-        give_up()
-
-
-def read_alter_replica_log_dirs_request_flexible(
-    data: bytes, pos: i64, version: i64
-) -> tuple[AlterReplicaLogDirsRequest, i64]:
-    """Version 2."""
-    n: i64
-    end: i64
-    dirs: list[AlterReplicaLogDir]
-    dirs_step: i64
-    path: str
-    topics: list[AlterReplicaLogDirTopic]
-    topics_step: i64
-    name: str
-    partitions: list[int]
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    dirs = empty_list(n)
-    dirs_count = n
-    for dirs_step in range(dirs_count):
-        # dirs[]
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        path = data[pos:end].decode()
-        pos = end
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
+        throttle_time_ms = read_i32_be(data, pos)
+        # results: compact array
+        n = data[pos + 4] - 1
+        pos += 5
+        if n < 0 or n > 126:
             n, pos = read_length(data, pos)
-        topics = empty_list(n)
-        topics_count = n
-        for topics_step in range(topics_count):
-            # dirs[].topics[]
+        results = empty_list(n)
+        results_count = n
+        for results_step in range(results_count):
+            # results[]
+            # topic_name: compact string
             n = data[pos] - 1
             pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
+            if n < 0 or n > 126:
                 n, pos = read_string_length(data, pos)
             end = pos + n
-            name = data[pos:end].decode()
+            topic_name = data[pos:end].decode()
             pos = end
+            # partitions: compact array
             n = data[pos] - 1
             pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
+            if n < 0 or n > 126:
                 n, pos = read_length(data, pos)
-            if n:
-                partitions = read_i32s(data, pos, n)
-                pos += 4 * n
-            else:
-                partitions = []
-            topics_item = new_AlterReplicaLogDirTopic(name, partitions)
+            partitions = empty_list(n)
+            partitions_count = n
+            for partitions_step in range(partitions_count):
+                # results[].partitions[]
+                partition_index = read_i32_be(data, pos)
+                error_code = read_i16_be(data, pos + 4)
+                partitions_item = new_AlterReplicaLogDirPartitionResult(partition_index, error_code)
+                if data[pos + 6]:
+                    pos += 6
+                    partitions_item.unknown_tags, pos = read_tags(data, pos)
+                else:
+                    pos += 7
+                partitions.append(partitions_item)
+            results_item = new_AlterReplicaLogDirTopicResult(topic_name, partitions)
             if data[pos]:
-                topics_item.unknown_tags, pos = read_tags(data, pos)
+                results_item.unknown_tags, pos = read_tags(data, pos)
             else:
                 pos += 1
-            topics.append(topics_item)
-        dirs_item = new_AlterReplicaLogDir(path, topics)
+            results.append(results_item)
+        message = new_AlterReplicaLogDirsResponse(throttle_time_ms, results)
         if data[pos]:
-            dirs_item.unknown_tags, pos = read_tags(data, pos)
+            message.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-        dirs.append(dirs_item)
-    message = new_AlterReplicaLogDirsRequest(dirs)
-    if data[pos]:
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 1
-    return message, pos
+        return message, pos
 
+    def _write(self, out: BytesWriter, version: i64) -> None:
+        """Version 2."""
+        if version < 2:
+            return self._write_classic(out, version)
+        if version > 2:
+            give_up()
 
-def write_alter_replica_log_dirs_request_flexible(
-    out: BytesWriter, message: AlterReplicaLogDirsRequest, version: i64
-) -> None:
-    """Version 2."""
-    dirs = message.dirs
-    n = len(dirs)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for dirs_item in dirs:
-        # dirs[]
-        raw = dirs_item.path.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-        topics = dirs_item.topics
-        n = len(topics)
+        write_i32_be(out, self.throttle_time_ms)
+        results = self.results
+        n = len(results)
         if n < 127:
             out.append(n + 1)
         else:
             write_uvarint(out, n + 1)
-        for topics_item in topics:
-            # dirs[].topics[]
-            raw = topics_item.name.encode()
+        for results_item in results:
+            # results[]
+            raw = results_item.topic_name.encode()
             n = len(raw)
             if n < 127:
                 out.append(n + 1)
             else:
                 write_string_length(out, n)
             out.write(raw)
-            partitions = topics_item.partitions
+            partitions = results_item.partitions
             n = len(partitions)
             if n < 127:
                 out.append(n + 1)
             else:
                 write_uvarint(out, n + 1)
             for partitions_item in partitions:
-                write_i32_be(out, partitions_item)
-            if topics_item.unknown_tags:
-                write_tags(out, [], topics_item.unknown_tags)
+                # results[].partitions[]
+                write_i32_be(out, partitions_item.partition_index)
+                write_i16_be(out, partitions_item.error_code)
+                if partitions_item.unknown_tags:
+                    write_tags(out, [], partitions_item.unknown_tags)
+                else:
+                    out.append(0)
+            if results_item.unknown_tags:
+                write_tags(out, [], results_item.unknown_tags)
             else:
                 out.append(0)
-        if dirs_item.unknown_tags:
-            write_tags(out, [], dirs_item.unknown_tags)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
         else:
             out.append(0)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
 
+    @staticmethod
+    def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[AlterReplicaLogDirsResponse, i64]:
+        """Versions 0-1."""
+        n: int
+        end: i64
+        results: list[AlterReplicaLogDirTopicResult]
+        results_step: i64
+        topic_name: str
+        partitions: list[AlterReplicaLogDirPartitionResult]
+        partitions_step: i64
+        if version < 0:
+            give_up()
 
-def read_alter_replica_log_dirs_response_classic(
-    data: bytes, pos: i64, version: i64
-) -> tuple[AlterReplicaLogDirsResponse, i64]:
-    """Versions 0-1."""
-    n: int
-    end: i64
-    results: list[AlterReplicaLogDirTopicResult]
-    results_step: i64
-    topic_name: str
-    partitions: list[AlterReplicaLogDirPartitionResult]
-    partitions_step: i64
-    throttle_time_ms = read_i32_be(data, pos)
-    n = read_i32_be(data, pos + 4)
-    pos += 8
-    if n < 0:
-        give_up()
-    results = empty_list(n)
-    results_count = n
-    for results_step in range(results_count):
-        # results[]
-        n = read_i16_be(data, pos)
-        pos += 2
+        throttle_time_ms = read_i32_be(data, pos)
+        # results: array
+        n = read_i32_be(data, pos + 4)
+        pos += 8
         if n < 0:
             give_up()
-        end = pos + n
-        topic_name = data[pos:end].decode()
-        pos = end
-        n = read_i32_be(data, pos)
-        pos += 4
-        if n < 0:
-            give_up()
-        partitions = empty_list(n)
-        partitions_count = n
-        for partitions_step in range(partitions_count):
-            # results[].partitions[]
-            partition_index = read_i32_be(data, pos)
-            error_code = read_i16_be(data, pos + 4)
-            partitions_item = new_AlterReplicaLogDirPartitionResult(partition_index, error_code)
-            pos += 6
-            partitions.append(partitions_item)
-        results_item = new_AlterReplicaLogDirTopicResult(topic_name, partitions)
-        results.append(results_item)
-    message = new_AlterReplicaLogDirsResponse(throttle_time_ms, results)
-    return message, pos
-
-
-def write_alter_replica_log_dirs_response_classic(
-    out: BytesWriter, message: AlterReplicaLogDirsResponse, version: i64
-) -> None:
-    """Versions 0-1."""
-    write_i32_be(out, message.throttle_time_ms)
-    results = message.results
-    write_i32_be(out, len(results))
-    for results_item in results:
-        # results[]
-        raw = results_item.topic_name.encode()
-        write_i16_be(out, len(raw))
-        out.write(raw)
-        partitions = results_item.partitions
-        write_i32_be(out, len(partitions))
-        for partitions_item in partitions:
-            # results[].partitions[]
-            write_i32_be(out, partitions_item.partition_index)
-            write_i16_be(out, partitions_item.error_code)
-            if partitions_item.unknown_tags:
+        results = empty_list(n)
+        results_count = n
+        for results_step in range(results_count):
+            # results[]
+            # topic_name: string
+            n = read_i16_be(data, pos)
+            pos += 2
+            if n < 0:
                 give_up()
-        if results_item.unknown_tags:
-            give_up()
-    if message.unknown_tags:
-        give_up()
-
-
-def read_alter_replica_log_dirs_response_flexible(
-    data: bytes, pos: i64, version: i64
-) -> tuple[AlterReplicaLogDirsResponse, i64]:
-    """Version 2."""
-    n: i64
-    end: i64
-    results: list[AlterReplicaLogDirTopicResult]
-    results_step: i64
-    topic_name: str
-    partitions: list[AlterReplicaLogDirPartitionResult]
-    partitions_step: i64
-    throttle_time_ms = read_i32_be(data, pos)
-    n = data[pos + 4] - 1
-    pos += 5
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    results = empty_list(n)
-    results_count = n
-    for results_step in range(results_count):
-        # results[]
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        topic_name = data[pos:end].decode()
-        pos = end
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_length(data, pos)
-        partitions = empty_list(n)
-        partitions_count = n
-        for partitions_step in range(partitions_count):
-            # results[].partitions[]
-            partition_index = read_i32_be(data, pos)
-            error_code = read_i16_be(data, pos + 4)
-            partitions_item = new_AlterReplicaLogDirPartitionResult(partition_index, error_code)
-            if data[pos + 6]:
+            end = pos + n
+            topic_name = data[pos:end].decode()
+            pos = end
+            # partitions: array
+            n = read_i32_be(data, pos)
+            pos += 4
+            if n < 0:
+                give_up()
+            partitions = empty_list(n)
+            partitions_count = n
+            for partitions_step in range(partitions_count):
+                # results[].partitions[]
+                partition_index = read_i32_be(data, pos)
+                error_code = read_i16_be(data, pos + 4)
+                partitions_item = new_AlterReplicaLogDirPartitionResult(partition_index, error_code)
                 pos += 6
-                partitions_item.unknown_tags, pos = read_tags(data, pos)
-            else:
-                pos += 7
-            partitions.append(partitions_item)
-        results_item = new_AlterReplicaLogDirTopicResult(topic_name, partitions)
-        if data[pos]:
-            results_item.unknown_tags, pos = read_tags(data, pos)
-        else:
-            pos += 1
-        results.append(results_item)
-    message = new_AlterReplicaLogDirsResponse(throttle_time_ms, results)
-    if data[pos]:
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 1
-    return message, pos
+                partitions.append(partitions_item)
+            results_item = new_AlterReplicaLogDirTopicResult(topic_name, partitions)
+            results.append(results_item)
+        message = new_AlterReplicaLogDirsResponse(throttle_time_ms, results)
+        return message, pos
+
+    def _write_classic(self, out: BytesWriter, version: i64) -> None:
+        """Versions 0-1."""
+        if version < 0:
+            give_up()
+
+        write_i32_be(out, self.throttle_time_ms)
+        results = self.results
+        write_i32_be(out, len(results))
+        for results_item in results:
+            # results[]
+            raw = results_item.topic_name.encode()
+            write_i16_be(out, len(raw))
+            out.write(raw)
+            partitions = results_item.partitions
+            write_i32_be(out, len(partitions))
+            for partitions_item in partitions:
+                # results[].partitions[]
+                write_i32_be(out, partitions_item.partition_index)
+                write_i16_be(out, partitions_item.error_code)
+                if partitions_item.unknown_tags:
+                    give_up()
+            if results_item.unknown_tags:
+                give_up()
+        if self.unknown_tags:
+            give_up()
 
 
-def write_alter_replica_log_dirs_response_flexible(
-    out: BytesWriter, message: AlterReplicaLogDirsResponse, version: i64
-) -> None:
-    """Version 2."""
-    write_i32_be(out, message.throttle_time_ms)
-    results = message.results
-    n = len(results)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for results_item in results:
-        # results[]
-        raw = results_item.topic_name.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-        partitions = results_item.partitions
-        n = len(partitions)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_uvarint(out, n + 1)
-        for partitions_item in partitions:
-            # results[].partitions[]
-            write_i32_be(out, partitions_item.partition_index)
-            write_i16_be(out, partitions_item.error_code)
-            if partitions_item.unknown_tags:
-                write_tags(out, [], partitions_item.unknown_tags)
-            else:
-                out.append(0)
-        if results_item.unknown_tags:
-            write_tags(out, [], results_item.unknown_tags)
-        else:
-            out.append(0)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
-
-
-install_constructors(globals())
+new_AlterReplicaLogDirTopic = constructor(AlterReplicaLogDirTopic)
+new_AlterReplicaLogDir = constructor(AlterReplicaLogDir)
+new_AlterReplicaLogDirsRequest = constructor(AlterReplicaLogDirsRequest)
+new_AlterReplicaLogDirPartitionResult = constructor(AlterReplicaLogDirPartitionResult)
+new_AlterReplicaLogDirTopicResult = constructor(AlterReplicaLogDirTopicResult)
+new_AlterReplicaLogDirsResponse = constructor(AlterReplicaLogDirsResponse)

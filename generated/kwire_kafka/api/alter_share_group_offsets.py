@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter, read_i16_be, read_i32_be, read_i64_be, write_i16_be, write_i32_be, write_i64_be
 
 from kwire.message import FieldTags, Message, Struct
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.uuids import Uuid
 from kwire.wire import (
     empty_list,
@@ -39,16 +39,13 @@ class AlterShareGroupOffsetsRequestPartition(Struct):
         Field("partition_index", "PartitionIndex", "int32", range(0, 1)),
         Field("start_offset", "StartOffset", "int64", range(0, 1)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("partition_index", "start_offset", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     partition_index: int
     """Number of the partition within its topic, counted from 0."""
     start_offset: int
     """Offset from which delivery resumes; stored delivery states are discarded."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -62,12 +59,6 @@ class AlterShareGroupOffsetsRequestPartition(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_AlterShareGroupOffsetsRequestPartition(
-    partition_index: int, start_offset: int
-) -> AlterShareGroupOffsetsRequestPartition:
-    return AlterShareGroupOffsetsRequestPartition(partition_index=partition_index, start_offset=start_offset)
-
-
 @mypyc_attr(acyclic=True)
 class AlterShareGroupOffsetsRequestTopic(Struct):
     """One topic whose start offsets are to be moved."""
@@ -78,16 +69,13 @@ class AlterShareGroupOffsetsRequestTopic(Struct):
         Field("topic_name", "TopicName", "string", range(0, 1)),
         Field("partitions", "Partitions", "[]AlterShareGroupOffsetsRequestPartition", range(0, 1)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("topic_name", "partitions", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     topic_name: str
     """Name of the topic, which the coordinator maps to an id."""
     partitions: list[AlterShareGroupOffsetsRequestPartition]
     """Partitions of this topic to change; others keep their offsets."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -101,12 +89,6 @@ class AlterShareGroupOffsetsRequestTopic(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_AlterShareGroupOffsetsRequestTopic(
-    topic_name: str, partitions: list[AlterShareGroupOffsetsRequestPartition]
-) -> AlterShareGroupOffsetsRequestTopic:
-    return AlterShareGroupOffsetsRequestTopic(topic_name=topic_name, partitions=partitions)
-
-
 @mypyc_attr(acyclic=True)
 class AlterShareGroupOffsetsRequest(Message):
     """Sent by an admin client to the group coordinator to move the start offsets of an empty share group.
@@ -118,21 +100,19 @@ class AlterShareGroupOffsetsRequest(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 1)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 2}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("group_id", "GroupId", "string", range(0, 1)),
         Field("topics", "Topics", "[]AlterShareGroupOffsetsRequestTopic", range(0, 1)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("group_id", "topics", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     group_id: str
     """Id of the share group; the request is refused while it has members."""
     topics: list[AlterShareGroupOffsetsRequestTopic]
     """New start offsets grouped by topic."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -145,26 +125,125 @@ class AlterShareGroupOffsetsRequest(Message):
         self.topics = [] if topics is None else topics
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        return 2
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[AlterShareGroupOffsetsRequest, i64]:
-        if 0 <= version <= 0:
-            return read_alter_share_group_offsets_request_flexible(data, pos, version)
-        give_up()
+        """Version 0."""
+        n: i64
+        end: i64
+        group_id: str
+        topics: list[AlterShareGroupOffsetsRequestTopic]
+        topics_step: i64
+        topic_name: str
+        partitions: list[AlterShareGroupOffsetsRequestPartition]
+        partitions_step: i64
+        if version < 0 or version > 0:
+            give_up()
+
+        # group_id: compact string
+        n = data[pos] - 1
+        pos += 1
+        if n < 0 or n > 126:
+            n, pos = read_string_length(data, pos)
+        end = pos + n
+        group_id = data[pos:end].decode()
+        pos = end
+        # topics: compact array
+        n = data[pos] - 1
+        pos += 1
+        if n < 0 or n > 126:
+            n, pos = read_length(data, pos)
+        topics = empty_list(n)
+        topics_count = n
+        for topics_step in range(topics_count):
+            # topics[]
+            # topic_name: compact string
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            topic_name = data[pos:end].decode()
+            pos = end
+            # partitions: compact array
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_length(data, pos)
+            partitions = empty_list(n)
+            partitions_count = n
+            for partitions_step in range(partitions_count):
+                # topics[].partitions[]
+                partition_index = read_i32_be(data, pos)
+                start_offset = read_i64_be(data, pos + 4)
+                partitions_item = new_AlterShareGroupOffsetsRequestPartition(partition_index, start_offset)
+                if data[pos + 12]:
+                    pos += 12
+                    partitions_item.unknown_tags, pos = read_tags(data, pos)
+                else:
+                    pos += 13
+                partitions.append(partitions_item)
+            topics_item = new_AlterShareGroupOffsetsRequestTopic(topic_name, partitions)
+            if data[pos]:
+                topics_item.unknown_tags, pos = read_tags(data, pos)
+            else:
+                pos += 1
+            topics.append(topics_item)
+        message = new_AlterShareGroupOffsetsRequest(group_id, topics)
+        if data[pos]:
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 1
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 0:
-            return write_alter_share_group_offsets_request_flexible(out, self, version)
-        give_up()
+        """Version 0."""
+        if version < 0 or version > 0:
+            give_up()
 
-
-def new_AlterShareGroupOffsetsRequest(
-    group_id: str, topics: list[AlterShareGroupOffsetsRequestTopic]
-) -> AlterShareGroupOffsetsRequest:
-    return AlterShareGroupOffsetsRequest(group_id=group_id, topics=topics)
+        raw = self.group_id.encode()
+        n = len(raw)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_string_length(out, n)
+        out.write(raw)
+        topics = self.topics
+        n = len(topics)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_uvarint(out, n + 1)
+        for topics_item in topics:
+            # topics[]
+            raw = topics_item.topic_name.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+            partitions = topics_item.partitions
+            n = len(partitions)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_uvarint(out, n + 1)
+            for partitions_item in partitions:
+                # topics[].partitions[]
+                write_i32_be(out, partitions_item.partition_index)
+                write_i64_be(out, partitions_item.start_offset)
+                if partitions_item.unknown_tags:
+                    write_tags(out, [], partitions_item.unknown_tags)
+                else:
+                    out.append(0)
+            if topics_item.unknown_tags:
+                write_tags(out, [], topics_item.unknown_tags)
+            else:
+                out.append(0)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
+        else:
+            out.append(0)
 
 
 @mypyc_attr(acyclic=True)
@@ -178,9 +257,7 @@ class AlterShareGroupOffsetsResponsePartition(Struct):
         Field("error_code", "ErrorCode", "int16", range(0, 1)),
         Field("error_message", "ErrorMessage", "string", range(0, 1), nullable=range(0, 1)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("partition_index", "error_code", "error_message", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     partition_index: int
     """Number of the partition within its topic, counted from 0."""
@@ -189,7 +266,6 @@ class AlterShareGroupOffsetsResponsePartition(Struct):
     error_message: str | None
     """Human-readable explanation of the error; null if there is none."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -205,14 +281,6 @@ class AlterShareGroupOffsetsResponsePartition(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_AlterShareGroupOffsetsResponsePartition(
-    partition_index: int, error_code: int, error_message: str | None
-) -> AlterShareGroupOffsetsResponsePartition:
-    return AlterShareGroupOffsetsResponsePartition(
-        partition_index=partition_index, error_code=error_code, error_message=error_message
-    )
-
-
 @mypyc_attr(acyclic=True)
 class AlterShareGroupOffsetsResponseTopic(Struct):
     """Outcomes for one topic of the request."""
@@ -224,9 +292,7 @@ class AlterShareGroupOffsetsResponseTopic(Struct):
         Field("topic_id", "TopicId", "uuid", range(0, 1)),
         Field("partitions", "Partitions", "[]AlterShareGroupOffsetsResponsePartition", range(0, 1)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("topic_name", "topic_id", "partitions", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     topic_name: str
     """Name of the topic, repeated from the request."""
@@ -235,7 +301,6 @@ class AlterShareGroupOffsetsResponseTopic(Struct):
     partitions: list[AlterShareGroupOffsetsResponsePartition]
     """One outcome for each partition of the topic."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -251,12 +316,6 @@ class AlterShareGroupOffsetsResponseTopic(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_AlterShareGroupOffsetsResponseTopic(
-    topic_name: str, topic_id: Uuid, partitions: list[AlterShareGroupOffsetsResponsePartition]
-) -> AlterShareGroupOffsetsResponseTopic:
-    return AlterShareGroupOffsetsResponseTopic(topic_name=topic_name, topic_id=topic_id, partitions=partitions)
-
-
 @mypyc_attr(acyclic=True)
 class AlterShareGroupOffsetsResponse(Message):
     """Reports whether the start offsets of the share group were moved.
@@ -268,6 +327,7 @@ class AlterShareGroupOffsetsResponse(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 1)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 1}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(0, 1)),
@@ -275,15 +335,7 @@ class AlterShareGroupOffsetsResponse(Message):
         Field("error_message", "ErrorMessage", "string", range(0, 1), nullable=range(0, 1)),
         Field("responses", "Responses", "[]AlterShareGroupOffsetsResponseTopic", range(0, 1)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "throttle_time_ms",
-        "error_code",
-        "error_message",
-        "responses",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     throttle_time_ms: int
     """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled."""
@@ -296,7 +348,6 @@ class AlterShareGroupOffsetsResponse(Message):
     responses: list[AlterShareGroupOffsetsResponseTopic]
     """Outcomes grouped by topic, valid if the request did not fail as a whole."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -313,311 +364,167 @@ class AlterShareGroupOffsetsResponse(Message):
         self.responses = [] if responses is None else responses
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        return 1
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[AlterShareGroupOffsetsResponse, i64]:
-        if 0 <= version <= 0:
-            return read_alter_share_group_offsets_response_flexible(data, pos, version)
-        give_up()
-
-    def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 0:
-            return write_alter_share_group_offsets_response_flexible(out, self, version)
-        give_up()
-
-
-def new_AlterShareGroupOffsetsResponse(
-    throttle_time_ms: int,
-    error_code: int,
-    error_message: str | None,
-    responses: list[AlterShareGroupOffsetsResponseTopic],
-) -> AlterShareGroupOffsetsResponse:
-    return AlterShareGroupOffsetsResponse(
-        throttle_time_ms=throttle_time_ms, error_code=error_code, error_message=error_message, responses=responses
-    )
-
-
-def read_alter_share_group_offsets_request_flexible(
-    data: bytes, pos: i64, version: i64
-) -> tuple[AlterShareGroupOffsetsRequest, i64]:
-    """Version 0."""
-    n: i64
-    end: i64
-    group_id: str
-    topics: list[AlterShareGroupOffsetsRequestTopic]
-    topics_step: i64
-    topic_name: str
-    partitions: list[AlterShareGroupOffsetsRequestPartition]
-    partitions_step: i64
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_string_length(data, pos)
-    end = pos + n
-    group_id = data[pos:end].decode()
-    pos = end
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    topics = empty_list(n)
-    topics_count = n
-    for topics_step in range(topics_count):
-        # topics[]
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
+        """Version 0."""
+        n: i64
+        end: i64
+        error_message: str | None
+        responses: list[AlterShareGroupOffsetsResponseTopic]
+        responses_step: i64
+        topic_name: str
+        partitions: list[AlterShareGroupOffsetsResponsePartition]
+        partitions_step: i64
+        partitions_error_message: str | None
+        if version < 0 or version > 0:
             give_up()
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        topic_name = data[pos:end].decode()
-        pos = end
-        n = data[pos] - 1
-        pos += 1
+
+        throttle_time_ms = read_i32_be(data, pos)
+        error_code = read_i16_be(data, pos + 4)
+        # error_message: compact nullable string
+        n = data[pos + 6] - 1
+        pos += 7
         if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_length(data, pos)
-        partitions = empty_list(n)
-        partitions_count = n
-        for partitions_step in range(partitions_count):
-            # topics[].partitions[]
-            partition_index = read_i32_be(data, pos)
-            start_offset = read_i64_be(data, pos + 4)
-            partitions_item = new_AlterShareGroupOffsetsRequestPartition(partition_index, start_offset)
-            if data[pos + 12]:
-                pos += 12
-                partitions_item.unknown_tags, pos = read_tags(data, pos)
-            else:
-                pos += 13
-            partitions.append(partitions_item)
-        topics_item = new_AlterShareGroupOffsetsRequestTopic(topic_name, partitions)
-        if data[pos]:
-            topics_item.unknown_tags, pos = read_tags(data, pos)
+            error_message = None
         else:
+            if n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            error_message = data[pos:end].decode()
+            pos = end
+        # responses: compact array
+        n = data[pos] - 1
+        pos += 1
+        if n < 0 or n > 126:
+            n, pos = read_length(data, pos)
+        responses = empty_list(n)
+        responses_count = n
+        for responses_step in range(responses_count):
+            # responses[]
+            # topic_name: compact string
+            n = data[pos] - 1
             pos += 1
-        topics.append(topics_item)
-    message = new_AlterShareGroupOffsetsRequest(group_id, topics)
-    if data[pos]:
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 1
-    return message, pos
-
-
-def write_alter_share_group_offsets_request_flexible(
-    out: BytesWriter, message: AlterShareGroupOffsetsRequest, version: i64
-) -> None:
-    """Version 0."""
-    raw = message.group_id.encode()
-    n = len(raw)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_string_length(out, n)
-    out.write(raw)
-    topics = message.topics
-    n = len(topics)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for topics_item in topics:
-        # topics[]
-        raw = topics_item.topic_name.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-        partitions = topics_item.partitions
-        n = len(partitions)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_uvarint(out, n + 1)
-        for partitions_item in partitions:
-            # topics[].partitions[]
-            write_i32_be(out, partitions_item.partition_index)
-            write_i64_be(out, partitions_item.start_offset)
-            if partitions_item.unknown_tags:
-                write_tags(out, [], partitions_item.unknown_tags)
-            else:
-                out.append(0)
-        if topics_item.unknown_tags:
-            write_tags(out, [], topics_item.unknown_tags)
-        else:
-            out.append(0)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
-
-
-def read_alter_share_group_offsets_response_flexible(
-    data: bytes, pos: i64, version: i64
-) -> tuple[AlterShareGroupOffsetsResponse, i64]:
-    """Version 0."""
-    n: i64
-    end: i64
-    error_message: str | None
-    responses: list[AlterShareGroupOffsetsResponseTopic]
-    responses_step: i64
-    topic_name: str
-    partitions: list[AlterShareGroupOffsetsResponsePartition]
-    partitions_step: i64
-    partitions_error_message: str | None
-    throttle_time_ms = read_i32_be(data, pos)
-    error_code = read_i16_be(data, pos + 4)
-    n = data[pos + 6] - 1
-    pos += 7
-    if n < 0:
-        error_message = None
-    else:
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        error_message = data[pos:end].decode()
-        pos = end
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    responses = empty_list(n)
-    responses_count = n
-    for responses_step in range(responses_count):
-        # responses[]
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        topic_name = data[pos:end].decode()
-        pos = end
-        topic_id = Uuid(data[pos : pos + 16])
-        n = data[pos + 16] - 1
-        pos += 17
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_length(data, pos)
-        partitions = empty_list(n)
-        partitions_count = n
-        for partitions_step in range(partitions_count):
-            # responses[].partitions[]
-            partition_index = read_i32_be(data, pos)
-            partitions_error_code = read_i16_be(data, pos + 4)
-            n = data[pos + 6] - 1
-            pos += 7
-            if n < 0:
-                partitions_error_message = None
-            else:
-                if n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
-                partitions_error_message = data[pos:end].decode()
-                pos = end
-            partitions_item = new_AlterShareGroupOffsetsResponsePartition(
-                partition_index, partitions_error_code, partitions_error_message
-            )
+            if n < 0 or n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            topic_name = data[pos:end].decode()
+            pos = end
+            topic_id = Uuid(data[pos : pos + 16])
+            # partitions: compact array
+            n = data[pos + 16] - 1
+            pos += 17
+            if n < 0 or n > 126:
+                n, pos = read_length(data, pos)
+            partitions = empty_list(n)
+            partitions_count = n
+            for partitions_step in range(partitions_count):
+                # responses[].partitions[]
+                partition_index = read_i32_be(data, pos)
+                partitions_error_code = read_i16_be(data, pos + 4)
+                # error_message: compact nullable string
+                n = data[pos + 6] - 1
+                pos += 7
+                if n < 0:
+                    partitions_error_message = None
+                else:
+                    if n > 126:
+                        n, pos = read_string_length(data, pos)
+                    end = pos + n
+                    partitions_error_message = data[pos:end].decode()
+                    pos = end
+                partitions_item = new_AlterShareGroupOffsetsResponsePartition(
+                    partition_index, partitions_error_code, partitions_error_message
+                )
+                if data[pos]:
+                    partitions_item.unknown_tags, pos = read_tags(data, pos)
+                else:
+                    pos += 1
+                partitions.append(partitions_item)
+            responses_item = new_AlterShareGroupOffsetsResponseTopic(topic_name, topic_id, partitions)
             if data[pos]:
-                partitions_item.unknown_tags, pos = read_tags(data, pos)
+                responses_item.unknown_tags, pos = read_tags(data, pos)
             else:
                 pos += 1
-            partitions.append(partitions_item)
-        responses_item = new_AlterShareGroupOffsetsResponseTopic(topic_name, topic_id, partitions)
+            responses.append(responses_item)
+        message = new_AlterShareGroupOffsetsResponse(throttle_time_ms, error_code, error_message, responses)
         if data[pos]:
-            responses_item.unknown_tags, pos = read_tags(data, pos)
+            message.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-        responses.append(responses_item)
-    message = new_AlterShareGroupOffsetsResponse(throttle_time_ms, error_code, error_message, responses)
-    if data[pos]:
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 1
-    return message, pos
+        return message, pos
 
+    def _write(self, out: BytesWriter, version: i64) -> None:
+        """Version 0."""
+        if version < 0 or version > 0:
+            give_up()
 
-def write_alter_share_group_offsets_response_flexible(
-    out: BytesWriter, message: AlterShareGroupOffsetsResponse, version: i64
-) -> None:
-    """Version 0."""
-    write_i32_be(out, message.throttle_time_ms)
-    write_i16_be(out, message.error_code)
-    error_message = message.error_message
-    if error_message is None:
-        out.append(0)
-    else:
-        raw = error_message.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
+        write_i32_be(out, self.throttle_time_ms)
+        write_i16_be(out, self.error_code)
+        error_message = self.error_message
+        if error_message is None:
+            out.append(0)
         else:
-            write_string_length(out, n)
-        out.write(raw)
-    responses = message.responses
-    n = len(responses)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for responses_item in responses:
-        # responses[]
-        raw = responses_item.topic_name.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-        write_uuid(out, responses_item.topic_id)
-        partitions = responses_item.partitions
-        n = len(partitions)
+            raw = error_message.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+        responses = self.responses
+        n = len(responses)
         if n < 127:
             out.append(n + 1)
         else:
             write_uvarint(out, n + 1)
-        for partitions_item in partitions:
-            # responses[].partitions[]
-            write_i32_be(out, partitions_item.partition_index)
-            write_i16_be(out, partitions_item.error_code)
-            partitions_error_message = partitions_item.error_message
-            if partitions_error_message is None:
-                out.append(0)
+        for responses_item in responses:
+            # responses[]
+            raw = responses_item.topic_name.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
             else:
-                raw = partitions_error_message.encode()
-                n = len(raw)
-                if n < 127:
-                    out.append(n + 1)
+                write_string_length(out, n)
+            out.write(raw)
+            write_uuid(out, responses_item.topic_id)
+            partitions = responses_item.partitions
+            n = len(partitions)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_uvarint(out, n + 1)
+            for partitions_item in partitions:
+                # responses[].partitions[]
+                write_i32_be(out, partitions_item.partition_index)
+                write_i16_be(out, partitions_item.error_code)
+                partitions_error_message = partitions_item.error_message
+                if partitions_error_message is None:
+                    out.append(0)
                 else:
-                    write_string_length(out, n)
-                out.write(raw)
-            if partitions_item.unknown_tags:
-                write_tags(out, [], partitions_item.unknown_tags)
+                    raw = partitions_error_message.encode()
+                    n = len(raw)
+                    if n < 127:
+                        out.append(n + 1)
+                    else:
+                        write_string_length(out, n)
+                    out.write(raw)
+                if partitions_item.unknown_tags:
+                    write_tags(out, [], partitions_item.unknown_tags)
+                else:
+                    out.append(0)
+            if responses_item.unknown_tags:
+                write_tags(out, [], responses_item.unknown_tags)
             else:
                 out.append(0)
-        if responses_item.unknown_tags:
-            write_tags(out, [], responses_item.unknown_tags)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
         else:
             out.append(0)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
 
 
-install_constructors(globals())
+new_AlterShareGroupOffsetsRequestPartition = constructor(AlterShareGroupOffsetsRequestPartition)
+new_AlterShareGroupOffsetsRequestTopic = constructor(AlterShareGroupOffsetsRequestTopic)
+new_AlterShareGroupOffsetsRequest = constructor(AlterShareGroupOffsetsRequest)
+new_AlterShareGroupOffsetsResponsePartition = constructor(AlterShareGroupOffsetsResponsePartition)
+new_AlterShareGroupOffsetsResponseTopic = constructor(AlterShareGroupOffsetsResponseTopic)
+new_AlterShareGroupOffsetsResponse = constructor(AlterShareGroupOffsetsResponse)

@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter, read_i16_be, read_i32_be, write_i16_be, write_i32_be
 
 from kwire.message import FieldTags, Message, Struct
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.wire import (
     empty_list,
     give_up,
@@ -37,16 +37,13 @@ class ScramCredentialDeletion(Struct):
         Field("name", "Name", "string", range(0, 1)),
         Field("mechanism", "Mechanism", "int8", range(0, 1), enum="ScramMechanism"),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("name", "mechanism", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     name: str
     """Name of the user."""
     mechanism: int
     """Mechanism of the credential: 1 SCRAM-SHA-256, 2 SCRAM-SHA-512."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -58,10 +55,6 @@ class ScramCredentialDeletion(Struct):
         self.name = name
         self.mechanism = mechanism
         self.unknown_tags = unknown_tags
-
-
-def new_ScramCredentialDeletion(name: str, mechanism: int) -> ScramCredentialDeletion:
-    return ScramCredentialDeletion(name=name, mechanism=mechanism)
 
 
 @mypyc_attr(acyclic=True)
@@ -77,9 +70,7 @@ class ScramCredentialUpsertion(Struct):
         Field("salt", "Salt", "bytes", range(0, 1)),
         Field("salted_password", "SaltedPassword", "bytes", range(0, 1)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("name", "mechanism", "iterations", "salt", "salted_password", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     name: str
     """Name of the user; an empty name is rejected."""
@@ -92,7 +83,6 @@ class ScramCredentialUpsertion(Struct):
     salted_password: bytes
     """PBKDF2 hash of password, salt and iterations; as sensitive as the password itself, so keep it out of logs."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -112,14 +102,6 @@ class ScramCredentialUpsertion(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_ScramCredentialUpsertion(
-    name: str, mechanism: int, iterations: int, salt: bytes, salted_password: bytes
-) -> ScramCredentialUpsertion:
-    return ScramCredentialUpsertion(
-        name=name, mechanism=mechanism, iterations=iterations, salt=salt, salted_password=salted_password
-    )
-
-
 @mypyc_attr(acyclic=True)
 class AlterUserScramCredentialsRequest(Message):
     """Sent by an admin client to create, replace or delete users' SCRAM credentials, without clear-text passwords.
@@ -131,21 +113,19 @@ class AlterUserScramCredentialsRequest(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 1)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 2}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("deletions", "Deletions", "[]ScramCredentialDeletion", range(0, 1)),
         Field("upsertions", "Upsertions", "[]ScramCredentialUpsertion", range(0, 1)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("deletions", "upsertions", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     deletions: list[ScramCredentialDeletion]
     """Credentials to delete; naming a user and mechanism both here and in Upsertions is an error."""
     upsertions: list[ScramCredentialUpsertion]
     """Credentials to create or replace."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -158,26 +138,171 @@ class AlterUserScramCredentialsRequest(Message):
         self.upsertions = [] if upsertions is None else upsertions
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        return 2
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[AlterUserScramCredentialsRequest, i64]:
-        if 0 <= version <= 0:
-            return read_alter_user_scram_credentials_request_flexible(data, pos, version)
-        give_up()
+        """Version 0."""
+        n: i64
+        end: i64
+        deletions: list[ScramCredentialDeletion]
+        deletions_step: i64
+        deletions_name: str
+        upsertions: list[ScramCredentialUpsertion]
+        upsertions_step: i64
+        upsertions_name: str
+        salt: bytes
+        salted_password: bytes
+        if version < 0 or version > 0:
+            give_up()
+
+        # deletions: compact array
+        n = data[pos] - 1
+        pos += 1
+        if n < 0 or n > 126:
+            n, pos = read_length(data, pos)
+        deletions = empty_list(n)
+        deletions_count = n
+        for deletions_step in range(deletions_count):
+            # deletions[]
+            # name: compact string
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            deletions_name = data[pos:end].decode()
+            pos = end
+            deletions_mechanism = (data[pos] ^ 128) - 128
+            deletions_item = new_ScramCredentialDeletion(deletions_name, deletions_mechanism)
+            if data[pos + 1]:
+                pos += 1
+                deletions_item.unknown_tags, pos = read_tags(data, pos)
+            else:
+                pos += 2
+            deletions.append(deletions_item)
+        # upsertions: compact array
+        n = data[pos] - 1
+        pos += 1
+        if n < 0 or n > 126:
+            n, pos = read_length(data, pos)
+        upsertions = empty_list(n)
+        upsertions_count = n
+        for upsertions_step in range(upsertions_count):
+            # upsertions[]
+            # name: compact string
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            upsertions_name = data[pos:end].decode()
+            pos = end
+            upsertions_mechanism = (data[pos] ^ 128) - 128
+            iterations = read_i32_be(data, pos + 1)
+            # salt: compact bytes
+            n = data[pos + 5] - 1
+            pos += 6
+            if n < 0:
+                give_up()
+            if n > 126:
+                n += (data[pos] - 1) * 128
+                pos += 1
+                if n < 127 or n > 16382:
+                    n, pos = read_length(data, pos - 1)
+            end = pos + n
+            salt = data[pos:end]
+            pos = end
+            # salted_password: compact bytes
+            n = data[pos] - 1
+            pos += 1
+            if n < 0:
+                give_up()
+            if n > 126:
+                n += (data[pos] - 1) * 128
+                pos += 1
+                if n < 127 or n > 16382:
+                    n, pos = read_length(data, pos - 1)
+            end = pos + n
+            salted_password = data[pos:end]
+            pos = end
+            upsertions_item = new_ScramCredentialUpsertion(
+                upsertions_name, upsertions_mechanism, iterations, salt, salted_password
+            )
+            if data[pos]:
+                upsertions_item.unknown_tags, pos = read_tags(data, pos)
+            else:
+                pos += 1
+            upsertions.append(upsertions_item)
+        message = new_AlterUserScramCredentialsRequest(deletions, upsertions)
+        if data[pos]:
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 1
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 0:
-            return write_alter_user_scram_credentials_request_flexible(out, self, version)
-        give_up()
+        """Version 0."""
+        if version < 0 or version > 0:
+            give_up()
 
-
-def new_AlterUserScramCredentialsRequest(
-    deletions: list[ScramCredentialDeletion], upsertions: list[ScramCredentialUpsertion]
-) -> AlterUserScramCredentialsRequest:
-    return AlterUserScramCredentialsRequest(deletions=deletions, upsertions=upsertions)
+        deletions = self.deletions
+        n = len(deletions)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_uvarint(out, n + 1)
+        for deletions_item in deletions:
+            # deletions[]
+            raw = deletions_item.name.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+            write_i8(out, deletions_item.mechanism)
+            if deletions_item.unknown_tags:
+                write_tags(out, [], deletions_item.unknown_tags)
+            else:
+                out.append(0)
+        upsertions = self.upsertions
+        n = len(upsertions)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_uvarint(out, n + 1)
+        for upsertions_item in upsertions:
+            # upsertions[]
+            raw = upsertions_item.name.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+            write_i8(out, upsertions_item.mechanism)
+            write_i32_be(out, upsertions_item.iterations)
+            salt = upsertions_item.salt
+            n = len(salt)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_uvarint(out, n + 1)
+            out.write(salt)
+            salted_password = upsertions_item.salted_password
+            n = len(salted_password)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_uvarint(out, n + 1)
+            out.write(salted_password)
+            if upsertions_item.unknown_tags:
+                write_tags(out, [], upsertions_item.unknown_tags)
+            else:
+                out.append(0)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
+        else:
+            out.append(0)
 
 
 @mypyc_attr(acyclic=True)
@@ -191,9 +316,7 @@ class AlterUserScramCredentialsResult(Struct):
         Field("error_code", "ErrorCode", "int16", range(0, 1)),
         Field("error_message", "ErrorMessage", "string", range(0, 1), nullable=range(0, 1)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("user", "error_code", "error_message", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     user: str
     """Name of the user."""
@@ -203,7 +326,6 @@ class AlterUserScramCredentialsResult(Struct):
     error_message: str | None
     """Human-readable explanation of the error; null if there is none."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -219,12 +341,6 @@ class AlterUserScramCredentialsResult(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_AlterUserScramCredentialsResult(
-    user: str, error_code: int, error_message: str | None
-) -> AlterUserScramCredentialsResult:
-    return AlterUserScramCredentialsResult(user=user, error_code=error_code, error_message=error_message)
-
-
 @mypyc_attr(acyclic=True)
 class AlterUserScramCredentialsResponse(Message):
     """Reports, for each user, whether the SCRAM changes were stored.
@@ -236,21 +352,19 @@ class AlterUserScramCredentialsResponse(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 1)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 1}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(0, 1)),
         Field("results", "Results", "[]AlterUserScramCredentialsResult", range(0, 1)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("throttle_time_ms", "results", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     throttle_time_ms: int
     """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled."""
     results: list[AlterUserScramCredentialsResult]
     """One outcome for each user, even if several mechanisms of the user were changed."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -263,290 +377,106 @@ class AlterUserScramCredentialsResponse(Message):
         self.results = [] if results is None else results
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        return 1
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[AlterUserScramCredentialsResponse, i64]:
-        if 0 <= version <= 0:
-            return read_alter_user_scram_credentials_response_flexible(data, pos, version)
-        give_up()
-
-    def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 0:
-            return write_alter_user_scram_credentials_response_flexible(out, self, version)
-        give_up()
-
-
-def new_AlterUserScramCredentialsResponse(
-    throttle_time_ms: int, results: list[AlterUserScramCredentialsResult]
-) -> AlterUserScramCredentialsResponse:
-    return AlterUserScramCredentialsResponse(throttle_time_ms=throttle_time_ms, results=results)
-
-
-def read_alter_user_scram_credentials_request_flexible(
-    data: bytes, pos: i64, version: i64
-) -> tuple[AlterUserScramCredentialsRequest, i64]:
-    """Version 0."""
-    n: i64
-    end: i64
-    deletions: list[ScramCredentialDeletion]
-    deletions_step: i64
-    deletions_name: str
-    upsertions: list[ScramCredentialUpsertion]
-    upsertions_step: i64
-    upsertions_name: str
-    salt: bytes
-    salted_password: bytes
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    deletions = empty_list(n)
-    deletions_count = n
-    for deletions_step in range(deletions_count):
-        # deletions[]
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
+        """Version 0."""
+        n: i64
+        end: i64
+        results: list[AlterUserScramCredentialsResult]
+        results_step: i64
+        user: str
+        error_message: str | None
+        if version < 0 or version > 0:
             give_up()
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        deletions_name = data[pos:end].decode()
-        pos = end
-        deletions_mechanism = (data[pos] ^ 128) - 128
-        deletions_item = new_ScramCredentialDeletion(deletions_name, deletions_mechanism)
-        if data[pos + 1]:
+
+        throttle_time_ms = read_i32_be(data, pos)
+        # results: compact array
+        n = data[pos + 4] - 1
+        pos += 5
+        if n < 0 or n > 126:
+            n, pos = read_length(data, pos)
+        results = empty_list(n)
+        results_count = n
+        for results_step in range(results_count):
+            # results[]
+            # user: compact string
+            n = data[pos] - 1
             pos += 1
-            deletions_item.unknown_tags, pos = read_tags(data, pos)
-        else:
-            pos += 2
-        deletions.append(deletions_item)
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    upsertions = empty_list(n)
-    upsertions_count = n
-    for upsertions_step in range(upsertions_count):
-        # upsertions[]
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        upsertions_name = data[pos:end].decode()
-        pos = end
-        upsertions_mechanism = (data[pos] ^ 128) - 128
-        iterations = read_i32_be(data, pos + 1)
-        n = data[pos + 5] - 1
-        pos += 6
-        if n < 0:
-            give_up()
-        if n > 126:
-            n += (data[pos] - 1) * 128
-            pos += 1
-            if n < 127 or n > 16382:
-                n, pos = read_length(data, pos - 1)
-        end = pos + n
-        salt = data[pos:end]
-        pos = end
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n += (data[pos] - 1) * 128
-            pos += 1
-            if n < 127 or n > 16382:
-                n, pos = read_length(data, pos - 1)
-        end = pos + n
-        salted_password = data[pos:end]
-        pos = end
-        upsertions_item = new_ScramCredentialUpsertion(
-            upsertions_name, upsertions_mechanism, iterations, salt, salted_password
-        )
-        if data[pos]:
-            upsertions_item.unknown_tags, pos = read_tags(data, pos)
-        else:
-            pos += 1
-        upsertions.append(upsertions_item)
-    message = new_AlterUserScramCredentialsRequest(deletions, upsertions)
-    if data[pos]:
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 1
-    return message, pos
-
-
-def write_alter_user_scram_credentials_request_flexible(
-    out: BytesWriter, message: AlterUserScramCredentialsRequest, version: i64
-) -> None:
-    """Version 0."""
-    deletions = message.deletions
-    n = len(deletions)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for deletions_item in deletions:
-        # deletions[]
-        raw = deletions_item.name.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-        write_i8(out, deletions_item.mechanism)
-        if deletions_item.unknown_tags:
-            write_tags(out, [], deletions_item.unknown_tags)
-        else:
-            out.append(0)
-    upsertions = message.upsertions
-    n = len(upsertions)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for upsertions_item in upsertions:
-        # upsertions[]
-        raw = upsertions_item.name.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-        write_i8(out, upsertions_item.mechanism)
-        write_i32_be(out, upsertions_item.iterations)
-        salt = upsertions_item.salt
-        n = len(salt)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_uvarint(out, n + 1)
-        out.write(salt)
-        salted_password = upsertions_item.salted_password
-        n = len(salted_password)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_uvarint(out, n + 1)
-        out.write(salted_password)
-        if upsertions_item.unknown_tags:
-            write_tags(out, [], upsertions_item.unknown_tags)
-        else:
-            out.append(0)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
-
-
-def read_alter_user_scram_credentials_response_flexible(
-    data: bytes, pos: i64, version: i64
-) -> tuple[AlterUserScramCredentialsResponse, i64]:
-    """Version 0."""
-    n: i64
-    end: i64
-    results: list[AlterUserScramCredentialsResult]
-    results_step: i64
-    user: str
-    error_message: str | None
-    throttle_time_ms = read_i32_be(data, pos)
-    n = data[pos + 4] - 1
-    pos += 5
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    results = empty_list(n)
-    results_count = n
-    for results_step in range(results_count):
-        # results[]
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        user = data[pos:end].decode()
-        pos = end
-        error_code = read_i16_be(data, pos)
-        n = data[pos + 2] - 1
-        pos += 3
-        if n < 0:
-            error_message = None
-        else:
-            if n > 126:
+            if n < 0 or n > 126:
                 n, pos = read_string_length(data, pos)
             end = pos + n
-            error_message = data[pos:end].decode()
+            user = data[pos:end].decode()
             pos = end
-        results_item = new_AlterUserScramCredentialsResult(user, error_code, error_message)
+            error_code = read_i16_be(data, pos)
+            # error_message: compact nullable string
+            n = data[pos + 2] - 1
+            pos += 3
+            if n < 0:
+                error_message = None
+            else:
+                if n > 126:
+                    n, pos = read_string_length(data, pos)
+                end = pos + n
+                error_message = data[pos:end].decode()
+                pos = end
+            results_item = new_AlterUserScramCredentialsResult(user, error_code, error_message)
+            if data[pos]:
+                results_item.unknown_tags, pos = read_tags(data, pos)
+            else:
+                pos += 1
+            results.append(results_item)
+        message = new_AlterUserScramCredentialsResponse(throttle_time_ms, results)
         if data[pos]:
-            results_item.unknown_tags, pos = read_tags(data, pos)
+            message.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-        results.append(results_item)
-    message = new_AlterUserScramCredentialsResponse(throttle_time_ms, results)
-    if data[pos]:
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 1
-    return message, pos
+        return message, pos
 
+    def _write(self, out: BytesWriter, version: i64) -> None:
+        """Version 0."""
+        if version < 0 or version > 0:
+            give_up()
 
-def write_alter_user_scram_credentials_response_flexible(
-    out: BytesWriter, message: AlterUserScramCredentialsResponse, version: i64
-) -> None:
-    """Version 0."""
-    write_i32_be(out, message.throttle_time_ms)
-    results = message.results
-    n = len(results)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for results_item in results:
-        # results[]
-        raw = results_item.user.encode()
-        n = len(raw)
+        write_i32_be(out, self.throttle_time_ms)
+        results = self.results
+        n = len(results)
         if n < 127:
             out.append(n + 1)
         else:
-            write_string_length(out, n)
-        out.write(raw)
-        write_i16_be(out, results_item.error_code)
-        error_message = results_item.error_message
-        if error_message is None:
-            out.append(0)
-        else:
-            raw = error_message.encode()
+            write_uvarint(out, n + 1)
+        for results_item in results:
+            # results[]
+            raw = results_item.user.encode()
             n = len(raw)
             if n < 127:
                 out.append(n + 1)
             else:
                 write_string_length(out, n)
             out.write(raw)
-        if results_item.unknown_tags:
-            write_tags(out, [], results_item.unknown_tags)
+            write_i16_be(out, results_item.error_code)
+            error_message = results_item.error_message
+            if error_message is None:
+                out.append(0)
+            else:
+                raw = error_message.encode()
+                n = len(raw)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_string_length(out, n)
+                out.write(raw)
+            if results_item.unknown_tags:
+                write_tags(out, [], results_item.unknown_tags)
+            else:
+                out.append(0)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
         else:
             out.append(0)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
 
 
-install_constructors(globals())
+new_ScramCredentialDeletion = constructor(ScramCredentialDeletion)
+new_ScramCredentialUpsertion = constructor(ScramCredentialUpsertion)
+new_AlterUserScramCredentialsRequest = constructor(AlterUserScramCredentialsRequest)
+new_AlterUserScramCredentialsResult = constructor(AlterUserScramCredentialsResult)
+new_AlterUserScramCredentialsResponse = constructor(AlterUserScramCredentialsResponse)

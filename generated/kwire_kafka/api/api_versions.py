@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter, read_i16_be, read_i32_be, read_i64_be, write_i16_be, write_i32_be, write_i64_be
 
 from kwire.message import FieldTags, Message, Struct
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.wire import (
     empty_list,
     give_up,
@@ -39,6 +39,7 @@ class ApiVersionsRequest(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 6)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(3, 6)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 1, 3: 2}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("client_software_name", "ClientSoftwareName", "string", range(3, 6), ignorable=True),
@@ -46,15 +47,7 @@ class ApiVersionsRequest(Message):
         Field("cluster_id", "ClusterId", "string", range(5, 6), nullable=range(5, 6), ignorable=True),
         Field("node_id", "NodeId", "int32", range(5, 6), ignorable=True),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "client_software_name",
-        "client_software_version",
-        "cluster_id",
-        "node_id",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     client_software_name: str
     """Name of the client library, e.g. apache-kafka-java; appears in broker metrics and the request log. Versions 3+.
@@ -68,7 +61,6 @@ class ApiVersionsRequest(Message):
     node_id: int
     """Node that the client means to reach; -1 if unknown. Sent together with ClusterId. Versions 5+."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -85,37 +77,121 @@ class ApiVersionsRequest(Message):
         self.node_id = node_id
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        if version <= 2:
-            return 1
-        return 2
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[ApiVersionsRequest, i64]:
-        if 3 <= version <= 5:
-            return read_api_versions_request_flexible(data, pos, version)
-        if 0 <= version <= 2:
-            return read_api_versions_request_classic(data, pos, version)
-        give_up()
+        """Versions 3-5."""
+        n: i64
+        end: i64
+        client_software_name: str
+        client_software_version: str
+        cluster_id: str | None
+        if version < 3:
+            return ApiVersionsRequest._read_classic(data, pos, version)
+        if version > 5:
+            give_up()
+
+        # client_software_name: compact string
+        n = data[pos] - 1
+        pos += 1
+        if n < 0 or n > 126:
+            n, pos = read_string_length(data, pos)
+        end = pos + n
+        client_software_name = data[pos:end].decode()
+        pos = end
+        # client_software_version: compact string
+        n = data[pos] - 1
+        pos += 1
+        if n < 0 or n > 126:
+            n, pos = read_string_length(data, pos)
+        end = pos + n
+        client_software_version = data[pos:end].decode()
+        pos = end
+        if version >= 5:
+            # cluster_id: compact nullable string
+            n = data[pos] - 1
+            pos += 1
+            if n < 0:
+                cluster_id = None
+            else:
+                if n > 126:
+                    n, pos = read_string_length(data, pos)
+                end = pos + n
+                cluster_id = data[pos:end].decode()
+                pos = end
+            node_id = read_i32_be(data, pos)
+            pos += 4
+        else:
+            cluster_id = None
+            node_id = -1
+        message = new_ApiVersionsRequest(client_software_name, client_software_version, cluster_id, node_id)
+        if data[pos]:
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 1
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 3 <= version <= 5:
-            return write_api_versions_request_flexible(out, self, version)
-        if 0 <= version <= 2:
-            return write_api_versions_request_classic(out, self, version)
-        give_up()
+        """Versions 3-5."""
+        if version < 3:
+            return self._write_classic(out, version)
+        if version > 5:
+            give_up()
 
+        raw = self.client_software_name.encode()
+        n = len(raw)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_string_length(out, n)
+        out.write(raw)
+        raw = self.client_software_version.encode()
+        n = len(raw)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_string_length(out, n)
+        out.write(raw)
+        if version >= 5:
+            cluster_id = self.cluster_id
+            if cluster_id is None:
+                out.append(0)
+            else:
+                raw = cluster_id.encode()
+                n = len(raw)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_string_length(out, n)
+                out.write(raw)
+            write_i32_be(out, self.node_id)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
+        else:
+            out.append(0)
 
-def new_ApiVersionsRequest(
-    client_software_name: str, client_software_version: str, cluster_id: str | None, node_id: int
-) -> ApiVersionsRequest:
-    return ApiVersionsRequest(
-        client_software_name=client_software_name,
-        client_software_version=client_software_version,
-        cluster_id=cluster_id,
-        node_id=node_id,
-    )
+    @staticmethod
+    def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[ApiVersionsRequest, i64]:
+        """Versions 0-2."""
+        client_software_name: str
+        client_software_version: str
+        cluster_id: str | None
+        if version < 0:
+            give_up()
+
+        client_software_name = ""
+        client_software_version = ""
+        cluster_id = None
+        node_id = -1
+        message = new_ApiVersionsRequest(client_software_name, client_software_version, cluster_id, node_id)
+        return message, pos
+
+    def _write_classic(self, out: BytesWriter, version: i64) -> None:
+        """Versions 0-2."""
+        if version < 0:
+            give_up()
+
+        if self.unknown_tags:
+            give_up()
 
 
 @mypyc_attr(acyclic=True)
@@ -129,9 +205,7 @@ class ApiVersion(Struct):
         Field("min_version", "MinVersion", "int16", range(0, 6)),
         Field("max_version", "MaxVersion", "int16", range(0, 6)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("api_key", "min_version", "max_version", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     api_key: int
     """API key, e.g. 0 for Produce, 1 for Fetch."""
@@ -140,7 +214,6 @@ class ApiVersion(Struct):
     max_version: int
     """Highest version accepted, inclusive; the client uses the highest one that both sides support."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -156,10 +229,6 @@ class ApiVersion(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_ApiVersion(api_key: int, min_version: int, max_version: int) -> ApiVersion:
-    return ApiVersion(api_key=api_key, min_version=min_version, max_version=max_version)
-
-
 @mypyc_attr(acyclic=True)
 class SupportedFeatureKey(Struct):
     """Range of levels of one feature that the node supports."""
@@ -171,9 +240,7 @@ class SupportedFeatureKey(Struct):
         Field("min_version", "MinVersion", "int16", range(3, 6)),
         Field("max_version", "MaxVersion", "int16", range(3, 6)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("name", "min_version", "max_version", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     name: str
     """Name of the feature, e.g. metadata.version, kraft.version or transaction.version. Versions 3+."""
@@ -184,7 +251,6 @@ class SupportedFeatureKey(Struct):
     max_version: int
     """Highest level that the node supports. Versions 3+."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -200,10 +266,6 @@ class SupportedFeatureKey(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_SupportedFeatureKey(name: str, min_version: int, max_version: int) -> SupportedFeatureKey:
-    return SupportedFeatureKey(name=name, min_version=min_version, max_version=max_version)
-
-
 @mypyc_attr(acyclic=True)
 class FinalizedFeatureKey(Struct):
     """Level of one feature in force in the cluster."""
@@ -215,9 +277,7 @@ class FinalizedFeatureKey(Struct):
         Field("max_version_level", "MaxVersionLevel", "int16", range(3, 6)),
         Field("min_version_level", "MinVersionLevel", "int16", range(3, 6)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("name", "max_version_level", "min_version_level", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     name: str
     """Name of the feature, matching an entry of the supported features. Versions 3+."""
@@ -226,7 +286,6 @@ class FinalizedFeatureKey(Struct):
     min_version_level: int
     """Lower end of the finalized range; the same as the maximum in KRaft clusters. Versions 3+."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -242,10 +301,6 @@ class FinalizedFeatureKey(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_FinalizedFeatureKey(name: str, max_version_level: int, min_version_level: int) -> FinalizedFeatureKey:
-    return FinalizedFeatureKey(name=name, max_version_level=max_version_level, min_version_level=min_version_level)
-
-
 @mypyc_attr(acyclic=True)
 class ApiVersionsResponse(Message):
     """Returns the API version ranges and cluster features of the server; always sent with response header 0.
@@ -257,6 +312,7 @@ class ApiVersionsResponse(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 6)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(3, 6)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 0}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("error_code", "ErrorCode", "int16", range(0, 6)),
@@ -293,18 +349,7 @@ class ApiVersionsResponse(Message):
             "zk_migration_ready", "ZkMigrationReady", "bool", range(3, 6), tag=3, tagged=range(3, 6), ignorable=True
         ),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "error_code",
-        "api_keys",
-        "throttle_time_ms",
-        "supported_features",
-        "finalized_features_epoch",
-        "finalized_features",
-        "zk_migration_ready",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     error_code: int
     """0 on success; 35, with a version 0 body, if the request version is unknown and the client must use a lower one.
@@ -327,7 +372,6 @@ class ApiVersionsResponse(Message):
     """True if a KRaft controller is configured to take over from ZooKeeper; a remnant of that migration. Versions 3+.
     """
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -350,414 +394,303 @@ class ApiVersionsResponse(Message):
         self.zk_migration_ready = zk_migration_ready
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        return 0
+    def _read_tags(self, data: bytes, pos: i64, version: i64) -> i64:
+        n: i64
+        end: i64
+        supported_features: list[SupportedFeatureKey]
+        supported_features_step: i64
+        supported_features_name: str
+        finalized_features: list[FinalizedFeatureKey]
+        finalized_features_step: i64
+        finalized_features_name: str
+        unknown: list[tuple[int, bytes]] = []
+        previous: i64 = -1
+        count, pos = read_uvarint(data, pos)
+        if count < 0:
+            give_up()
+        for _ in range(count):
+            tag, size, pos = read_tag(data, pos)
+            if tag <= previous:
+                give_up()
+            previous = tag
+            tag_end = pos + size
+            if tag == 0:
+                # supported_features: compact array
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_length(data, pos)
+                supported_features = empty_list(n)
+                supported_features_count = n
+                for supported_features_step in range(supported_features_count):
+                    # supported_features[]
+                    # name: compact string
+                    n = data[pos] - 1
+                    pos += 1
+                    if n < 0 or n > 126:
+                        n, pos = read_string_length(data, pos)
+                    end = pos + n
+                    supported_features_name = data[pos:end].decode()
+                    pos = end
+                    min_version = read_i16_be(data, pos)
+                    max_version = read_i16_be(data, pos + 2)
+                    supported_features_item = new_SupportedFeatureKey(
+                        supported_features_name, min_version, max_version
+                    )
+                    if data[pos + 4]:
+                        pos += 4
+                        supported_features_item.unknown_tags, pos = read_tags(data, pos)
+                    else:
+                        pos += 5
+                    supported_features.append(supported_features_item)
+                self.supported_features = supported_features
+                if pos != tag_end:
+                    give_up()
+            elif tag == 1:
+                finalized_features_epoch = read_i64_be(data, pos)
+                pos += 8
+                self.finalized_features_epoch = finalized_features_epoch
+                if pos != tag_end:
+                    give_up()
+            elif tag == 2:
+                # finalized_features: compact array
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_length(data, pos)
+                finalized_features = empty_list(n)
+                finalized_features_count = n
+                for finalized_features_step in range(finalized_features_count):
+                    # finalized_features[]
+                    # name: compact string
+                    n = data[pos] - 1
+                    pos += 1
+                    if n < 0 or n > 126:
+                        n, pos = read_string_length(data, pos)
+                    end = pos + n
+                    finalized_features_name = data[pos:end].decode()
+                    pos = end
+                    max_version_level = read_i16_be(data, pos)
+                    min_version_level = read_i16_be(data, pos + 2)
+                    finalized_features_item = new_FinalizedFeatureKey(
+                        finalized_features_name, max_version_level, min_version_level
+                    )
+                    if data[pos + 4]:
+                        pos += 4
+                        finalized_features_item.unknown_tags, pos = read_tags(data, pos)
+                    else:
+                        pos += 5
+                    finalized_features.append(finalized_features_item)
+                self.finalized_features = finalized_features
+                if pos != tag_end:
+                    give_up()
+            elif tag == 3:
+                zk_migration_ready = data[pos] != 0
+                pos += 1
+                self.zk_migration_ready = zk_migration_ready
+                if pos != tag_end:
+                    give_up()
+            else:
+                unknown.append((tag, data[pos:tag_end]))
+                pos = tag_end
+        if unknown:
+            self.unknown_tags = tuple(unknown)
+        return pos
+
+    def _write_tags(self, section: BytesWriter, version: i64) -> None:
+        known: list[tuple[int, bytes]] = []
+        if self.supported_features != []:
+            out = BytesWriter()
+            supported_features = self.supported_features
+            n = len(supported_features)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_uvarint(out, n + 1)
+            for supported_features_item in supported_features:
+                # supported_features[]
+                raw = supported_features_item.name.encode()
+                n = len(raw)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_string_length(out, n)
+                out.write(raw)
+                write_i16_be(out, supported_features_item.min_version)
+                write_i16_be(out, supported_features_item.max_version)
+                if supported_features_item.unknown_tags:
+                    write_tags(out, [], supported_features_item.unknown_tags)
+                else:
+                    out.append(0)
+            known.append((0, out.getvalue()))
+        if self.finalized_features_epoch != -1:
+            out = BytesWriter()
+            write_i64_be(out, self.finalized_features_epoch)
+            known.append((1, out.getvalue()))
+        if self.finalized_features != []:
+            out = BytesWriter()
+            finalized_features = self.finalized_features
+            n = len(finalized_features)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_uvarint(out, n + 1)
+            for finalized_features_item in finalized_features:
+                # finalized_features[]
+                raw = finalized_features_item.name.encode()
+                n = len(raw)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_string_length(out, n)
+                out.write(raw)
+                write_i16_be(out, finalized_features_item.max_version_level)
+                write_i16_be(out, finalized_features_item.min_version_level)
+                if finalized_features_item.unknown_tags:
+                    write_tags(out, [], finalized_features_item.unknown_tags)
+                else:
+                    out.append(0)
+            known.append((2, out.getvalue()))
+        if self.zk_migration_ready:
+            out = BytesWriter()
+            out.append(1 if self.zk_migration_ready else self.zk_migration_ready & 0)  # & 0 refuses None
+            known.append((3, out.getvalue()))
+        write_tags(section, known, self.unknown_tags)
 
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[ApiVersionsResponse, i64]:
-        if 3 <= version <= 5:
-            return read_api_versions_response_flexible(data, pos, version)
-        if 0 <= version <= 2:
-            return read_api_versions_response_classic(data, pos, version)
-        give_up()
+        """Versions 3-5."""
+        n: i64
+        api_keys: list[ApiVersion]
+        api_keys_step: i64
+        if version < 3:
+            return ApiVersionsResponse._read_classic(data, pos, version)
+        if version > 5:
+            give_up()
+
+        error_code = read_i16_be(data, pos)
+        # api_keys: compact array
+        n = data[pos + 2] - 1
+        pos += 3
+        if n < 0 or n > 126:
+            n, pos = read_length(data, pos)
+        api_keys = empty_list(n)
+        api_keys_count = n
+        for api_keys_step in range(api_keys_count):
+            # api_keys[]
+            api_key = read_i16_be(data, pos)
+            min_version = read_i16_be(data, pos + 2)
+            max_version = read_i16_be(data, pos + 4)
+            api_keys_item = new_ApiVersion(api_key, min_version, max_version)
+            if data[pos + 6]:
+                pos += 6
+                api_keys_item.unknown_tags, pos = read_tags(data, pos)
+            else:
+                pos += 7
+            api_keys.append(api_keys_item)
+        throttle_time_ms = read_i32_be(data, pos)
+        message = new_ApiVersionsResponse(error_code, api_keys, throttle_time_ms)
+        if data[pos + 4]:
+            pos += 4
+            pos = message._read_tags(data, pos, version)
+        else:
+            pos += 5
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 3 <= version <= 5:
-            return write_api_versions_response_flexible(out, self, version)
-        if 0 <= version <= 2:
-            return write_api_versions_response_classic(out, self, version)
-        give_up()
-
-
-def new_ApiVersionsResponse(
-    error_code: int, api_keys: list[ApiVersion], throttle_time_ms: int
-) -> ApiVersionsResponse:
-    return ApiVersionsResponse(error_code=error_code, api_keys=api_keys, throttle_time_ms=throttle_time_ms)
-
-
-def read_ApiVersionsResponse_tags(self: ApiVersionsResponse, data: bytes, pos: i64, version: i64) -> i64:
-    n: i64
-    end: i64
-    supported_features: list[SupportedFeatureKey]
-    supported_features_step: i64
-    supported_features_name: str
-    finalized_features: list[FinalizedFeatureKey]
-    finalized_features_step: i64
-    finalized_features_name: str
-    unknown: list[tuple[int, bytes]] = []
-    previous: i64 = -1
-    count, pos = read_uvarint(data, pos)
-    if count < 0:
-        give_up()
-    for _ in range(count):
-        tag, size, pos = read_tag(data, pos)
-        if tag <= previous:
+        """Versions 3-5."""
+        if version < 3:
+            return self._write_classic(out, version)
+        if version > 5:
             give_up()
-        previous = tag
-        tag_end = pos + size
-        if tag == 0:
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_length(data, pos)
-            supported_features = empty_list(n)
-            supported_features_count = n
-            for supported_features_step in range(supported_features_count):
-                # supported_features[]
-                n = data[pos] - 1
-                pos += 1
-                if n < 0:
-                    give_up()
-                if n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
-                supported_features_name = data[pos:end].decode()
-                pos = end
-                min_version = read_i16_be(data, pos)
-                max_version = read_i16_be(data, pos + 2)
-                supported_features_item = new_SupportedFeatureKey(supported_features_name, min_version, max_version)
-                if data[pos + 4]:
-                    pos += 4
-                    supported_features_item.unknown_tags, pos = read_tags(data, pos)
-                else:
-                    pos += 5
-                supported_features.append(supported_features_item)
-            self.supported_features = supported_features
-            if pos != tag_end:
-                give_up()
-        elif tag == 1:
-            finalized_features_epoch = read_i64_be(data, pos)
-            pos += 8
-            self.finalized_features_epoch = finalized_features_epoch
-            if pos != tag_end:
-                give_up()
-        elif tag == 2:
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_length(data, pos)
-            finalized_features = empty_list(n)
-            finalized_features_count = n
-            for finalized_features_step in range(finalized_features_count):
-                # finalized_features[]
-                n = data[pos] - 1
-                pos += 1
-                if n < 0:
-                    give_up()
-                if n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
-                finalized_features_name = data[pos:end].decode()
-                pos = end
-                max_version_level = read_i16_be(data, pos)
-                min_version_level = read_i16_be(data, pos + 2)
-                finalized_features_item = new_FinalizedFeatureKey(
-                    finalized_features_name, max_version_level, min_version_level
-                )
-                if data[pos + 4]:
-                    pos += 4
-                    finalized_features_item.unknown_tags, pos = read_tags(data, pos)
-                else:
-                    pos += 5
-                finalized_features.append(finalized_features_item)
-            self.finalized_features = finalized_features
-            if pos != tag_end:
-                give_up()
-        elif tag == 3:
-            zk_migration_ready = data[pos] != 0
-            pos += 1
-            self.zk_migration_ready = zk_migration_ready
-            if pos != tag_end:
-                give_up()
-        else:
-            unknown.append((tag, data[pos:tag_end]))
-            pos = tag_end
-    if unknown:
-        self.unknown_tags = tuple(unknown)
-    return pos
 
-
-def write_ApiVersionsResponse_tags(section: BytesWriter, self: ApiVersionsResponse, version: i64) -> None:
-    known: list[tuple[int, bytes]] = []
-    if self.supported_features != []:
-        out = BytesWriter()
-        supported_features = self.supported_features
-        n = len(supported_features)
+        write_i16_be(out, self.error_code)
+        api_keys = self.api_keys
+        n = len(api_keys)
         if n < 127:
             out.append(n + 1)
         else:
             write_uvarint(out, n + 1)
-        for supported_features_item in supported_features:
-            # supported_features[]
-            raw = supported_features_item.name.encode()
-            n = len(raw)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_string_length(out, n)
-            out.write(raw)
-            write_i16_be(out, supported_features_item.min_version)
-            write_i16_be(out, supported_features_item.max_version)
-            if supported_features_item.unknown_tags:
-                write_tags(out, [], supported_features_item.unknown_tags)
+        for api_keys_item in api_keys:
+            # api_keys[]
+            write_i16_be(out, api_keys_item.api_key)
+            write_i16_be(out, api_keys_item.min_version)
+            write_i16_be(out, api_keys_item.max_version)
+            if api_keys_item.unknown_tags:
+                write_tags(out, [], api_keys_item.unknown_tags)
             else:
                 out.append(0)
-        known.append((0, out.getvalue()))
-    if self.finalized_features_epoch != -1:
-        out = BytesWriter()
-        write_i64_be(out, self.finalized_features_epoch)
-        known.append((1, out.getvalue()))
-    if self.finalized_features != []:
-        out = BytesWriter()
-        finalized_features = self.finalized_features
-        n = len(finalized_features)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_uvarint(out, n + 1)
-        for finalized_features_item in finalized_features:
-            # finalized_features[]
-            raw = finalized_features_item.name.encode()
-            n = len(raw)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_string_length(out, n)
-            out.write(raw)
-            write_i16_be(out, finalized_features_item.max_version_level)
-            write_i16_be(out, finalized_features_item.min_version_level)
-            if finalized_features_item.unknown_tags:
-                write_tags(out, [], finalized_features_item.unknown_tags)
-            else:
-                out.append(0)
-        known.append((2, out.getvalue()))
-    if self.zk_migration_ready:
-        out = BytesWriter()
-        out.append(1 if self.zk_migration_ready else self.zk_migration_ready & 0)
-        known.append((3, out.getvalue()))
-    write_tags(section, known, self.unknown_tags)
-
-
-def read_api_versions_request_classic(data: bytes, pos: i64, version: i64) -> tuple[ApiVersionsRequest, i64]:
-    """Versions 0-2."""
-    client_software_name: str
-    client_software_version: str
-    cluster_id: str | None
-    client_software_name = ""
-    client_software_version = ""
-    cluster_id = None
-    node_id = -1
-    message = new_ApiVersionsRequest(client_software_name, client_software_version, cluster_id, node_id)
-    return message, pos
-
-
-def write_api_versions_request_classic(out: BytesWriter, message: ApiVersionsRequest, version: i64) -> None:
-    """Versions 0-2."""
-    if message.unknown_tags:
-        give_up()
-
-
-def read_api_versions_request_flexible(data: bytes, pos: i64, version: i64) -> tuple[ApiVersionsRequest, i64]:
-    """Versions 3-5."""
-    n: i64
-    end: i64
-    client_software_name: str
-    client_software_version: str
-    cluster_id: str | None
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_string_length(data, pos)
-    end = pos + n
-    client_software_name = data[pos:end].decode()
-    pos = end
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_string_length(data, pos)
-    end = pos + n
-    client_software_version = data[pos:end].decode()
-    pos = end
-    if version >= 5:
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            cluster_id = None
-        else:
-            if n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
-            cluster_id = data[pos:end].decode()
-            pos = end
-        node_id = read_i32_be(data, pos)
-        pos += 4
-    else:
-        cluster_id = None
-        node_id = -1
-    message = new_ApiVersionsRequest(client_software_name, client_software_version, cluster_id, node_id)
-    if data[pos]:
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 1
-    return message, pos
-
-
-def write_api_versions_request_flexible(out: BytesWriter, message: ApiVersionsRequest, version: i64) -> None:
-    """Versions 3-5."""
-    raw = message.client_software_name.encode()
-    n = len(raw)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_string_length(out, n)
-    out.write(raw)
-    raw = message.client_software_version.encode()
-    n = len(raw)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_string_length(out, n)
-    out.write(raw)
-    if version >= 5:
-        cluster_id = message.cluster_id
-        if cluster_id is None:
+        write_i32_be(out, self.throttle_time_ms)
+        if (
+            self.supported_features == []
+            and self.finalized_features_epoch == -1
+            and self.finalized_features == []
+            and not self.zk_migration_ready
+            and not self.unknown_tags
+        ):
             out.append(0)
         else:
-            raw = cluster_id.encode()
-            n = len(raw)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_string_length(out, n)
-            out.write(raw)
-        write_i32_be(out, message.node_id)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
+            self._write_tags(out, version)
 
+    @staticmethod
+    def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[ApiVersionsResponse, i64]:
+        """Versions 0-2."""
+        n: int
+        api_keys: list[ApiVersion]
+        api_keys_step: i64
+        if version < 0:
+            give_up()
 
-def read_api_versions_response_classic(data: bytes, pos: i64, version: i64) -> tuple[ApiVersionsResponse, i64]:
-    """Versions 0-2."""
-    n: int
-    api_keys: list[ApiVersion]
-    api_keys_step: i64
-    error_code = read_i16_be(data, pos)
-    n = read_i32_be(data, pos + 2)
-    pos += 6
-    if n < 0:
-        give_up()
-    api_keys = empty_list(n)
-    api_keys_count = n
-    for api_keys_step in range(api_keys_count):
-        # api_keys[]
-        api_key = read_i16_be(data, pos)
-        min_version = read_i16_be(data, pos + 2)
-        max_version = read_i16_be(data, pos + 4)
-        api_keys_item = new_ApiVersion(api_key, min_version, max_version)
+        error_code = read_i16_be(data, pos)
+        # api_keys: array
+        n = read_i32_be(data, pos + 2)
         pos += 6
-        api_keys.append(api_keys_item)
-    if version >= 1:
-        throttle_time_ms = read_i32_be(data, pos)
-        pos += 4
-    else:
-        throttle_time_ms = 0
-    message = new_ApiVersionsResponse(error_code, api_keys, throttle_time_ms)
-    return message, pos
-
-
-def write_api_versions_response_classic(out: BytesWriter, message: ApiVersionsResponse, version: i64) -> None:
-    """Versions 0-2."""
-    write_i16_be(out, message.error_code)
-    api_keys = message.api_keys
-    write_i32_be(out, len(api_keys))
-    for api_keys_item in api_keys:
-        # api_keys[]
-        write_i16_be(out, api_keys_item.api_key)
-        write_i16_be(out, api_keys_item.min_version)
-        write_i16_be(out, api_keys_item.max_version)
-        if api_keys_item.unknown_tags:
+        if n < 0:
             give_up()
-    if version >= 1:
-        write_i32_be(out, message.throttle_time_ms)
-    if message.unknown_tags:
-        give_up()
-
-
-def read_api_versions_response_flexible(data: bytes, pos: i64, version: i64) -> tuple[ApiVersionsResponse, i64]:
-    """Versions 3-5."""
-    n: i64
-    api_keys: list[ApiVersion]
-    api_keys_step: i64
-    error_code = read_i16_be(data, pos)
-    n = data[pos + 2] - 1
-    pos += 3
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    api_keys = empty_list(n)
-    api_keys_count = n
-    for api_keys_step in range(api_keys_count):
-        # api_keys[]
-        api_key = read_i16_be(data, pos)
-        min_version = read_i16_be(data, pos + 2)
-        max_version = read_i16_be(data, pos + 4)
-        api_keys_item = new_ApiVersion(api_key, min_version, max_version)
-        if data[pos + 6]:
+        api_keys = empty_list(n)
+        api_keys_count = n
+        for api_keys_step in range(api_keys_count):
+            # api_keys[]
+            api_key = read_i16_be(data, pos)
+            min_version = read_i16_be(data, pos + 2)
+            max_version = read_i16_be(data, pos + 4)
+            api_keys_item = new_ApiVersion(api_key, min_version, max_version)
             pos += 6
-            api_keys_item.unknown_tags, pos = read_tags(data, pos)
+            api_keys.append(api_keys_item)
+        if version >= 1:
+            throttle_time_ms = read_i32_be(data, pos)
+            pos += 4
         else:
-            pos += 7
-        api_keys.append(api_keys_item)
-    throttle_time_ms = read_i32_be(data, pos)
-    message = new_ApiVersionsResponse(error_code, api_keys, throttle_time_ms)
-    if data[pos + 4]:
-        pos += 4
-        pos = read_ApiVersionsResponse_tags(message, data, pos, version)
-    else:
-        pos += 5
-    return message, pos
+            throttle_time_ms = 0
+        message = new_ApiVersionsResponse(error_code, api_keys, throttle_time_ms)
+        return message, pos
+
+    def _write_classic(self, out: BytesWriter, version: i64) -> None:
+        """Versions 0-2."""
+        if version < 0:
+            give_up()
+
+        write_i16_be(out, self.error_code)
+        api_keys = self.api_keys
+        write_i32_be(out, len(api_keys))
+        for api_keys_item in api_keys:
+            # api_keys[]
+            write_i16_be(out, api_keys_item.api_key)
+            write_i16_be(out, api_keys_item.min_version)
+            write_i16_be(out, api_keys_item.max_version)
+            if api_keys_item.unknown_tags:
+                give_up()
+        if version >= 1:
+            write_i32_be(out, self.throttle_time_ms)
+        if self.unknown_tags:
+            give_up()
 
 
-def write_api_versions_response_flexible(out: BytesWriter, message: ApiVersionsResponse, version: i64) -> None:
-    """Versions 3-5."""
-    write_i16_be(out, message.error_code)
-    api_keys = message.api_keys
-    n = len(api_keys)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for api_keys_item in api_keys:
-        # api_keys[]
-        write_i16_be(out, api_keys_item.api_key)
-        write_i16_be(out, api_keys_item.min_version)
-        write_i16_be(out, api_keys_item.max_version)
-        if api_keys_item.unknown_tags:
-            write_tags(out, [], api_keys_item.unknown_tags)
-        else:
-            out.append(0)
-    write_i32_be(out, message.throttle_time_ms)
-    if (
-        message.supported_features == []
-        and message.finalized_features_epoch == -1
-        and message.finalized_features == []
-        and not message.zk_migration_ready
-        and not message.unknown_tags
-    ):
-        out.append(0)
-    else:
-        write_ApiVersionsResponse_tags(out, message, version)
-
-
-install_constructors(globals())
+new_ApiVersionsRequest = constructor(ApiVersionsRequest)
+new_ApiVersion = constructor(ApiVersion)
+new_SupportedFeatureKey = constructor(SupportedFeatureKey)
+new_FinalizedFeatureKey = constructor(FinalizedFeatureKey)
+new_ApiVersionsResponse = constructor(
+    ApiVersionsResponse,
+    without=("supported_features", "finalized_features_epoch", "finalized_features", "zk_migration_ready"),
+)

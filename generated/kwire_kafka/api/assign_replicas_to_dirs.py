@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter, read_i16_be, read_i32_be, read_i64_be, write_i16_be, write_i32_be, write_i64_be
 
 from kwire.message import FieldTags, Message, Struct
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.uuids import Uuid
 from kwire.wire import empty_list, give_up, read_length, read_tags, write_tags, write_uuid, write_uvarint, ZERO_UUID
 
@@ -25,14 +25,11 @@ class AssignReplicasToDirsRequestPartitionData(Struct):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (Field("partition_index", "PartitionIndex", "int32", range(0, 1)),)
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("partition_index", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     partition_index: int
     """Number of the partition within its topic, counted from 0."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -42,10 +39,6 @@ class AssignReplicasToDirsRequestPartitionData(Struct):
     ) -> None:
         self.partition_index = partition_index
         self.unknown_tags = unknown_tags
-
-
-def new_AssignReplicasToDirsRequestPartitionData(partition_index: int) -> AssignReplicasToDirsRequestPartitionData:
-    return AssignReplicasToDirsRequestPartitionData(partition_index=partition_index)
 
 
 @mypyc_attr(acyclic=True)
@@ -58,16 +51,13 @@ class AssignReplicasToDirsRequestTopicData(Struct):
         Field("topic_id", "TopicId", "uuid", range(0, 1)),
         Field("partitions", "Partitions", "[]AssignReplicasToDirsRequestPartitionData", range(0, 1)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("topic_id", "partitions", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     topic_id: Uuid
     """Id of the topic."""
     partitions: list[AssignReplicasToDirsRequestPartitionData]
     """Partitions of the topic whose replicas are in this directory."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -81,12 +71,6 @@ class AssignReplicasToDirsRequestTopicData(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_AssignReplicasToDirsRequestTopicData(
-    topic_id: Uuid, partitions: list[AssignReplicasToDirsRequestPartitionData]
-) -> AssignReplicasToDirsRequestTopicData:
-    return AssignReplicasToDirsRequestTopicData(topic_id=topic_id, partitions=partitions)
-
-
 @mypyc_attr(acyclic=True)
 class AssignReplicasToDirsRequestDirectoryData(Struct):
     """One log directory and the replicas that the broker keeps in it."""
@@ -97,16 +81,13 @@ class AssignReplicasToDirsRequestDirectoryData(Struct):
         Field("id", "Id", "uuid", range(0, 1)),
         Field("topics", "Topics", "[]AssignReplicasToDirsRequestTopicData", range(0, 1)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("id", "topics", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     id: Uuid
     """UUID of the log directory, from its meta.properties file; some low values are reserved."""
     topics: list[AssignReplicasToDirsRequestTopicData]
     """Replicas to assign to this directory, grouped by topic."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -120,12 +101,6 @@ class AssignReplicasToDirsRequestDirectoryData(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_AssignReplicasToDirsRequestDirectoryData(
-    id: Uuid, topics: list[AssignReplicasToDirsRequestTopicData]
-) -> AssignReplicasToDirsRequestDirectoryData:
-    return AssignReplicasToDirsRequestDirectoryData(id=id, topics=topics)
-
-
 @mypyc_attr(acyclic=True)
 class AssignReplicasToDirsRequest(Message):
     """Sent by a broker to the active controller to record the log directory that holds each of its replicas.
@@ -137,15 +112,14 @@ class AssignReplicasToDirsRequest(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 1)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 2}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("broker_id", "BrokerId", "int32", range(0, 1)),
         Field("broker_epoch", "BrokerEpoch", "int64", range(0, 1)),
         Field("directories", "Directories", "[]AssignReplicasToDirsRequestDirectoryData", range(0, 1)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("broker_id", "broker_epoch", "directories", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     broker_id: int
     """Id of the broker that owns the directories."""
@@ -154,7 +128,6 @@ class AssignReplicasToDirsRequest(Message):
     directories: list[AssignReplicasToDirsRequestDirectoryData]
     """Assignments to record, grouped by log directory."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -169,26 +142,127 @@ class AssignReplicasToDirsRequest(Message):
         self.directories = [] if directories is None else directories
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        return 2
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[AssignReplicasToDirsRequest, i64]:
-        if 0 <= version <= 0:
-            return read_assign_replicas_to_dirs_request_flexible(data, pos, version)
-        give_up()
+        """Version 0."""
+        n: i64
+        directories: list[AssignReplicasToDirsRequestDirectoryData]
+        directories_step: i64
+        topics: list[AssignReplicasToDirsRequestTopicData]
+        topics_step: i64
+        partitions: list[AssignReplicasToDirsRequestPartitionData]
+        partitions_step: i64
+        if version < 0 or version > 0:
+            give_up()
+
+        broker_id = read_i32_be(data, pos)
+        broker_epoch = read_i64_be(data, pos + 4)
+        # directories: compact array
+        n = data[pos + 12] - 1
+        pos += 13
+        if n < 0 or n > 126:
+            n, pos = read_length(data, pos)
+        directories = empty_list(n)
+        directories_count = n
+        for directories_step in range(directories_count):
+            # directories[]
+            id_ = Uuid(data[pos : pos + 16])
+            # topics: compact array
+            n = data[pos + 16] - 1
+            pos += 17
+            if n < 0 or n > 126:
+                n, pos = read_length(data, pos)
+            topics = empty_list(n)
+            topics_count = n
+            for topics_step in range(topics_count):
+                # directories[].topics[]
+                topic_id = Uuid(data[pos : pos + 16])
+                # partitions: compact array
+                n = data[pos + 16] - 1
+                pos += 17
+                if n < 0 or n > 126:
+                    n, pos = read_length(data, pos)
+                partitions = empty_list(n)
+                partitions_count = n
+                for partitions_step in range(partitions_count):
+                    # directories[].topics[].partitions[]
+                    partition_index = read_i32_be(data, pos)
+                    partitions_item = new_AssignReplicasToDirsRequestPartitionData(partition_index)
+                    if data[pos + 4]:
+                        pos += 4
+                        partitions_item.unknown_tags, pos = read_tags(data, pos)
+                    else:
+                        pos += 5
+                    partitions.append(partitions_item)
+                topics_item = new_AssignReplicasToDirsRequestTopicData(topic_id, partitions)
+                if data[pos]:
+                    topics_item.unknown_tags, pos = read_tags(data, pos)
+                else:
+                    pos += 1
+                topics.append(topics_item)
+            directories_item = new_AssignReplicasToDirsRequestDirectoryData(id_, topics)
+            if data[pos]:
+                directories_item.unknown_tags, pos = read_tags(data, pos)
+            else:
+                pos += 1
+            directories.append(directories_item)
+        message = new_AssignReplicasToDirsRequest(broker_id, broker_epoch, directories)
+        if data[pos]:
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 1
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 0:
-            return write_assign_replicas_to_dirs_request_flexible(out, self, version)
-        give_up()
+        """Version 0."""
+        if version < 0 or version > 0:
+            give_up()
 
-
-def new_AssignReplicasToDirsRequest(
-    broker_id: int, broker_epoch: int, directories: list[AssignReplicasToDirsRequestDirectoryData]
-) -> AssignReplicasToDirsRequest:
-    return AssignReplicasToDirsRequest(broker_id=broker_id, broker_epoch=broker_epoch, directories=directories)
+        write_i32_be(out, self.broker_id)
+        write_i64_be(out, self.broker_epoch)
+        directories = self.directories
+        n = len(directories)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_uvarint(out, n + 1)
+        for directories_item in directories:
+            # directories[]
+            write_uuid(out, directories_item.id)
+            topics = directories_item.topics
+            n = len(topics)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_uvarint(out, n + 1)
+            for topics_item in topics:
+                # directories[].topics[]
+                write_uuid(out, topics_item.topic_id)
+                partitions = topics_item.partitions
+                n = len(partitions)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_uvarint(out, n + 1)
+                for partitions_item in partitions:
+                    # directories[].topics[].partitions[]
+                    write_i32_be(out, partitions_item.partition_index)
+                    if partitions_item.unknown_tags:
+                        write_tags(out, [], partitions_item.unknown_tags)
+                    else:
+                        out.append(0)
+                if topics_item.unknown_tags:
+                    write_tags(out, [], topics_item.unknown_tags)
+                else:
+                    out.append(0)
+            if directories_item.unknown_tags:
+                write_tags(out, [], directories_item.unknown_tags)
+            else:
+                out.append(0)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
+        else:
+            out.append(0)
 
 
 @mypyc_attr(acyclic=True)
@@ -201,16 +275,13 @@ class AssignReplicasToDirsResponsePartitionData(Struct):
         Field("partition_index", "PartitionIndex", "int32", range(0, 1)),
         Field("error_code", "ErrorCode", "int16", range(0, 1)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("partition_index", "error_code", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     partition_index: int
     """Number of the partition within its topic, counted from 0."""
     error_code: int
     """0 if recorded; otherwise the reason, e.g. an unknown topic id or a broker that is not a replica."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -224,12 +295,6 @@ class AssignReplicasToDirsResponsePartitionData(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_AssignReplicasToDirsResponsePartitionData(
-    partition_index: int, error_code: int
-) -> AssignReplicasToDirsResponsePartitionData:
-    return AssignReplicasToDirsResponsePartitionData(partition_index=partition_index, error_code=error_code)
-
-
 @mypyc_attr(acyclic=True)
 class AssignReplicasToDirsResponseTopicData(Struct):
     """Outcomes for one topic in a directory."""
@@ -240,16 +305,13 @@ class AssignReplicasToDirsResponseTopicData(Struct):
         Field("topic_id", "TopicId", "uuid", range(0, 1)),
         Field("partitions", "Partitions", "[]AssignReplicasToDirsResponsePartitionData", range(0, 1)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("topic_id", "partitions", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     topic_id: Uuid
     """Id of the topic that these outcomes belong to."""
     partitions: list[AssignReplicasToDirsResponsePartitionData]
     """One outcome for each partition of the request."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -263,12 +325,6 @@ class AssignReplicasToDirsResponseTopicData(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_AssignReplicasToDirsResponseTopicData(
-    topic_id: Uuid, partitions: list[AssignReplicasToDirsResponsePartitionData]
-) -> AssignReplicasToDirsResponseTopicData:
-    return AssignReplicasToDirsResponseTopicData(topic_id=topic_id, partitions=partitions)
-
-
 @mypyc_attr(acyclic=True)
 class AssignReplicasToDirsResponseDirectoryData(Struct):
     """Outcomes for one log directory of the request."""
@@ -279,16 +335,13 @@ class AssignReplicasToDirsResponseDirectoryData(Struct):
         Field("id", "Id", "uuid", range(0, 1)),
         Field("topics", "Topics", "[]AssignReplicasToDirsResponseTopicData", range(0, 1)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("id", "topics", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     id: Uuid
     """UUID of the log directory that these outcomes belong to."""
     topics: list[AssignReplicasToDirsResponseTopicData]
     """Outcomes for this directory, grouped by topic."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -302,12 +355,6 @@ class AssignReplicasToDirsResponseDirectoryData(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_AssignReplicasToDirsResponseDirectoryData(
-    id: Uuid, topics: list[AssignReplicasToDirsResponseTopicData]
-) -> AssignReplicasToDirsResponseDirectoryData:
-    return AssignReplicasToDirsResponseDirectoryData(id=id, topics=topics)
-
-
 @mypyc_attr(acyclic=True)
 class AssignReplicasToDirsResponse(Message):
     """Reports, for each partition, whether the controller recorded the log directory.
@@ -319,15 +366,14 @@ class AssignReplicasToDirsResponse(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 1)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 1}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(0, 1)),
         Field("error_code", "ErrorCode", "int16", range(0, 1)),
         Field("directories", "Directories", "[]AssignReplicasToDirsResponseDirectoryData", range(0, 1)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("throttle_time_ms", "error_code", "directories", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     throttle_time_ms: int
     """Milliseconds the sender must pause because it exceeded a quota; normally 0 between cluster nodes."""
@@ -336,7 +382,6 @@ class AssignReplicasToDirsResponse(Message):
     directories: list[AssignReplicasToDirsResponseDirectoryData]
     """Outcomes grouped by log directory, as in the request."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -351,280 +396,138 @@ class AssignReplicasToDirsResponse(Message):
         self.directories = [] if directories is None else directories
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        return 1
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[AssignReplicasToDirsResponse, i64]:
-        if 0 <= version <= 0:
-            return read_assign_replicas_to_dirs_response_flexible(data, pos, version)
-        give_up()
+        """Version 0."""
+        n: i64
+        directories: list[AssignReplicasToDirsResponseDirectoryData]
+        directories_step: i64
+        topics: list[AssignReplicasToDirsResponseTopicData]
+        topics_step: i64
+        partitions: list[AssignReplicasToDirsResponsePartitionData]
+        partitions_step: i64
+        if version < 0 or version > 0:
+            give_up()
+
+        throttle_time_ms = read_i32_be(data, pos)
+        error_code = read_i16_be(data, pos + 4)
+        # directories: compact array
+        n = data[pos + 6] - 1
+        pos += 7
+        if n < 0 or n > 126:
+            n, pos = read_length(data, pos)
+        directories = empty_list(n)
+        directories_count = n
+        for directories_step in range(directories_count):
+            # directories[]
+            id_ = Uuid(data[pos : pos + 16])
+            # topics: compact array
+            n = data[pos + 16] - 1
+            pos += 17
+            if n < 0 or n > 126:
+                n, pos = read_length(data, pos)
+            topics = empty_list(n)
+            topics_count = n
+            for topics_step in range(topics_count):
+                # directories[].topics[]
+                topic_id = Uuid(data[pos : pos + 16])
+                # partitions: compact array
+                n = data[pos + 16] - 1
+                pos += 17
+                if n < 0 or n > 126:
+                    n, pos = read_length(data, pos)
+                partitions = empty_list(n)
+                partitions_count = n
+                for partitions_step in range(partitions_count):
+                    # directories[].topics[].partitions[]
+                    partition_index = read_i32_be(data, pos)
+                    partitions_error_code = read_i16_be(data, pos + 4)
+                    partitions_item = new_AssignReplicasToDirsResponsePartitionData(
+                        partition_index, partitions_error_code
+                    )
+                    if data[pos + 6]:
+                        pos += 6
+                        partitions_item.unknown_tags, pos = read_tags(data, pos)
+                    else:
+                        pos += 7
+                    partitions.append(partitions_item)
+                topics_item = new_AssignReplicasToDirsResponseTopicData(topic_id, partitions)
+                if data[pos]:
+                    topics_item.unknown_tags, pos = read_tags(data, pos)
+                else:
+                    pos += 1
+                topics.append(topics_item)
+            directories_item = new_AssignReplicasToDirsResponseDirectoryData(id_, topics)
+            if data[pos]:
+                directories_item.unknown_tags, pos = read_tags(data, pos)
+            else:
+                pos += 1
+            directories.append(directories_item)
+        message = new_AssignReplicasToDirsResponse(throttle_time_ms, error_code, directories)
+        if data[pos]:
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 1
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 0:
-            return write_assign_replicas_to_dirs_response_flexible(out, self, version)
-        give_up()
-
-
-def new_AssignReplicasToDirsResponse(
-    throttle_time_ms: int, error_code: int, directories: list[AssignReplicasToDirsResponseDirectoryData]
-) -> AssignReplicasToDirsResponse:
-    return AssignReplicasToDirsResponse(
-        throttle_time_ms=throttle_time_ms, error_code=error_code, directories=directories
-    )
-
-
-def read_assign_replicas_to_dirs_request_flexible(
-    data: bytes, pos: i64, version: i64
-) -> tuple[AssignReplicasToDirsRequest, i64]:
-    """Version 0."""
-    n: i64
-    directories: list[AssignReplicasToDirsRequestDirectoryData]
-    directories_step: i64
-    topics: list[AssignReplicasToDirsRequestTopicData]
-    topics_step: i64
-    partitions: list[AssignReplicasToDirsRequestPartitionData]
-    partitions_step: i64
-    broker_id = read_i32_be(data, pos)
-    broker_epoch = read_i64_be(data, pos + 4)
-    n = data[pos + 12] - 1
-    pos += 13
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    directories = empty_list(n)
-    directories_count = n
-    for directories_step in range(directories_count):
-        # directories[]
-        id_ = Uuid(data[pos : pos + 16])
-        n = data[pos + 16] - 1
-        pos += 17
-        if n < 0:
+        """Version 0."""
+        if version < 0 or version > 0:
             give_up()
-        if n > 126:
-            n, pos = read_length(data, pos)
-        topics = empty_list(n)
-        topics_count = n
-        for topics_step in range(topics_count):
-            # directories[].topics[]
-            topic_id = Uuid(data[pos : pos + 16])
-            n = data[pos + 16] - 1
-            pos += 17
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_length(data, pos)
-            partitions = empty_list(n)
-            partitions_count = n
-            for partitions_step in range(partitions_count):
-                # directories[].topics[].partitions[]
-                partition_index = read_i32_be(data, pos)
-                partitions_item = new_AssignReplicasToDirsRequestPartitionData(partition_index)
-                if data[pos + 4]:
-                    pos += 4
-                    partitions_item.unknown_tags, pos = read_tags(data, pos)
-                else:
-                    pos += 5
-                partitions.append(partitions_item)
-            topics_item = new_AssignReplicasToDirsRequestTopicData(topic_id, partitions)
-            if data[pos]:
-                topics_item.unknown_tags, pos = read_tags(data, pos)
-            else:
-                pos += 1
-            topics.append(topics_item)
-        directories_item = new_AssignReplicasToDirsRequestDirectoryData(id_, topics)
-        if data[pos]:
-            directories_item.unknown_tags, pos = read_tags(data, pos)
-        else:
-            pos += 1
-        directories.append(directories_item)
-    message = new_AssignReplicasToDirsRequest(broker_id, broker_epoch, directories)
-    if data[pos]:
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 1
-    return message, pos
 
-
-def write_assign_replicas_to_dirs_request_flexible(
-    out: BytesWriter, message: AssignReplicasToDirsRequest, version: i64
-) -> None:
-    """Version 0."""
-    write_i32_be(out, message.broker_id)
-    write_i64_be(out, message.broker_epoch)
-    directories = message.directories
-    n = len(directories)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for directories_item in directories:
-        # directories[]
-        write_uuid(out, directories_item.id)
-        topics = directories_item.topics
-        n = len(topics)
+        write_i32_be(out, self.throttle_time_ms)
+        write_i16_be(out, self.error_code)
+        directories = self.directories
+        n = len(directories)
         if n < 127:
             out.append(n + 1)
         else:
             write_uvarint(out, n + 1)
-        for topics_item in topics:
-            # directories[].topics[]
-            write_uuid(out, topics_item.topic_id)
-            partitions = topics_item.partitions
-            n = len(partitions)
+        for directories_item in directories:
+            # directories[]
+            write_uuid(out, directories_item.id)
+            topics = directories_item.topics
+            n = len(topics)
             if n < 127:
                 out.append(n + 1)
             else:
                 write_uvarint(out, n + 1)
-            for partitions_item in partitions:
-                # directories[].topics[].partitions[]
-                write_i32_be(out, partitions_item.partition_index)
-                if partitions_item.unknown_tags:
-                    write_tags(out, [], partitions_item.unknown_tags)
+            for topics_item in topics:
+                # directories[].topics[]
+                write_uuid(out, topics_item.topic_id)
+                partitions = topics_item.partitions
+                n = len(partitions)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_uvarint(out, n + 1)
+                for partitions_item in partitions:
+                    # directories[].topics[].partitions[]
+                    write_i32_be(out, partitions_item.partition_index)
+                    write_i16_be(out, partitions_item.error_code)
+                    if partitions_item.unknown_tags:
+                        write_tags(out, [], partitions_item.unknown_tags)
+                    else:
+                        out.append(0)
+                if topics_item.unknown_tags:
+                    write_tags(out, [], topics_item.unknown_tags)
                 else:
                     out.append(0)
-            if topics_item.unknown_tags:
-                write_tags(out, [], topics_item.unknown_tags)
+            if directories_item.unknown_tags:
+                write_tags(out, [], directories_item.unknown_tags)
             else:
                 out.append(0)
-        if directories_item.unknown_tags:
-            write_tags(out, [], directories_item.unknown_tags)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
         else:
             out.append(0)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
 
 
-def read_assign_replicas_to_dirs_response_flexible(
-    data: bytes, pos: i64, version: i64
-) -> tuple[AssignReplicasToDirsResponse, i64]:
-    """Version 0."""
-    n: i64
-    directories: list[AssignReplicasToDirsResponseDirectoryData]
-    directories_step: i64
-    topics: list[AssignReplicasToDirsResponseTopicData]
-    topics_step: i64
-    partitions: list[AssignReplicasToDirsResponsePartitionData]
-    partitions_step: i64
-    throttle_time_ms = read_i32_be(data, pos)
-    error_code = read_i16_be(data, pos + 4)
-    n = data[pos + 6] - 1
-    pos += 7
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    directories = empty_list(n)
-    directories_count = n
-    for directories_step in range(directories_count):
-        # directories[]
-        id_ = Uuid(data[pos : pos + 16])
-        n = data[pos + 16] - 1
-        pos += 17
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_length(data, pos)
-        topics = empty_list(n)
-        topics_count = n
-        for topics_step in range(topics_count):
-            # directories[].topics[]
-            topic_id = Uuid(data[pos : pos + 16])
-            n = data[pos + 16] - 1
-            pos += 17
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_length(data, pos)
-            partitions = empty_list(n)
-            partitions_count = n
-            for partitions_step in range(partitions_count):
-                # directories[].topics[].partitions[]
-                partition_index = read_i32_be(data, pos)
-                partitions_error_code = read_i16_be(data, pos + 4)
-                partitions_item = new_AssignReplicasToDirsResponsePartitionData(
-                    partition_index, partitions_error_code
-                )
-                if data[pos + 6]:
-                    pos += 6
-                    partitions_item.unknown_tags, pos = read_tags(data, pos)
-                else:
-                    pos += 7
-                partitions.append(partitions_item)
-            topics_item = new_AssignReplicasToDirsResponseTopicData(topic_id, partitions)
-            if data[pos]:
-                topics_item.unknown_tags, pos = read_tags(data, pos)
-            else:
-                pos += 1
-            topics.append(topics_item)
-        directories_item = new_AssignReplicasToDirsResponseDirectoryData(id_, topics)
-        if data[pos]:
-            directories_item.unknown_tags, pos = read_tags(data, pos)
-        else:
-            pos += 1
-        directories.append(directories_item)
-    message = new_AssignReplicasToDirsResponse(throttle_time_ms, error_code, directories)
-    if data[pos]:
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 1
-    return message, pos
-
-
-def write_assign_replicas_to_dirs_response_flexible(
-    out: BytesWriter, message: AssignReplicasToDirsResponse, version: i64
-) -> None:
-    """Version 0."""
-    write_i32_be(out, message.throttle_time_ms)
-    write_i16_be(out, message.error_code)
-    directories = message.directories
-    n = len(directories)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for directories_item in directories:
-        # directories[]
-        write_uuid(out, directories_item.id)
-        topics = directories_item.topics
-        n = len(topics)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_uvarint(out, n + 1)
-        for topics_item in topics:
-            # directories[].topics[]
-            write_uuid(out, topics_item.topic_id)
-            partitions = topics_item.partitions
-            n = len(partitions)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_uvarint(out, n + 1)
-            for partitions_item in partitions:
-                # directories[].topics[].partitions[]
-                write_i32_be(out, partitions_item.partition_index)
-                write_i16_be(out, partitions_item.error_code)
-                if partitions_item.unknown_tags:
-                    write_tags(out, [], partitions_item.unknown_tags)
-                else:
-                    out.append(0)
-            if topics_item.unknown_tags:
-                write_tags(out, [], topics_item.unknown_tags)
-            else:
-                out.append(0)
-        if directories_item.unknown_tags:
-            write_tags(out, [], directories_item.unknown_tags)
-        else:
-            out.append(0)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
-
-
-install_constructors(globals())
+new_AssignReplicasToDirsRequestPartitionData = constructor(AssignReplicasToDirsRequestPartitionData)
+new_AssignReplicasToDirsRequestTopicData = constructor(AssignReplicasToDirsRequestTopicData)
+new_AssignReplicasToDirsRequestDirectoryData = constructor(AssignReplicasToDirsRequestDirectoryData)
+new_AssignReplicasToDirsRequest = constructor(AssignReplicasToDirsRequest)
+new_AssignReplicasToDirsResponsePartitionData = constructor(AssignReplicasToDirsResponsePartitionData)
+new_AssignReplicasToDirsResponseTopicData = constructor(AssignReplicasToDirsResponseTopicData)
+new_AssignReplicasToDirsResponseDirectoryData = constructor(AssignReplicasToDirsResponseDirectoryData)
+new_AssignReplicasToDirsResponse = constructor(AssignReplicasToDirsResponse)

@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter, read_i16_be, read_i32_be, write_i16_be, write_i32_be
 
 from kwire.message import FieldTags, Message, Struct
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.uuids import Uuid
 from kwire.wire import (
     empty_list,
@@ -45,15 +45,7 @@ class BeginQuorumEpochRequestPartitionData(Struct):
         Field("leader_id", "LeaderId", "int32", range(0, 2)),
         Field("leader_epoch", "LeaderEpoch", "int32", range(0, 2)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "partition_index",
-        "voter_directory_id",
-        "leader_id",
-        "leader_epoch",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     partition_index: int
     """Number of the partition; always 0 for the metadata log."""
@@ -64,7 +56,6 @@ class BeginQuorumEpochRequestPartitionData(Struct):
     leader_epoch: int
     """Leader epoch won by the sender; a receiver with a higher one rejects the claim."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -82,17 +73,6 @@ class BeginQuorumEpochRequestPartitionData(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_BeginQuorumEpochRequestPartitionData(
-    partition_index: int, voter_directory_id: Uuid, leader_id: int, leader_epoch: int
-) -> BeginQuorumEpochRequestPartitionData:
-    return BeginQuorumEpochRequestPartitionData(
-        partition_index=partition_index,
-        voter_directory_id=voter_directory_id,
-        leader_id=leader_id,
-        leader_epoch=leader_epoch,
-    )
-
-
 @mypyc_attr(acyclic=True)
 class BeginQuorumEpochRequestTopicData(Struct):
     """Announcement for one Raft topic."""
@@ -103,16 +83,13 @@ class BeginQuorumEpochRequestTopicData(Struct):
         Field("topic_name", "TopicName", "string", range(0, 2)),
         Field("partitions", "Partitions", "[]BeginQuorumEpochRequestPartitionData", range(0, 2)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("topic_name", "partitions", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     topic_name: str
     """Name of the Raft topic, __cluster_metadata."""
     partitions: list[BeginQuorumEpochRequestPartitionData]
     """Partitions of the topic that the sender leads; one for the metadata log."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -126,12 +103,6 @@ class BeginQuorumEpochRequestTopicData(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_BeginQuorumEpochRequestTopicData(
-    topic_name: str, partitions: list[BeginQuorumEpochRequestPartitionData]
-) -> BeginQuorumEpochRequestTopicData:
-    return BeginQuorumEpochRequestTopicData(topic_name=topic_name, partitions=partitions)
-
-
 @mypyc_attr(acyclic=True)
 class LeaderEndpoint(Struct):
     """One listener at which the new leader can be reached."""
@@ -143,9 +114,7 @@ class LeaderEndpoint(Struct):
         Field("host", "Host", "string", range(1, 2)),
         Field("port", "Port", "uint16", range(1, 2)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("name", "host", "port", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     name: str
     """Name of the listener in the node's configuration, e.g. CONTROLLER. Versions 1+."""
@@ -154,7 +123,6 @@ class LeaderEndpoint(Struct):
     port: int
     """TCP port that the listener advertises, an unsigned 16-bit number. Versions 1+."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -170,10 +138,6 @@ class LeaderEndpoint(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_LeaderEndpoint(name: str, host: str, port: int) -> LeaderEndpoint:
-    return LeaderEndpoint(name=name, host=host, port=port)
-
-
 @mypyc_attr(acyclic=True)
 class BeginQuorumEpochRequest(Message):
     """Sent by a newly elected KRaft leader to the other voters to announce itself and end their elections.
@@ -185,6 +149,7 @@ class BeginQuorumEpochRequest(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 2)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(1, 2)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 1, 1: 2}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("cluster_id", "ClusterId", "string", range(0, 2), nullable=range(0, 2)),
@@ -192,9 +157,7 @@ class BeginQuorumEpochRequest(Message):
         Field("topics", "Topics", "[]BeginQuorumEpochRequestTopicData", range(0, 2)),
         Field("leader_endpoints", "LeaderEndpoints", "[]LeaderEndpoint", range(1, 2), ignorable=True),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("cluster_id", "voter_id", "topics", "leader_endpoints", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     cluster_id: str | None
     """Id of the cluster that the sender belongs to, checked by the receiver; null skips the check."""
@@ -205,7 +168,6 @@ class BeginQuorumEpochRequest(Message):
     leader_endpoints: list[LeaderEndpoint]
     """Listeners of the leader, of which the receiver uses one that it shares. Versions 1+."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -222,37 +184,307 @@ class BeginQuorumEpochRequest(Message):
         self.leader_endpoints = [] if leader_endpoints is None else leader_endpoints
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        if version <= 0:
-            return 1
-        return 2
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[BeginQuorumEpochRequest, i64]:
-        if 1 <= version <= 1:
-            return read_begin_quorum_epoch_request_flexible(data, pos, version)
-        if 0 <= version <= 0:
-            return read_begin_quorum_epoch_request_classic(data, pos, version)
-        give_up()
+        """Version 1."""
+        n: i64
+        end: i64
+        cluster_id: str | None
+        topics: list[BeginQuorumEpochRequestTopicData]
+        topics_step: i64
+        topic_name: str
+        partitions: list[BeginQuorumEpochRequestPartitionData]
+        partitions_step: i64
+        leader_endpoints: list[LeaderEndpoint]
+        leader_endpoints_step: i64
+        name: str
+        host: str
+        if version < 1:
+            return BeginQuorumEpochRequest._read_classic(data, pos, version)
+        if version > 1:
+            give_up()
+
+        # cluster_id: compact nullable string
+        n = data[pos] - 1
+        pos += 1
+        if n < 0:
+            cluster_id = None
+        else:
+            if n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            cluster_id = data[pos:end].decode()
+            pos = end
+        voter_id = read_i32_be(data, pos)
+        # topics: compact array
+        n = data[pos + 4] - 1
+        pos += 5
+        if n < 0 or n > 126:
+            n, pos = read_length(data, pos)
+        topics = empty_list(n)
+        topics_count = n
+        for topics_step in range(topics_count):
+            # topics[]
+            # topic_name: compact string
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            topic_name = data[pos:end].decode()
+            pos = end
+            # partitions: compact array
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_length(data, pos)
+            partitions = empty_list(n)
+            partitions_count = n
+            for partitions_step in range(partitions_count):
+                # topics[].partitions[]
+                partition_index = read_i32_be(data, pos)
+                voter_directory_id = Uuid(data[pos + 4 : pos + 4 + 16])
+                leader_id = read_i32_be(data, pos + 20)
+                leader_epoch = read_i32_be(data, pos + 24)
+                partitions_item = new_BeginQuorumEpochRequestPartitionData(
+                    partition_index, voter_directory_id, leader_id, leader_epoch
+                )
+                if data[pos + 28]:
+                    pos += 28
+                    partitions_item.unknown_tags, pos = read_tags(data, pos)
+                else:
+                    pos += 29
+                partitions.append(partitions_item)
+            topics_item = new_BeginQuorumEpochRequestTopicData(topic_name, partitions)
+            if data[pos]:
+                topics_item.unknown_tags, pos = read_tags(data, pos)
+            else:
+                pos += 1
+            topics.append(topics_item)
+        # leader_endpoints: compact array
+        n = data[pos] - 1
+        pos += 1
+        if n < 0 or n > 126:
+            n, pos = read_length(data, pos)
+        leader_endpoints = empty_list(n)
+        leader_endpoints_count = n
+        for leader_endpoints_step in range(leader_endpoints_count):
+            # leader_endpoints[]
+            # name: compact string
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            name = data[pos:end].decode()
+            pos = end
+            # host: compact string
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            host = data[pos:end].decode()
+            pos = end
+            port = read_u16(data, pos)
+            leader_endpoints_item = new_LeaderEndpoint(name, host, port)
+            if data[pos + 2]:
+                pos += 2
+                leader_endpoints_item.unknown_tags, pos = read_tags(data, pos)
+            else:
+                pos += 3
+            leader_endpoints.append(leader_endpoints_item)
+        message = new_BeginQuorumEpochRequest(cluster_id, voter_id, topics, leader_endpoints)
+        if data[pos]:
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 1
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 1 <= version <= 1:
-            return write_begin_quorum_epoch_request_flexible(out, self, version)
-        if 0 <= version <= 0:
-            return write_begin_quorum_epoch_request_classic(out, self, version)
-        give_up()
+        """Version 1."""
+        if version < 1:
+            return self._write_classic(out, version)
+        if version > 1:
+            give_up()
 
+        cluster_id = self.cluster_id
+        if cluster_id is None:
+            out.append(0)
+        else:
+            raw = cluster_id.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+        write_i32_be(out, self.voter_id)
+        topics = self.topics
+        n = len(topics)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_uvarint(out, n + 1)
+        for topics_item in topics:
+            # topics[]
+            raw = topics_item.topic_name.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+            partitions = topics_item.partitions
+            n = len(partitions)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_uvarint(out, n + 1)
+            for partitions_item in partitions:
+                # topics[].partitions[]
+                write_i32_be(out, partitions_item.partition_index)
+                write_uuid(out, partitions_item.voter_directory_id)
+                write_i32_be(out, partitions_item.leader_id)
+                write_i32_be(out, partitions_item.leader_epoch)
+                if partitions_item.unknown_tags:
+                    write_tags(out, [], partitions_item.unknown_tags)
+                else:
+                    out.append(0)
+            if topics_item.unknown_tags:
+                write_tags(out, [], topics_item.unknown_tags)
+            else:
+                out.append(0)
+        leader_endpoints = self.leader_endpoints
+        n = len(leader_endpoints)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_uvarint(out, n + 1)
+        for leader_endpoints_item in leader_endpoints:
+            # leader_endpoints[]
+            raw = leader_endpoints_item.name.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+            raw = leader_endpoints_item.host.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+            write_u16(out, leader_endpoints_item.port)
+            if leader_endpoints_item.unknown_tags:
+                write_tags(out, [], leader_endpoints_item.unknown_tags)
+            else:
+                out.append(0)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
+        else:
+            out.append(0)
 
-def new_BeginQuorumEpochRequest(
-    cluster_id: str | None,
-    voter_id: int,
-    topics: list[BeginQuorumEpochRequestTopicData],
-    leader_endpoints: list[LeaderEndpoint],
-) -> BeginQuorumEpochRequest:
-    return BeginQuorumEpochRequest(
-        cluster_id=cluster_id, voter_id=voter_id, topics=topics, leader_endpoints=leader_endpoints
-    )
+    @staticmethod
+    def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[BeginQuorumEpochRequest, i64]:
+        """Version 0."""
+        n: int
+        end: i64
+        cluster_id: str | None
+        topics: list[BeginQuorumEpochRequestTopicData]
+        topics_step: i64
+        topic_name: str
+        partitions: list[BeginQuorumEpochRequestPartitionData]
+        partitions_step: i64
+        leader_endpoints: list[LeaderEndpoint]
+        if version < 0:
+            give_up()
+
+        # cluster_id: nullable string
+        n = read_i16_be(data, pos)
+        pos += 2
+        if n < 0:
+            cluster_id = None
+        else:
+            end = pos + n
+            cluster_id = data[pos:end].decode()
+            pos = end
+        voter_id = -1
+        # topics: array
+        n = read_i32_be(data, pos)
+        pos += 4
+        if n < 0:
+            give_up()
+        topics = empty_list(n)
+        topics_count = n
+        for topics_step in range(topics_count):
+            # topics[]
+            # topic_name: string
+            n = read_i16_be(data, pos)
+            pos += 2
+            if n < 0:
+                give_up()
+            end = pos + n
+            topic_name = data[pos:end].decode()
+            pos = end
+            # partitions: array
+            n = read_i32_be(data, pos)
+            pos += 4
+            if n < 0:
+                give_up()
+            partitions = empty_list(n)
+            partitions_count = n
+            for partitions_step in range(partitions_count):
+                # topics[].partitions[]
+                partition_index = read_i32_be(data, pos)
+                voter_directory_id = ZERO_UUID
+                leader_id = read_i32_be(data, pos + 4)
+                leader_epoch = read_i32_be(data, pos + 8)
+                partitions_item = new_BeginQuorumEpochRequestPartitionData(
+                    partition_index, voter_directory_id, leader_id, leader_epoch
+                )
+                pos += 12
+                partitions.append(partitions_item)
+            topics_item = new_BeginQuorumEpochRequestTopicData(topic_name, partitions)
+            topics.append(topics_item)
+        leader_endpoints = []
+        message = new_BeginQuorumEpochRequest(cluster_id, voter_id, topics, leader_endpoints)
+        return message, pos
+
+    def _write_classic(self, out: BytesWriter, version: i64) -> None:
+        """Version 0."""
+        if version < 0:
+            give_up()
+
+        cluster_id = self.cluster_id
+        if cluster_id is None:
+            write_i16_be(out, -1)
+        else:
+            raw = cluster_id.encode()
+            write_i16_be(out, len(raw))
+            out.write(raw)
+        topics = self.topics
+        write_i32_be(out, len(topics))
+        for topics_item in topics:
+            # topics[]
+            raw = topics_item.topic_name.encode()
+            write_i16_be(out, len(raw))
+            out.write(raw)
+            partitions = topics_item.partitions
+            write_i32_be(out, len(partitions))
+            for partitions_item in partitions:
+                # topics[].partitions[]
+                write_i32_be(out, partitions_item.partition_index)
+                write_i32_be(out, partitions_item.leader_id)
+                write_i32_be(out, partitions_item.leader_epoch)
+                if partitions_item.unknown_tags:
+                    give_up()
+            if topics_item.unknown_tags:
+                give_up()
+        if self.unknown_tags:
+            give_up()
 
 
 @mypyc_attr(acyclic=True)
@@ -267,9 +499,7 @@ class BeginQuorumEpochResponsePartitionData(Struct):
         Field("leader_id", "LeaderId", "int32", range(0, 2)),
         Field("leader_epoch", "LeaderEpoch", "int32", range(0, 2)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("partition_index", "error_code", "leader_id", "leader_epoch", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     partition_index: int
     """Number of the partition; always 0 for the metadata log."""
@@ -280,7 +510,6 @@ class BeginQuorumEpochResponsePartitionData(Struct):
     leader_epoch: int
     """Leader epoch of the voter; if it is later than the claimed one, the sender must resign."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -298,14 +527,6 @@ class BeginQuorumEpochResponsePartitionData(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_BeginQuorumEpochResponsePartitionData(
-    partition_index: int, error_code: int, leader_id: int, leader_epoch: int
-) -> BeginQuorumEpochResponsePartitionData:
-    return BeginQuorumEpochResponsePartitionData(
-        partition_index=partition_index, error_code=error_code, leader_id=leader_id, leader_epoch=leader_epoch
-    )
-
-
 @mypyc_attr(acyclic=True)
 class BeginQuorumEpochResponseTopicData(Struct):
     """Outcomes for one Raft topic."""
@@ -316,16 +537,13 @@ class BeginQuorumEpochResponseTopicData(Struct):
         Field("topic_name", "TopicName", "string", range(0, 2)),
         Field("partitions", "Partitions", "[]BeginQuorumEpochResponsePartitionData", range(0, 2)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("topic_name", "partitions", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     topic_name: str
     """Name of the Raft topic, __cluster_metadata."""
     partitions: list[BeginQuorumEpochResponsePartitionData]
     """One outcome for each claimed partition."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -339,12 +557,6 @@ class BeginQuorumEpochResponseTopicData(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_BeginQuorumEpochResponseTopicData(
-    topic_name: str, partitions: list[BeginQuorumEpochResponsePartitionData]
-) -> BeginQuorumEpochResponseTopicData:
-    return BeginQuorumEpochResponseTopicData(topic_name=topic_name, partitions=partitions)
-
-
 @mypyc_attr(acyclic=True)
 class NodeEndpoint(Struct):
     """Address of one leader named in this response."""
@@ -356,9 +568,7 @@ class NodeEndpoint(Struct):
         Field("host", "Host", "string", range(1, 2)),
         Field("port", "Port", "uint16", range(1, 2)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("node_id", "host", "port", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     node_id: int
     """Node id of the leader, equal to a LeaderId of this response. Versions 1+."""
@@ -367,7 +577,6 @@ class NodeEndpoint(Struct):
     port: int
     """TCP port of the leader, an unsigned 16-bit number. Versions 1+."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -383,10 +592,6 @@ class NodeEndpoint(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_NodeEndpoint(node_id: int, host: str, port: int) -> NodeEndpoint:
-    return NodeEndpoint(node_id=node_id, host=host, port=port)
-
-
 @mypyc_attr(acyclic=True)
 class BeginQuorumEpochResponse(Message):
     """Reports whether a KRaft voter accepts the new leader or knows a newer epoch.
@@ -398,15 +603,14 @@ class BeginQuorumEpochResponse(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 2)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(1, 2)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 0, 1: 1}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("error_code", "ErrorCode", "int16", range(0, 2)),
         Field("topics", "Topics", "[]BeginQuorumEpochResponseTopicData", range(0, 2)),
         Field("node_endpoints", "NodeEndpoints", "[]NodeEndpoint", range(1, 2), tag=0, tagged=range(1, 2)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("error_code", "topics", "node_endpoints", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     error_code: int
     """Error of the request as a whole, e.g. INCONSISTENT_CLUSTER_ID; 0 if the outcomes are reported per partition."""
@@ -415,7 +619,6 @@ class BeginQuorumEpochResponse(Message):
     node_endpoints: list[NodeEndpoint]
     """Addresses of the leaders named in this response; empty if none are known. Versions 1+."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -430,609 +633,294 @@ class BeginQuorumEpochResponse(Message):
         self.node_endpoints = [] if node_endpoints is None else node_endpoints
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        if version <= 0:
-            return 0
-        return 1
+    def _read_tags(self, data: bytes, pos: i64, version: i64) -> i64:
+        n: i64
+        end: i64
+        node_endpoints: list[NodeEndpoint]
+        node_endpoints_step: i64
+        host: str
+        unknown: list[tuple[int, bytes]] = []
+        previous: i64 = -1
+        count, pos = read_uvarint(data, pos)
+        if count < 0:
+            give_up()
+        for _ in range(count):
+            tag, size, pos = read_tag(data, pos)
+            if tag <= previous:
+                give_up()
+            previous = tag
+            tag_end = pos + size
+            if tag == 0:
+                # node_endpoints: compact array
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_length(data, pos)
+                node_endpoints = empty_list(n)
+                node_endpoints_count = n
+                for node_endpoints_step in range(node_endpoints_count):
+                    # node_endpoints[]
+                    node_id = read_i32_be(data, pos)
+                    # host: compact string
+                    n = data[pos + 4] - 1
+                    pos += 5
+                    if n < 0 or n > 126:
+                        n, pos = read_string_length(data, pos)
+                    end = pos + n
+                    host = data[pos:end].decode()
+                    pos = end
+                    port = read_u16(data, pos)
+                    node_endpoints_item = new_NodeEndpoint(node_id, host, port)
+                    if data[pos + 2]:
+                        pos += 2
+                        node_endpoints_item.unknown_tags, pos = read_tags(data, pos)
+                    else:
+                        pos += 3
+                    node_endpoints.append(node_endpoints_item)
+                self.node_endpoints = node_endpoints
+                if pos != tag_end:
+                    give_up()
+            else:
+                unknown.append((tag, data[pos:tag_end]))
+                pos = tag_end
+        if unknown:
+            self.unknown_tags = tuple(unknown)
+        return pos
+
+    def _write_tags(self, section: BytesWriter, version: i64) -> None:
+        known: list[tuple[int, bytes]] = []
+        if self.node_endpoints != []:
+            out = BytesWriter()
+            node_endpoints = self.node_endpoints
+            n = len(node_endpoints)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_uvarint(out, n + 1)
+            for node_endpoints_item in node_endpoints:
+                # node_endpoints[]
+                write_i32_be(out, node_endpoints_item.node_id)
+                raw = node_endpoints_item.host.encode()
+                n = len(raw)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_string_length(out, n)
+                out.write(raw)
+                write_u16(out, node_endpoints_item.port)
+                if node_endpoints_item.unknown_tags:
+                    write_tags(out, [], node_endpoints_item.unknown_tags)
+                else:
+                    out.append(0)
+            known.append((0, out.getvalue()))
+        write_tags(section, known, self.unknown_tags)
 
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[BeginQuorumEpochResponse, i64]:
-        if 1 <= version <= 1:
-            return read_begin_quorum_epoch_response_flexible(data, pos, version)
-        if 0 <= version <= 0:
-            return read_begin_quorum_epoch_response_classic(data, pos, version)
-        give_up()
-
-    def _write(self, out: BytesWriter, version: i64) -> None:
-        if 1 <= version <= 1:
-            return write_begin_quorum_epoch_response_flexible(out, self, version)
-        if 0 <= version <= 0:
-            return write_begin_quorum_epoch_response_classic(out, self, version)
-        give_up()
-
-
-def new_BeginQuorumEpochResponse(
-    error_code: int, topics: list[BeginQuorumEpochResponseTopicData]
-) -> BeginQuorumEpochResponse:
-    return BeginQuorumEpochResponse(error_code=error_code, topics=topics)
-
-
-def read_BeginQuorumEpochResponse_tags(self: BeginQuorumEpochResponse, data: bytes, pos: i64, version: i64) -> i64:
-    n: i64
-    end: i64
-    node_endpoints: list[NodeEndpoint]
-    node_endpoints_step: i64
-    host: str
-    unknown: list[tuple[int, bytes]] = []
-    previous: i64 = -1
-    count, pos = read_uvarint(data, pos)
-    if count < 0:
-        give_up()
-    for _ in range(count):
-        tag, size, pos = read_tag(data, pos)
-        if tag <= previous:
+        """Version 1."""
+        n: i64
+        end: i64
+        topics: list[BeginQuorumEpochResponseTopicData]
+        topics_step: i64
+        topic_name: str
+        partitions: list[BeginQuorumEpochResponsePartitionData]
+        partitions_step: i64
+        if version < 1:
+            return BeginQuorumEpochResponse._read_classic(data, pos, version)
+        if version > 1:
             give_up()
-        previous = tag
-        tag_end = pos + size
-        if tag == 0:
+
+        error_code = read_i16_be(data, pos)
+        # topics: compact array
+        n = data[pos + 2] - 1
+        pos += 3
+        if n < 0 or n > 126:
+            n, pos = read_length(data, pos)
+        topics = empty_list(n)
+        topics_count = n
+        for topics_step in range(topics_count):
+            # topics[]
+            # topic_name: compact string
             n = data[pos] - 1
             pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
+            if n < 0 or n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            topic_name = data[pos:end].decode()
+            pos = end
+            # partitions: compact array
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
                 n, pos = read_length(data, pos)
-            node_endpoints = empty_list(n)
-            node_endpoints_count = n
-            for node_endpoints_step in range(node_endpoints_count):
-                # node_endpoints[]
-                node_id = read_i32_be(data, pos)
-                n = data[pos + 4] - 1
-                pos += 5
-                if n < 0:
-                    give_up()
-                if n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
-                host = data[pos:end].decode()
-                pos = end
-                port = read_u16(data, pos)
-                node_endpoints_item = new_NodeEndpoint(node_id, host, port)
-                if data[pos + 2]:
-                    pos += 2
-                    node_endpoints_item.unknown_tags, pos = read_tags(data, pos)
+            partitions = empty_list(n)
+            partitions_count = n
+            for partitions_step in range(partitions_count):
+                # topics[].partitions[]
+                partition_index = read_i32_be(data, pos)
+                partitions_error_code = read_i16_be(data, pos + 4)
+                leader_id = read_i32_be(data, pos + 6)
+                leader_epoch = read_i32_be(data, pos + 10)
+                partitions_item = new_BeginQuorumEpochResponsePartitionData(
+                    partition_index, partitions_error_code, leader_id, leader_epoch
+                )
+                if data[pos + 14]:
+                    pos += 14
+                    partitions_item.unknown_tags, pos = read_tags(data, pos)
                 else:
-                    pos += 3
-                node_endpoints.append(node_endpoints_item)
-            self.node_endpoints = node_endpoints
-            if pos != tag_end:
-                give_up()
+                    pos += 15
+                partitions.append(partitions_item)
+            topics_item = new_BeginQuorumEpochResponseTopicData(topic_name, partitions)
+            if data[pos]:
+                topics_item.unknown_tags, pos = read_tags(data, pos)
+            else:
+                pos += 1
+            topics.append(topics_item)
+        message = new_BeginQuorumEpochResponse(error_code, topics)
+        if data[pos]:
+            pos = message._read_tags(data, pos, version)
         else:
-            unknown.append((tag, data[pos:tag_end]))
-            pos = tag_end
-    if unknown:
-        self.unknown_tags = tuple(unknown)
-    return pos
+            pos += 1
+        return message, pos
 
+    def _write(self, out: BytesWriter, version: i64) -> None:
+        """Version 1."""
+        if version < 1:
+            return self._write_classic(out, version)
+        if version > 1:
+            give_up()
 
-def write_BeginQuorumEpochResponse_tags(section: BytesWriter, self: BeginQuorumEpochResponse, version: i64) -> None:
-    known: list[tuple[int, bytes]] = []
-    if self.node_endpoints != []:
-        out = BytesWriter()
-        node_endpoints = self.node_endpoints
-        n = len(node_endpoints)
+        write_i16_be(out, self.error_code)
+        topics = self.topics
+        n = len(topics)
         if n < 127:
             out.append(n + 1)
         else:
             write_uvarint(out, n + 1)
-        for node_endpoints_item in node_endpoints:
-            # node_endpoints[]
-            write_i32_be(out, node_endpoints_item.node_id)
-            raw = node_endpoints_item.host.encode()
+        for topics_item in topics:
+            # topics[]
+            raw = topics_item.topic_name.encode()
             n = len(raw)
             if n < 127:
                 out.append(n + 1)
             else:
                 write_string_length(out, n)
             out.write(raw)
-            write_u16(out, node_endpoints_item.port)
-            if node_endpoints_item.unknown_tags:
-                write_tags(out, [], node_endpoints_item.unknown_tags)
+            partitions = topics_item.partitions
+            n = len(partitions)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_uvarint(out, n + 1)
+            for partitions_item in partitions:
+                # topics[].partitions[]
+                write_i32_be(out, partitions_item.partition_index)
+                write_i16_be(out, partitions_item.error_code)
+                write_i32_be(out, partitions_item.leader_id)
+                write_i32_be(out, partitions_item.leader_epoch)
+                if partitions_item.unknown_tags:
+                    write_tags(out, [], partitions_item.unknown_tags)
+                else:
+                    out.append(0)
+            if topics_item.unknown_tags:
+                write_tags(out, [], topics_item.unknown_tags)
             else:
                 out.append(0)
-        known.append((0, out.getvalue()))
-    write_tags(section, known, self.unknown_tags)
-
-
-def read_begin_quorum_epoch_request_classic(
-    data: bytes, pos: i64, version: i64
-) -> tuple[BeginQuorumEpochRequest, i64]:
-    """Version 0."""
-    n: int
-    end: i64
-    cluster_id: str | None
-    topics: list[BeginQuorumEpochRequestTopicData]
-    topics_step: i64
-    topic_name: str
-    partitions: list[BeginQuorumEpochRequestPartitionData]
-    partitions_step: i64
-    leader_endpoints: list[LeaderEndpoint]
-    n = read_i16_be(data, pos)
-    pos += 2
-    if n < 0:
-        cluster_id = None
-    else:
-        end = pos + n
-        cluster_id = data[pos:end].decode()
-        pos = end
-    voter_id = -1
-    n = read_i32_be(data, pos)
-    pos += 4
-    if n < 0:
-        give_up()
-    topics = empty_list(n)
-    topics_count = n
-    for topics_step in range(topics_count):
-        # topics[]
-        n = read_i16_be(data, pos)
-        pos += 2
-        if n < 0:
-            give_up()
-        end = pos + n
-        topic_name = data[pos:end].decode()
-        pos = end
-        n = read_i32_be(data, pos)
-        pos += 4
-        if n < 0:
-            give_up()
-        partitions = empty_list(n)
-        partitions_count = n
-        for partitions_step in range(partitions_count):
-            # topics[].partitions[]
-            partition_index = read_i32_be(data, pos)
-            voter_directory_id = ZERO_UUID
-            leader_id = read_i32_be(data, pos + 4)
-            leader_epoch = read_i32_be(data, pos + 8)
-            partitions_item = new_BeginQuorumEpochRequestPartitionData(
-                partition_index, voter_directory_id, leader_id, leader_epoch
-            )
-            pos += 12
-            partitions.append(partitions_item)
-        topics_item = new_BeginQuorumEpochRequestTopicData(topic_name, partitions)
-        topics.append(topics_item)
-    leader_endpoints = []
-    message = new_BeginQuorumEpochRequest(cluster_id, voter_id, topics, leader_endpoints)
-    return message, pos
-
-
-def write_begin_quorum_epoch_request_classic(
-    out: BytesWriter, message: BeginQuorumEpochRequest, version: i64
-) -> None:
-    """Version 0."""
-    cluster_id = message.cluster_id
-    if cluster_id is None:
-        write_i16_be(out, -1)
-    else:
-        raw = cluster_id.encode()
-        write_i16_be(out, len(raw))
-        out.write(raw)
-    topics = message.topics
-    write_i32_be(out, len(topics))
-    for topics_item in topics:
-        # topics[]
-        raw = topics_item.topic_name.encode()
-        write_i16_be(out, len(raw))
-        out.write(raw)
-        partitions = topics_item.partitions
-        write_i32_be(out, len(partitions))
-        for partitions_item in partitions:
-            # topics[].partitions[]
-            write_i32_be(out, partitions_item.partition_index)
-            write_i32_be(out, partitions_item.leader_id)
-            write_i32_be(out, partitions_item.leader_epoch)
-            if partitions_item.unknown_tags:
-                give_up()
-        if topics_item.unknown_tags:
-            give_up()
-    if message.unknown_tags:
-        give_up()
-
-
-def read_begin_quorum_epoch_request_flexible(
-    data: bytes, pos: i64, version: i64
-) -> tuple[BeginQuorumEpochRequest, i64]:
-    """Version 1."""
-    n: i64
-    end: i64
-    cluster_id: str | None
-    topics: list[BeginQuorumEpochRequestTopicData]
-    topics_step: i64
-    topic_name: str
-    partitions: list[BeginQuorumEpochRequestPartitionData]
-    partitions_step: i64
-    leader_endpoints: list[LeaderEndpoint]
-    leader_endpoints_step: i64
-    name: str
-    host: str
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        cluster_id = None
-    else:
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        cluster_id = data[pos:end].decode()
-        pos = end
-    voter_id = read_i32_be(data, pos)
-    n = data[pos + 4] - 1
-    pos += 5
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    topics = empty_list(n)
-    topics_count = n
-    for topics_step in range(topics_count):
-        # topics[]
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        topic_name = data[pos:end].decode()
-        pos = end
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_length(data, pos)
-        partitions = empty_list(n)
-        partitions_count = n
-        for partitions_step in range(partitions_count):
-            # topics[].partitions[]
-            partition_index = read_i32_be(data, pos)
-            voter_directory_id = Uuid(data[pos + 4 : pos + 4 + 16])
-            leader_id = read_i32_be(data, pos + 20)
-            leader_epoch = read_i32_be(data, pos + 24)
-            partitions_item = new_BeginQuorumEpochRequestPartitionData(
-                partition_index, voter_directory_id, leader_id, leader_epoch
-            )
-            if data[pos + 28]:
-                pos += 28
-                partitions_item.unknown_tags, pos = read_tags(data, pos)
-            else:
-                pos += 29
-            partitions.append(partitions_item)
-        topics_item = new_BeginQuorumEpochRequestTopicData(topic_name, partitions)
-        if data[pos]:
-            topics_item.unknown_tags, pos = read_tags(data, pos)
+        if self.node_endpoints == [] and not self.unknown_tags:
+            out.append(0)
         else:
-            pos += 1
-        topics.append(topics_item)
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    leader_endpoints = empty_list(n)
-    leader_endpoints_count = n
-    for leader_endpoints_step in range(leader_endpoints_count):
-        # leader_endpoints[]
-        n = data[pos] - 1
-        pos += 1
+            self._write_tags(out, version)
+
+    @staticmethod
+    def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[BeginQuorumEpochResponse, i64]:
+        """Version 0."""
+        n: int
+        end: i64
+        topics: list[BeginQuorumEpochResponseTopicData]
+        topics_step: i64
+        topic_name: str
+        partitions: list[BeginQuorumEpochResponsePartitionData]
+        partitions_step: i64
+        if version < 0:
+            give_up()
+
+        error_code = read_i16_be(data, pos)
+        # topics: array
+        n = read_i32_be(data, pos + 2)
+        pos += 6
         if n < 0:
             give_up()
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        name = data[pos:end].decode()
-        pos = end
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        host = data[pos:end].decode()
-        pos = end
-        port = read_u16(data, pos)
-        leader_endpoints_item = new_LeaderEndpoint(name, host, port)
-        if data[pos + 2]:
+        topics = empty_list(n)
+        topics_count = n
+        for topics_step in range(topics_count):
+            # topics[]
+            # topic_name: string
+            n = read_i16_be(data, pos)
             pos += 2
-            leader_endpoints_item.unknown_tags, pos = read_tags(data, pos)
-        else:
-            pos += 3
-        leader_endpoints.append(leader_endpoints_item)
-    message = new_BeginQuorumEpochRequest(cluster_id, voter_id, topics, leader_endpoints)
-    if data[pos]:
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 1
-    return message, pos
-
-
-def write_begin_quorum_epoch_request_flexible(
-    out: BytesWriter, message: BeginQuorumEpochRequest, version: i64
-) -> None:
-    """Version 1."""
-    cluster_id = message.cluster_id
-    if cluster_id is None:
-        out.append(0)
-    else:
-        raw = cluster_id.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-    write_i32_be(out, message.voter_id)
-    topics = message.topics
-    n = len(topics)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for topics_item in topics:
-        # topics[]
-        raw = topics_item.topic_name.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-        partitions = topics_item.partitions
-        n = len(partitions)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_uvarint(out, n + 1)
-        for partitions_item in partitions:
-            # topics[].partitions[]
-            write_i32_be(out, partitions_item.partition_index)
-            write_uuid(out, partitions_item.voter_directory_id)
-            write_i32_be(out, partitions_item.leader_id)
-            write_i32_be(out, partitions_item.leader_epoch)
-            if partitions_item.unknown_tags:
-                write_tags(out, [], partitions_item.unknown_tags)
-            else:
-                out.append(0)
-        if topics_item.unknown_tags:
-            write_tags(out, [], topics_item.unknown_tags)
-        else:
-            out.append(0)
-    leader_endpoints = message.leader_endpoints
-    n = len(leader_endpoints)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for leader_endpoints_item in leader_endpoints:
-        # leader_endpoints[]
-        raw = leader_endpoints_item.name.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-        raw = leader_endpoints_item.host.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-        write_u16(out, leader_endpoints_item.port)
-        if leader_endpoints_item.unknown_tags:
-            write_tags(out, [], leader_endpoints_item.unknown_tags)
-        else:
-            out.append(0)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
-
-
-def read_begin_quorum_epoch_response_classic(
-    data: bytes, pos: i64, version: i64
-) -> tuple[BeginQuorumEpochResponse, i64]:
-    """Version 0."""
-    n: int
-    end: i64
-    topics: list[BeginQuorumEpochResponseTopicData]
-    topics_step: i64
-    topic_name: str
-    partitions: list[BeginQuorumEpochResponsePartitionData]
-    partitions_step: i64
-    error_code = read_i16_be(data, pos)
-    n = read_i32_be(data, pos + 2)
-    pos += 6
-    if n < 0:
-        give_up()
-    topics = empty_list(n)
-    topics_count = n
-    for topics_step in range(topics_count):
-        # topics[]
-        n = read_i16_be(data, pos)
-        pos += 2
-        if n < 0:
-            give_up()
-        end = pos + n
-        topic_name = data[pos:end].decode()
-        pos = end
-        n = read_i32_be(data, pos)
-        pos += 4
-        if n < 0:
-            give_up()
-        partitions = empty_list(n)
-        partitions_count = n
-        for partitions_step in range(partitions_count):
-            # topics[].partitions[]
-            partition_index = read_i32_be(data, pos)
-            partitions_error_code = read_i16_be(data, pos + 4)
-            leader_id = read_i32_be(data, pos + 6)
-            leader_epoch = read_i32_be(data, pos + 10)
-            partitions_item = new_BeginQuorumEpochResponsePartitionData(
-                partition_index, partitions_error_code, leader_id, leader_epoch
-            )
-            pos += 14
-            partitions.append(partitions_item)
-        topics_item = new_BeginQuorumEpochResponseTopicData(topic_name, partitions)
-        topics.append(topics_item)
-    message = new_BeginQuorumEpochResponse(error_code, topics)
-    return message, pos
-
-
-def write_begin_quorum_epoch_response_classic(
-    out: BytesWriter, message: BeginQuorumEpochResponse, version: i64
-) -> None:
-    """Version 0."""
-    write_i16_be(out, message.error_code)
-    topics = message.topics
-    write_i32_be(out, len(topics))
-    for topics_item in topics:
-        # topics[]
-        raw = topics_item.topic_name.encode()
-        write_i16_be(out, len(raw))
-        out.write(raw)
-        partitions = topics_item.partitions
-        write_i32_be(out, len(partitions))
-        for partitions_item in partitions:
-            # topics[].partitions[]
-            write_i32_be(out, partitions_item.partition_index)
-            write_i16_be(out, partitions_item.error_code)
-            write_i32_be(out, partitions_item.leader_id)
-            write_i32_be(out, partitions_item.leader_epoch)
-            if partitions_item.unknown_tags:
+            if n < 0:
                 give_up()
-        if topics_item.unknown_tags:
-            give_up()
-    if message.node_endpoints != []:
-        give_up()
-    if message.unknown_tags:
-        give_up()
-
-
-def read_begin_quorum_epoch_response_flexible(
-    data: bytes, pos: i64, version: i64
-) -> tuple[BeginQuorumEpochResponse, i64]:
-    """Version 1."""
-    n: i64
-    end: i64
-    topics: list[BeginQuorumEpochResponseTopicData]
-    topics_step: i64
-    topic_name: str
-    partitions: list[BeginQuorumEpochResponsePartitionData]
-    partitions_step: i64
-    error_code = read_i16_be(data, pos)
-    n = data[pos + 2] - 1
-    pos += 3
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    topics = empty_list(n)
-    topics_count = n
-    for topics_step in range(topics_count):
-        # topics[]
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        topic_name = data[pos:end].decode()
-        pos = end
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_length(data, pos)
-        partitions = empty_list(n)
-        partitions_count = n
-        for partitions_step in range(partitions_count):
-            # topics[].partitions[]
-            partition_index = read_i32_be(data, pos)
-            partitions_error_code = read_i16_be(data, pos + 4)
-            leader_id = read_i32_be(data, pos + 6)
-            leader_epoch = read_i32_be(data, pos + 10)
-            partitions_item = new_BeginQuorumEpochResponsePartitionData(
-                partition_index, partitions_error_code, leader_id, leader_epoch
-            )
-            if data[pos + 14]:
+            end = pos + n
+            topic_name = data[pos:end].decode()
+            pos = end
+            # partitions: array
+            n = read_i32_be(data, pos)
+            pos += 4
+            if n < 0:
+                give_up()
+            partitions = empty_list(n)
+            partitions_count = n
+            for partitions_step in range(partitions_count):
+                # topics[].partitions[]
+                partition_index = read_i32_be(data, pos)
+                partitions_error_code = read_i16_be(data, pos + 4)
+                leader_id = read_i32_be(data, pos + 6)
+                leader_epoch = read_i32_be(data, pos + 10)
+                partitions_item = new_BeginQuorumEpochResponsePartitionData(
+                    partition_index, partitions_error_code, leader_id, leader_epoch
+                )
                 pos += 14
-                partitions_item.unknown_tags, pos = read_tags(data, pos)
-            else:
-                pos += 15
-            partitions.append(partitions_item)
-        topics_item = new_BeginQuorumEpochResponseTopicData(topic_name, partitions)
-        if data[pos]:
-            topics_item.unknown_tags, pos = read_tags(data, pos)
-        else:
-            pos += 1
-        topics.append(topics_item)
-    message = new_BeginQuorumEpochResponse(error_code, topics)
-    if data[pos]:
-        pos = read_BeginQuorumEpochResponse_tags(message, data, pos, version)
-    else:
-        pos += 1
-    return message, pos
+                partitions.append(partitions_item)
+            topics_item = new_BeginQuorumEpochResponseTopicData(topic_name, partitions)
+            topics.append(topics_item)
+        message = new_BeginQuorumEpochResponse(error_code, topics)
+        return message, pos
+
+    def _write_classic(self, out: BytesWriter, version: i64) -> None:
+        """Version 0."""
+        if version < 0:
+            give_up()
+
+        write_i16_be(out, self.error_code)
+        topics = self.topics
+        write_i32_be(out, len(topics))
+        for topics_item in topics:
+            # topics[]
+            raw = topics_item.topic_name.encode()
+            write_i16_be(out, len(raw))
+            out.write(raw)
+            partitions = topics_item.partitions
+            write_i32_be(out, len(partitions))
+            for partitions_item in partitions:
+                # topics[].partitions[]
+                write_i32_be(out, partitions_item.partition_index)
+                write_i16_be(out, partitions_item.error_code)
+                write_i32_be(out, partitions_item.leader_id)
+                write_i32_be(out, partitions_item.leader_epoch)
+                if partitions_item.unknown_tags:
+                    give_up()
+            if topics_item.unknown_tags:
+                give_up()
+        if self.node_endpoints != []:
+            give_up()
+        if self.unknown_tags:
+            give_up()
 
 
-def write_begin_quorum_epoch_response_flexible(
-    out: BytesWriter, message: BeginQuorumEpochResponse, version: i64
-) -> None:
-    """Version 1."""
-    write_i16_be(out, message.error_code)
-    topics = message.topics
-    n = len(topics)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for topics_item in topics:
-        # topics[]
-        raw = topics_item.topic_name.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-        partitions = topics_item.partitions
-        n = len(partitions)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_uvarint(out, n + 1)
-        for partitions_item in partitions:
-            # topics[].partitions[]
-            write_i32_be(out, partitions_item.partition_index)
-            write_i16_be(out, partitions_item.error_code)
-            write_i32_be(out, partitions_item.leader_id)
-            write_i32_be(out, partitions_item.leader_epoch)
-            if partitions_item.unknown_tags:
-                write_tags(out, [], partitions_item.unknown_tags)
-            else:
-                out.append(0)
-        if topics_item.unknown_tags:
-            write_tags(out, [], topics_item.unknown_tags)
-        else:
-            out.append(0)
-    if message.node_endpoints == [] and not message.unknown_tags:
-        out.append(0)
-    else:
-        write_BeginQuorumEpochResponse_tags(out, message, version)
-
-
-install_constructors(globals())
+new_BeginQuorumEpochRequestPartitionData = constructor(BeginQuorumEpochRequestPartitionData)
+new_BeginQuorumEpochRequestTopicData = constructor(BeginQuorumEpochRequestTopicData)
+new_LeaderEndpoint = constructor(LeaderEndpoint)
+new_BeginQuorumEpochRequest = constructor(BeginQuorumEpochRequest)
+new_BeginQuorumEpochResponsePartitionData = constructor(BeginQuorumEpochResponsePartitionData)
+new_BeginQuorumEpochResponseTopicData = constructor(BeginQuorumEpochResponseTopicData)
+new_NodeEndpoint = constructor(NodeEndpoint)
+new_BeginQuorumEpochResponse = constructor(BeginQuorumEpochResponse, without=("node_endpoints",))

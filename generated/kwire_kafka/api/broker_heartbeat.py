@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter, read_i16_be, read_i32_be, read_i64_be, write_i16_be, write_i32_be, write_i64_be
 
 from kwire.message import FieldTags, Message
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.uuids import Uuid
 from kwire.wire import (
     give_up,
@@ -39,6 +39,7 @@ class BrokerHeartbeatRequest(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 3)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 3)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 2}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("broker_id", "BrokerId", "int32", range(0, 3)),
@@ -57,18 +58,7 @@ class BrokerHeartbeatRequest(Message):
             tagged=range(2, 3),
         ),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "broker_id",
-        "broker_epoch",
-        "current_metadata_offset",
-        "want_fence",
-        "want_shut_down",
-        "offline_log_dirs",
-        "cordoned_log_dirs",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     broker_id: int
     """Id of the broker that sends the heartbeat."""
@@ -89,7 +79,6 @@ class BrokerHeartbeatRequest(Message):
     Versions 2+.
     """
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -112,117 +101,130 @@ class BrokerHeartbeatRequest(Message):
         self.cordoned_log_dirs = cordoned_log_dirs
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        return 2
+    def _read_tags(self, data: bytes, pos: i64, version: i64) -> i64:
+        n: i64
+        offline_log_dirs: list[Uuid]
+        cordoned_log_dirs: list[Uuid] | None
+        unknown: list[tuple[int, bytes]] = []
+        previous: i64 = -1
+        count, pos = read_uvarint(data, pos)
+        if count < 0:
+            give_up()
+        for _ in range(count):
+            tag, size, pos = read_tag(data, pos)
+            if tag <= previous:
+                give_up()
+            previous = tag
+            tag_end = pos + size
+            if tag == 0:
+                if not (version >= 1):
+                    give_up()
+                # offline_log_dirs: compact array
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_length(data, pos)
+                if n:
+                    offline_log_dirs = read_uuids(data, pos, n)
+                    pos += 16 * n
+                else:
+                    offline_log_dirs = []
+                self.offline_log_dirs = offline_log_dirs
+                if pos != tag_end:
+                    give_up()
+            elif tag == 1:
+                if not (version >= 2):
+                    give_up()
+                # cordoned_log_dirs: compact nullable array
+                n = data[pos] - 1
+                pos += 1
+                if n < 0:
+                    cordoned_log_dirs = None
+                else:
+                    if n > 126:
+                        n, pos = read_length(data, pos)
+                    if n:
+                        cordoned_log_dirs = read_uuids(data, pos, n)
+                        pos += 16 * n
+                    else:
+                        cordoned_log_dirs = []
+                self.cordoned_log_dirs = cordoned_log_dirs
+                if pos != tag_end:
+                    give_up()
+            else:
+                unknown.append((tag, data[pos:tag_end]))
+                pos = tag_end
+        if unknown:
+            self.unknown_tags = tuple(unknown)
+        return pos
+
+    def _write_tags(self, section: BytesWriter, version: i64) -> None:
+        known: list[tuple[int, bytes]] = []
+        if version >= 1 and self.offline_log_dirs != []:
+            out = BytesWriter()
+            offline_log_dirs = self.offline_log_dirs
+            n = len(offline_log_dirs)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_uvarint(out, n + 1)
+            for offline_log_dirs_item in offline_log_dirs:
+                write_uuid(out, offline_log_dirs_item)
+            known.append((0, out.getvalue()))
+        if version >= 2 and self.cordoned_log_dirs is not None:
+            out = BytesWriter()
+            cordoned_log_dirs = self.cordoned_log_dirs
+            n = len(cordoned_log_dirs)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_uvarint(out, n + 1)
+            for cordoned_log_dirs_item in cordoned_log_dirs:
+                write_uuid(out, cordoned_log_dirs_item)
+            known.append((1, out.getvalue()))
+        write_tags(section, known, self.unknown_tags)
 
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[BrokerHeartbeatRequest, i64]:
-        if 0 <= version <= 2:
-            return read_broker_heartbeat_request_flexible(data, pos, version)
-        give_up()
+        """Versions 0-2."""
+        if version < 0 or version > 2:
+            give_up()
+
+        broker_id = read_i32_be(data, pos)
+        broker_epoch = read_i64_be(data, pos + 4)
+        current_metadata_offset = read_i64_be(data, pos + 12)
+        want_fence = data[pos + 20] != 0
+        want_shut_down = data[pos + 21] != 0
+        message = new_BrokerHeartbeatRequest(
+            broker_id, broker_epoch, current_metadata_offset, want_fence, want_shut_down
+        )
+        if data[pos + 22]:
+            pos += 22
+            pos = message._read_tags(data, pos, version)
+        else:
+            pos += 23
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 2:
-            return write_broker_heartbeat_request_flexible(out, self, version)
-        give_up()
-
-
-def new_BrokerHeartbeatRequest(
-    broker_id: int, broker_epoch: int, current_metadata_offset: int, want_fence: bool, want_shut_down: bool
-) -> BrokerHeartbeatRequest:
-    return BrokerHeartbeatRequest(
-        broker_id=broker_id,
-        broker_epoch=broker_epoch,
-        current_metadata_offset=current_metadata_offset,
-        want_fence=want_fence,
-        want_shut_down=want_shut_down,
-    )
-
-
-def read_BrokerHeartbeatRequest_tags(self: BrokerHeartbeatRequest, data: bytes, pos: i64, version: i64) -> i64:
-    n: i64
-    offline_log_dirs: list[Uuid]
-    cordoned_log_dirs: list[Uuid] | None
-    unknown: list[tuple[int, bytes]] = []
-    previous: i64 = -1
-    count, pos = read_uvarint(data, pos)
-    if count < 0:
-        give_up()
-    for _ in range(count):
-        tag, size, pos = read_tag(data, pos)
-        if tag <= previous:
+        """Versions 0-2."""
+        if version < 0 or version > 2:
             give_up()
-        previous = tag
-        tag_end = pos + size
-        if tag == 0:
-            if not (version >= 1):
-                give_up()
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_length(data, pos)
-            if n:
-                offline_log_dirs = read_uuids(data, pos, n)
-                pos += 16 * n
-            else:
-                offline_log_dirs = []
-            self.offline_log_dirs = offline_log_dirs
-            if pos != tag_end:
-                give_up()
-        elif tag == 1:
-            if not (version >= 2):
-                give_up()
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                cordoned_log_dirs = None
-            else:
-                if n > 126:
-                    n, pos = read_length(data, pos)
-                if n:
-                    cordoned_log_dirs = read_uuids(data, pos, n)
-                    pos += 16 * n
-                else:
-                    cordoned_log_dirs = []
-            self.cordoned_log_dirs = cordoned_log_dirs
-            if pos != tag_end:
-                give_up()
-        else:
-            unknown.append((tag, data[pos:tag_end]))
-            pos = tag_end
-    if unknown:
-        self.unknown_tags = tuple(unknown)
-    return pos
 
-
-def write_BrokerHeartbeatRequest_tags(section: BytesWriter, self: BrokerHeartbeatRequest, version: i64) -> None:
-    known: list[tuple[int, bytes]] = []
-    if version >= 1 and self.offline_log_dirs != []:
-        out = BytesWriter()
-        offline_log_dirs = self.offline_log_dirs
-        n = len(offline_log_dirs)
-        if n < 127:
-            out.append(n + 1)
+        write_i32_be(out, self.broker_id)
+        write_i64_be(out, self.broker_epoch)
+        write_i64_be(out, self.current_metadata_offset)
+        out.append(1 if self.want_fence else self.want_fence & 0)  # & 0 refuses None
+        out.append(1 if self.want_shut_down else self.want_shut_down & 0)  # & 0 refuses None
+        if version <= 0:
+            if self.offline_log_dirs != []:
+                give_up()
+        if version <= 1:
+            if self.cordoned_log_dirs is not None:
+                give_up()
+        if self.offline_log_dirs == [] and self.cordoned_log_dirs is None and not self.unknown_tags:
+            out.append(0)
         else:
-            write_uvarint(out, n + 1)
-        for offline_log_dirs_item in offline_log_dirs:
-            write_uuid(out, offline_log_dirs_item)
-        known.append((0, out.getvalue()))
-    if version >= 2 and self.cordoned_log_dirs is not None:
-        out = BytesWriter()
-        cordoned_log_dirs = self.cordoned_log_dirs
-        n = len(cordoned_log_dirs)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_uvarint(out, n + 1)
-        for cordoned_log_dirs_item in cordoned_log_dirs:
-            write_uuid(out, cordoned_log_dirs_item)
-        known.append((1, out.getvalue()))
-    write_tags(section, known, self.unknown_tags)
+            self._write_tags(out, version)
 
 
 @mypyc_attr(acyclic=True)
@@ -236,6 +238,7 @@ class BrokerHeartbeatResponse(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 3)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 3)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 1}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(0, 3)),
@@ -244,16 +247,7 @@ class BrokerHeartbeatResponse(Message):
         Field("is_fenced", "IsFenced", "bool", range(0, 3)),
         Field("should_shut_down", "ShouldShutDown", "bool", range(0, 3)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "throttle_time_ms",
-        "error_code",
-        "is_caught_up",
-        "is_fenced",
-        "should_shut_down",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     throttle_time_ms: int
     """Milliseconds the sender must pause because it exceeded a quota; normally 0 between cluster nodes."""
@@ -266,7 +260,6 @@ class BrokerHeartbeatResponse(Message):
     should_shut_down: bool
     """True if a broker that asked to shut down no longer leads anything and may exit now."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -285,100 +278,40 @@ class BrokerHeartbeatResponse(Message):
         self.should_shut_down = should_shut_down
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        return 1
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[BrokerHeartbeatResponse, i64]:
-        if 0 <= version <= 2:
-            return read_broker_heartbeat_response_flexible(data, pos, version)
-        give_up()
+        """Versions 0-2."""
+        if version < 0 or version > 2:
+            give_up()
+
+        throttle_time_ms = read_i32_be(data, pos)
+        error_code = read_i16_be(data, pos + 4)
+        is_caught_up = data[pos + 6] != 0
+        is_fenced = data[pos + 7] != 0
+        should_shut_down = data[pos + 8] != 0
+        message = new_BrokerHeartbeatResponse(throttle_time_ms, error_code, is_caught_up, is_fenced, should_shut_down)
+        if data[pos + 9]:
+            pos += 9
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 10
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 2:
-            return write_broker_heartbeat_response_flexible(out, self, version)
-        give_up()
-
-
-def new_BrokerHeartbeatResponse(
-    throttle_time_ms: int, error_code: int, is_caught_up: bool, is_fenced: bool, should_shut_down: bool
-) -> BrokerHeartbeatResponse:
-    return BrokerHeartbeatResponse(
-        throttle_time_ms=throttle_time_ms,
-        error_code=error_code,
-        is_caught_up=is_caught_up,
-        is_fenced=is_fenced,
-        should_shut_down=should_shut_down,
-    )
-
-
-def read_broker_heartbeat_request_flexible(data: bytes, pos: i64, version: i64) -> tuple[BrokerHeartbeatRequest, i64]:
-    """Versions 0-2."""
-    broker_id = read_i32_be(data, pos)
-    broker_epoch = read_i64_be(data, pos + 4)
-    current_metadata_offset = read_i64_be(data, pos + 12)
-    want_fence = data[pos + 20] != 0
-    want_shut_down = data[pos + 21] != 0
-    message = new_BrokerHeartbeatRequest(broker_id, broker_epoch, current_metadata_offset, want_fence, want_shut_down)
-    if data[pos + 22]:
-        pos += 22
-        pos = read_BrokerHeartbeatRequest_tags(message, data, pos, version)
-    else:
-        pos += 23
-    return message, pos
-
-
-def write_broker_heartbeat_request_flexible(out: BytesWriter, message: BrokerHeartbeatRequest, version: i64) -> None:
-    """Versions 0-2."""
-    write_i32_be(out, message.broker_id)
-    write_i64_be(out, message.broker_epoch)
-    write_i64_be(out, message.current_metadata_offset)
-    out.append(1 if message.want_fence else message.want_fence & 0)
-    out.append(1 if message.want_shut_down else message.want_shut_down & 0)
-    if version <= 0:
-        if message.offline_log_dirs != []:
+        """Versions 0-2."""
+        if version < 0 or version > 2:
             give_up()
-    if version <= 1:
-        if message.cordoned_log_dirs is not None:
-            give_up()
-    if message.offline_log_dirs == [] and message.cordoned_log_dirs is None and not message.unknown_tags:
-        out.append(0)
-    else:
-        write_BrokerHeartbeatRequest_tags(out, message, version)
+
+        write_i32_be(out, self.throttle_time_ms)
+        write_i16_be(out, self.error_code)
+        out.append(1 if self.is_caught_up else self.is_caught_up & 0)  # & 0 refuses None
+        out.append(1 if self.is_fenced else self.is_fenced & 0)  # & 0 refuses None
+        out.append(1 if self.should_shut_down else self.should_shut_down & 0)  # & 0 refuses None
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
+        else:
+            out.append(0)
 
 
-def read_broker_heartbeat_response_flexible(
-    data: bytes, pos: i64, version: i64
-) -> tuple[BrokerHeartbeatResponse, i64]:
-    """Versions 0-2."""
-    throttle_time_ms = read_i32_be(data, pos)
-    error_code = read_i16_be(data, pos + 4)
-    is_caught_up = data[pos + 6] != 0
-    is_fenced = data[pos + 7] != 0
-    should_shut_down = data[pos + 8] != 0
-    message = new_BrokerHeartbeatResponse(throttle_time_ms, error_code, is_caught_up, is_fenced, should_shut_down)
-    if data[pos + 9]:
-        pos += 9
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 10
-    return message, pos
-
-
-def write_broker_heartbeat_response_flexible(
-    out: BytesWriter, message: BrokerHeartbeatResponse, version: i64
-) -> None:
-    """Versions 0-2."""
-    write_i32_be(out, message.throttle_time_ms)
-    write_i16_be(out, message.error_code)
-    out.append(1 if message.is_caught_up else message.is_caught_up & 0)
-    out.append(1 if message.is_fenced else message.is_fenced & 0)
-    out.append(1 if message.should_shut_down else message.should_shut_down & 0)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
-
-
-install_constructors(globals())
+new_BrokerHeartbeatRequest = constructor(BrokerHeartbeatRequest, without=("offline_log_dirs", "cordoned_log_dirs"))
+new_BrokerHeartbeatResponse = constructor(BrokerHeartbeatResponse)

@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter, read_i16_be, read_i32_be, read_i64_be, write_i16_be, write_i32_be, write_i64_be
 
 from kwire.message import FieldTags, Message, Struct
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.uuids import Uuid
 from kwire.wire import (
     empty_list,
@@ -44,9 +44,7 @@ class Listener(Struct):
         Field("port", "Port", "uint16", range(0, 5)),
         Field("security_protocol", "SecurityProtocol", "int16", range(0, 5), enum="SecurityProtocol"),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("name", "host", "port", "security_protocol", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     name: str
     """Name of the listener in the node's configuration, unique within the node."""
@@ -57,7 +55,6 @@ class Listener(Struct):
     security_protocol: int
     """Security protocol of the listener: 0 PLAINTEXT, 1 SSL, 2 SASL_PLAINTEXT, 3 SASL_SSL."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -75,10 +72,6 @@ class Listener(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_Listener(name: str, host: str, port: int, security_protocol: int) -> Listener:
-    return Listener(name=name, host=host, port=port, security_protocol=security_protocol)
-
-
 @mypyc_attr(acyclic=True)
 class Feature(Struct):
     """One feature with the range of levels that the broker's software supports."""
@@ -90,9 +83,7 @@ class Feature(Struct):
         Field("min_supported_version", "MinSupportedVersion", "int16", range(0, 5)),
         Field("max_supported_version", "MaxSupportedVersion", "int16", range(0, 5)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("name", "min_supported_version", "max_supported_version", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     name: str
     """Name of the feature, e.g. metadata.version or group.version."""
@@ -101,7 +92,6 @@ class Feature(Struct):
     max_supported_version: int
     """Highest level of the feature that the broker supports."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -117,12 +107,6 @@ class Feature(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_Feature(name: str, min_supported_version: int, max_supported_version: int) -> Feature:
-    return Feature(
-        name=name, min_supported_version=min_supported_version, max_supported_version=max_supported_version
-    )
-
-
 @mypyc_attr(acyclic=True)
 class BrokerRegistrationRequest(Message):
     """Sent by a starting KRaft broker to the active controller to join the cluster and obtain a broker epoch.
@@ -134,6 +118,7 @@ class BrokerRegistrationRequest(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 5)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 5)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 2}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("broker_id", "BrokerId", "int32", range(0, 5)),
@@ -146,20 +131,7 @@ class BrokerRegistrationRequest(Message):
         Field("log_dirs", "LogDirs", "[]uuid", range(2, 5), ignorable=True),
         Field("previous_broker_epoch", "PreviousBrokerEpoch", "int64", range(3, 5), ignorable=True),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "broker_id",
-        "cluster_id",
-        "incarnation_id",
-        "listeners",
-        "features",
-        "rack",
-        "is_migrating_zk_broker",
-        "log_dirs",
-        "previous_broker_epoch",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     broker_id: int
     """Configured node id of the broker; must not be in use by another live broker."""
@@ -184,7 +156,6 @@ class BrokerRegistrationRequest(Message):
     Versions 3+.
     """
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -211,44 +182,239 @@ class BrokerRegistrationRequest(Message):
         self.previous_broker_epoch = previous_broker_epoch
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        return 2
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[BrokerRegistrationRequest, i64]:
-        if 0 <= version <= 4:
-            return read_broker_registration_request_flexible(data, pos, version)
-        give_up()
+        """Versions 0-4."""
+        n: i64
+        end: i64
+        cluster_id: str
+        listeners: list[Listener]
+        listeners_step: i64
+        listeners_name: str
+        host: str
+        features: list[Feature]
+        features_step: i64
+        features_name: str
+        rack: str | None
+        log_dirs: list[Uuid]
+        if version < 0 or version > 4:
+            give_up()
+
+        broker_id = read_i32_be(data, pos)
+        # cluster_id: compact string
+        n = data[pos + 4] - 1
+        pos += 5
+        if n < 0 or n > 126:
+            n, pos = read_string_length(data, pos)
+        end = pos + n
+        cluster_id = data[pos:end].decode()
+        pos = end
+        incarnation_id = Uuid(data[pos : pos + 16])
+        # listeners: compact array
+        n = data[pos + 16] - 1
+        pos += 17
+        if n < 0 or n > 126:
+            n, pos = read_length(data, pos)
+        listeners = empty_list(n)
+        listeners_count = n
+        for listeners_step in range(listeners_count):
+            # listeners[]
+            # name: compact string
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            listeners_name = data[pos:end].decode()
+            pos = end
+            # host: compact string
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            host = data[pos:end].decode()
+            pos = end
+            port = read_u16(data, pos)
+            security_protocol = read_i16_be(data, pos + 2)
+            listeners_item = new_Listener(listeners_name, host, port, security_protocol)
+            if data[pos + 4]:
+                pos += 4
+                listeners_item.unknown_tags, pos = read_tags(data, pos)
+            else:
+                pos += 5
+            listeners.append(listeners_item)
+        # features: compact array
+        n = data[pos] - 1
+        pos += 1
+        if n < 0 or n > 126:
+            n, pos = read_length(data, pos)
+        features = empty_list(n)
+        features_count = n
+        for features_step in range(features_count):
+            # features[]
+            # name: compact string
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            features_name = data[pos:end].decode()
+            pos = end
+            min_supported_version = read_i16_be(data, pos)
+            max_supported_version = read_i16_be(data, pos + 2)
+            features_item = new_Feature(features_name, min_supported_version, max_supported_version)
+            if data[pos + 4]:
+                pos += 4
+                features_item.unknown_tags, pos = read_tags(data, pos)
+            else:
+                pos += 5
+            features.append(features_item)
+        # rack: compact nullable string
+        n = data[pos] - 1
+        pos += 1
+        if n < 0:
+            rack = None
+        else:
+            if n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            rack = data[pos:end].decode()
+            pos = end
+        if version >= 1:
+            is_migrating_zk_broker = data[pos] != 0
+            pos += 1
+        else:
+            is_migrating_zk_broker = False
+        if version >= 2:
+            # log_dirs: compact array
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_length(data, pos)
+            if n:
+                log_dirs = read_uuids(data, pos, n)
+                pos += 16 * n
+            else:
+                log_dirs = []
+        else:
+            log_dirs = []
+        if version >= 3:
+            previous_broker_epoch = read_i64_be(data, pos)
+            pos += 8
+        else:
+            previous_broker_epoch = -1
+        message = new_BrokerRegistrationRequest(
+            broker_id,
+            cluster_id,
+            incarnation_id,
+            listeners,
+            features,
+            rack,
+            is_migrating_zk_broker,
+            log_dirs,
+            previous_broker_epoch,
+        )
+        if data[pos]:
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 1
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 4:
-            return write_broker_registration_request_flexible(out, self, version)
-        give_up()
+        """Versions 0-4."""
+        if version < 0 or version > 4:
+            give_up()
 
-
-def new_BrokerRegistrationRequest(
-    broker_id: int,
-    cluster_id: str,
-    incarnation_id: Uuid,
-    listeners: list[Listener],
-    features: list[Feature],
-    rack: str | None,
-    is_migrating_zk_broker: bool,
-    log_dirs: list[Uuid],
-    previous_broker_epoch: int,
-) -> BrokerRegistrationRequest:
-    return BrokerRegistrationRequest(
-        broker_id=broker_id,
-        cluster_id=cluster_id,
-        incarnation_id=incarnation_id,
-        listeners=listeners,
-        features=features,
-        rack=rack,
-        is_migrating_zk_broker=is_migrating_zk_broker,
-        log_dirs=log_dirs,
-        previous_broker_epoch=previous_broker_epoch,
-    )
+        write_i32_be(out, self.broker_id)
+        raw = self.cluster_id.encode()
+        n = len(raw)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_string_length(out, n)
+        out.write(raw)
+        write_uuid(out, self.incarnation_id)
+        listeners = self.listeners
+        n = len(listeners)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_uvarint(out, n + 1)
+        for listeners_item in listeners:
+            # listeners[]
+            raw = listeners_item.name.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+            raw = listeners_item.host.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+            write_u16(out, listeners_item.port)
+            write_i16_be(out, listeners_item.security_protocol)
+            if listeners_item.unknown_tags:
+                write_tags(out, [], listeners_item.unknown_tags)
+            else:
+                out.append(0)
+        features = self.features
+        n = len(features)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_uvarint(out, n + 1)
+        for features_item in features:
+            # features[]
+            raw = features_item.name.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+            write_i16_be(out, features_item.min_supported_version)
+            write_i16_be(out, features_item.max_supported_version)
+            if features_item.unknown_tags:
+                write_tags(out, [], features_item.unknown_tags)
+            else:
+                out.append(0)
+        rack = self.rack
+        if rack is None:
+            out.append(0)
+        else:
+            raw = rack.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+        if version <= 0:
+            if self.is_migrating_zk_broker:
+                give_up()
+        else:
+            out.append(1 if self.is_migrating_zk_broker else self.is_migrating_zk_broker & 0)  # & 0 refuses None
+        if version >= 2:
+            log_dirs = self.log_dirs
+            n = len(log_dirs)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_uvarint(out, n + 1)
+            for log_dirs_item in log_dirs:
+                write_uuid(out, log_dirs_item)
+        if version >= 3:
+            write_i64_be(out, self.previous_broker_epoch)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
+        else:
+            out.append(0)
 
 
 @mypyc_attr(acyclic=True)
@@ -262,15 +428,14 @@ class BrokerRegistrationResponse(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 5)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 5)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 1}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(0, 5)),
         Field("error_code", "ErrorCode", "int16", range(0, 5)),
         Field("broker_epoch", "BrokerEpoch", "int64", range(0, 5)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("throttle_time_ms", "error_code", "broker_epoch", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     throttle_time_ms: int
     """Milliseconds the sender must pause because it exceeded a quota; normally 0 between cluster nodes."""
@@ -279,7 +444,6 @@ class BrokerRegistrationResponse(Message):
     broker_epoch: int
     """Epoch to send in later requests so that earlier registrations are fenced; -1 if registration failed."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -294,296 +458,38 @@ class BrokerRegistrationResponse(Message):
         self.broker_epoch = broker_epoch
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        return 1
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[BrokerRegistrationResponse, i64]:
-        if 0 <= version <= 4:
-            return read_broker_registration_response_flexible(data, pos, version)
-        give_up()
+        """Versions 0-4."""
+        if version < 0 or version > 4:
+            give_up()
+
+        throttle_time_ms = read_i32_be(data, pos)
+        error_code = read_i16_be(data, pos + 4)
+        broker_epoch = read_i64_be(data, pos + 6)
+        message = new_BrokerRegistrationResponse(throttle_time_ms, error_code, broker_epoch)
+        if data[pos + 14]:
+            pos += 14
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 15
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 4:
-            return write_broker_registration_response_flexible(out, self, version)
-        give_up()
-
-
-def new_BrokerRegistrationResponse(
-    throttle_time_ms: int, error_code: int, broker_epoch: int
-) -> BrokerRegistrationResponse:
-    return BrokerRegistrationResponse(
-        throttle_time_ms=throttle_time_ms, error_code=error_code, broker_epoch=broker_epoch
-    )
-
-
-def read_broker_registration_request_flexible(
-    data: bytes, pos: i64, version: i64
-) -> tuple[BrokerRegistrationRequest, i64]:
-    """Versions 0-4."""
-    n: i64
-    end: i64
-    cluster_id: str
-    listeners: list[Listener]
-    listeners_step: i64
-    listeners_name: str
-    host: str
-    features: list[Feature]
-    features_step: i64
-    features_name: str
-    rack: str | None
-    log_dirs: list[Uuid]
-    broker_id = read_i32_be(data, pos)
-    n = data[pos + 4] - 1
-    pos += 5
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_string_length(data, pos)
-    end = pos + n
-    cluster_id = data[pos:end].decode()
-    pos = end
-    incarnation_id = Uuid(data[pos : pos + 16])
-    n = data[pos + 16] - 1
-    pos += 17
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    listeners = empty_list(n)
-    listeners_count = n
-    for listeners_step in range(listeners_count):
-        # listeners[]
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
+        """Versions 0-4."""
+        if version < 0 or version > 4:
             give_up()
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        listeners_name = data[pos:end].decode()
-        pos = end
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        host = data[pos:end].decode()
-        pos = end
-        port = read_u16(data, pos)
-        security_protocol = read_i16_be(data, pos + 2)
-        listeners_item = new_Listener(listeners_name, host, port, security_protocol)
-        if data[pos + 4]:
-            pos += 4
-            listeners_item.unknown_tags, pos = read_tags(data, pos)
-        else:
-            pos += 5
-        listeners.append(listeners_item)
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    features = empty_list(n)
-    features_count = n
-    for features_step in range(features_count):
-        # features[]
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        features_name = data[pos:end].decode()
-        pos = end
-        min_supported_version = read_i16_be(data, pos)
-        max_supported_version = read_i16_be(data, pos + 2)
-        features_item = new_Feature(features_name, min_supported_version, max_supported_version)
-        if data[pos + 4]:
-            pos += 4
-            features_item.unknown_tags, pos = read_tags(data, pos)
-        else:
-            pos += 5
-        features.append(features_item)
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        rack = None
-    else:
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        rack = data[pos:end].decode()
-        pos = end
-    if version >= 1:
-        is_migrating_zk_broker = data[pos] != 0
-        pos += 1
-    else:
-        is_migrating_zk_broker = False
-    if version >= 2:
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_length(data, pos)
-        if n:
-            log_dirs = read_uuids(data, pos, n)
-            pos += 16 * n
-        else:
-            log_dirs = []
-    else:
-        log_dirs = []
-    if version >= 3:
-        previous_broker_epoch = read_i64_be(data, pos)
-        pos += 8
-    else:
-        previous_broker_epoch = -1
-    message = new_BrokerRegistrationRequest(
-        broker_id,
-        cluster_id,
-        incarnation_id,
-        listeners,
-        features,
-        rack,
-        is_migrating_zk_broker,
-        log_dirs,
-        previous_broker_epoch,
-    )
-    if data[pos]:
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 1
-    return message, pos
 
-
-def write_broker_registration_request_flexible(
-    out: BytesWriter, message: BrokerRegistrationRequest, version: i64
-) -> None:
-    """Versions 0-4."""
-    write_i32_be(out, message.broker_id)
-    raw = message.cluster_id.encode()
-    n = len(raw)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_string_length(out, n)
-    out.write(raw)
-    write_uuid(out, message.incarnation_id)
-    listeners = message.listeners
-    n = len(listeners)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for listeners_item in listeners:
-        # listeners[]
-        raw = listeners_item.name.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-        raw = listeners_item.host.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-        write_u16(out, listeners_item.port)
-        write_i16_be(out, listeners_item.security_protocol)
-        if listeners_item.unknown_tags:
-            write_tags(out, [], listeners_item.unknown_tags)
+        write_i32_be(out, self.throttle_time_ms)
+        write_i16_be(out, self.error_code)
+        write_i64_be(out, self.broker_epoch)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
         else:
             out.append(0)
-    features = message.features
-    n = len(features)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for features_item in features:
-        # features[]
-        raw = features_item.name.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-        write_i16_be(out, features_item.min_supported_version)
-        write_i16_be(out, features_item.max_supported_version)
-        if features_item.unknown_tags:
-            write_tags(out, [], features_item.unknown_tags)
-        else:
-            out.append(0)
-    rack = message.rack
-    if rack is None:
-        out.append(0)
-    else:
-        raw = rack.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-    if version <= 0:
-        if message.is_migrating_zk_broker:
-            give_up()
-    else:
-        out.append(1 if message.is_migrating_zk_broker else message.is_migrating_zk_broker & 0)
-    if version >= 2:
-        log_dirs = message.log_dirs
-        n = len(log_dirs)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_uvarint(out, n + 1)
-        for log_dirs_item in log_dirs:
-            write_uuid(out, log_dirs_item)
-    if version >= 3:
-        write_i64_be(out, message.previous_broker_epoch)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
 
 
-def read_broker_registration_response_flexible(
-    data: bytes, pos: i64, version: i64
-) -> tuple[BrokerRegistrationResponse, i64]:
-    """Versions 0-4."""
-    throttle_time_ms = read_i32_be(data, pos)
-    error_code = read_i16_be(data, pos + 4)
-    broker_epoch = read_i64_be(data, pos + 6)
-    message = new_BrokerRegistrationResponse(throttle_time_ms, error_code, broker_epoch)
-    if data[pos + 14]:
-        pos += 14
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 15
-    return message, pos
-
-
-def write_broker_registration_response_flexible(
-    out: BytesWriter, message: BrokerRegistrationResponse, version: i64
-) -> None:
-    """Versions 0-4."""
-    write_i32_be(out, message.throttle_time_ms)
-    write_i16_be(out, message.error_code)
-    write_i64_be(out, message.broker_epoch)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
-
-
-install_constructors(globals())
+new_Listener = constructor(Listener)
+new_Feature = constructor(Feature)
+new_BrokerRegistrationRequest = constructor(BrokerRegistrationRequest)
+new_BrokerRegistrationResponse = constructor(BrokerRegistrationResponse)

@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter, read_i16_be, read_i32_be, write_i16_be, write_i32_be
 
 from kwire.message import FieldTags, Message, Struct
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.uuids import Uuid
 from kwire.wire import (
     empty_list,
@@ -42,21 +42,19 @@ class ConsumerGroupDescribeRequest(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 2)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 2}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("group_ids", "GroupIds", "[]string", range(0, 2)),
         Field("include_authorized_operations", "IncludeAuthorizedOperations", "bool", range(0, 2)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("group_ids", "include_authorized_operations", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     group_ids: list[str]
     """Groups to describe; the receiving broker must be the coordinator of each."""
     include_authorized_operations: bool
     """True also returns the operations that the caller may perform on each group."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -69,28 +67,68 @@ class ConsumerGroupDescribeRequest(Message):
         self.include_authorized_operations = include_authorized_operations
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        return 2
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[ConsumerGroupDescribeRequest, i64]:
-        if 0 <= version <= 1:
-            return read_consumer_group_describe_request_flexible(data, pos, version)
-        give_up()
+        """Versions 0-1."""
+        n: i64
+        end: i64
+        group_ids: list[str]
+        group_ids_step: i64
+        if version < 0 or version > 1:
+            give_up()
+
+        # group_ids: compact array
+        n = data[pos] - 1
+        pos += 1
+        if n < 0 or n > 126:
+            n, pos = read_length(data, pos)
+        group_ids = empty_list(n)
+        group_ids_count = n
+        for group_ids_step in range(group_ids_count):
+            # string[]: compact string
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            group_ids_item = data[pos:end].decode()
+            pos = end
+            group_ids.append(group_ids_item)
+        include_authorized_operations = data[pos] != 0
+        message = new_ConsumerGroupDescribeRequest(group_ids, include_authorized_operations)
+        if data[pos + 1]:
+            pos += 1
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 2
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 1:
-            return write_consumer_group_describe_request_flexible(out, self, version)
-        give_up()
+        """Versions 0-1."""
+        if version < 0 or version > 1:
+            give_up()
 
-
-def new_ConsumerGroupDescribeRequest(
-    group_ids: list[str], include_authorized_operations: bool
-) -> ConsumerGroupDescribeRequest:
-    return ConsumerGroupDescribeRequest(
-        group_ids=group_ids, include_authorized_operations=include_authorized_operations
-    )
+        group_ids = self.group_ids
+        n = len(group_ids)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_uvarint(out, n + 1)
+        for group_ids_item in group_ids:
+            raw = group_ids_item.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+        out.append(
+            1 if self.include_authorized_operations else self.include_authorized_operations & 0
+        )  # & 0 refuses None
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
+        else:
+            out.append(0)
 
 
 @mypyc_attr(acyclic=True)
@@ -104,9 +142,7 @@ class TopicPartitions(Struct):
         Field("topic_name", "TopicName", "string", range(0, 2)),
         Field("partitions", "Partitions", "[]int32", range(0, 2)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("topic_id", "topic_name", "partitions", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     topic_id: Uuid
     """Id of the topic that the partitions belong to."""
@@ -115,7 +151,6 @@ class TopicPartitions(Struct):
     partitions: list[int]
     """Partition numbers of that topic."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -131,10 +166,6 @@ class TopicPartitions(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_TopicPartitions(topic_id: Uuid, topic_name: str, partitions: list[int]) -> TopicPartitions:
-    return TopicPartitions(topic_id=topic_id, topic_name=topic_name, partitions=partitions)
-
-
 @mypyc_attr(acyclic=True)
 class Assignment(Struct):
     """Partitions owned by, or intended for, a member."""
@@ -144,14 +175,11 @@ class Assignment(Struct):
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("topic_partitions", "TopicPartitions", "[]TopicPartitions", range(0, 2)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("topic_partitions", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     topic_partitions: list[TopicPartitions]
     """Partitions of this assignment, grouped by topic."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -161,10 +189,6 @@ class Assignment(Struct):
     ) -> None:
         self.topic_partitions = [] if topic_partitions is None else topic_partitions
         self.unknown_tags = unknown_tags
-
-
-def new_Assignment(topic_partitions: list[TopicPartitions]) -> Assignment:
-    return Assignment(topic_partitions=topic_partitions)
 
 
 @mypyc_attr(acyclic=True)
@@ -186,22 +210,7 @@ class Member(Struct):
         Field("target_assignment", "TargetAssignment", "Assignment", range(0, 2)),
         Field("member_type", "MemberType", "int8", range(1, 2), ignorable=True, enum="ConsumerMemberType"),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "member_id",
-        "instance_id",
-        "rack_id",
-        "member_epoch",
-        "client_id",
-        "client_host",
-        "subscribed_topic_names",
-        "subscribed_topic_regex",
-        "assignment",
-        "target_assignment",
-        "member_type",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     member_id: str
     """Id of the member, unique within the group."""
@@ -227,7 +236,6 @@ class Member(Struct):
     """Protocol of the member: 0 classic, 1 consumer, -1 unknown; mixed while a group is being upgraded. Versions 1+.
     """
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -259,34 +267,6 @@ class Member(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_Member(
-    member_id: str,
-    instance_id: str | None,
-    rack_id: str | None,
-    member_epoch: int,
-    client_id: str,
-    client_host: str,
-    subscribed_topic_names: list[str],
-    subscribed_topic_regex: str | None,
-    assignment: Assignment,
-    target_assignment: Assignment,
-    member_type: int,
-) -> Member:
-    return Member(
-        member_id=member_id,
-        instance_id=instance_id,
-        rack_id=rack_id,
-        member_epoch=member_epoch,
-        client_id=client_id,
-        client_host=client_host,
-        subscribed_topic_names=subscribed_topic_names,
-        subscribed_topic_regex=subscribed_topic_regex,
-        assignment=assignment,
-        target_assignment=target_assignment,
-        member_type=member_type,
-    )
-
-
 @mypyc_attr(acyclic=True)
 class DescribedGroup(Struct):
     """One requested group, or the error that prevented describing it."""
@@ -304,20 +284,7 @@ class DescribedGroup(Struct):
         Field("members", "Members", "[]Member", range(0, 2)),
         Field("authorized_operations", "AuthorizedOperations", "int32", range(0, 2)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "error_code",
-        "error_message",
-        "group_id",
-        "group_state",
-        "group_epoch",
-        "assignment_epoch",
-        "assignor_name",
-        "members",
-        "authorized_operations",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     error_code: int
     """0 on success; GROUP_ID_NOT_FOUND also if the group is of another type."""
@@ -340,7 +307,6 @@ class DescribedGroup(Struct):
     requested.
     """
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -368,30 +334,6 @@ class DescribedGroup(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_DescribedGroup(
-    error_code: int,
-    error_message: str | None,
-    group_id: str,
-    group_state: str,
-    group_epoch: int,
-    assignment_epoch: int,
-    assignor_name: str,
-    members: list[Member],
-    authorized_operations: int,
-) -> DescribedGroup:
-    return DescribedGroup(
-        error_code=error_code,
-        error_message=error_message,
-        group_id=group_id,
-        group_state=group_state,
-        group_epoch=group_epoch,
-        assignment_epoch=assignment_epoch,
-        assignor_name=assignor_name,
-        members=members,
-        authorized_operations=authorized_operations,
-    )
-
-
 @mypyc_attr(acyclic=True)
 class ConsumerGroupDescribeResponse(Message):
     """Returns each requested group with its state, epochs, members and their assignments.
@@ -403,21 +345,19 @@ class ConsumerGroupDescribeResponse(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 2)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 1}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(0, 2)),
         Field("groups", "Groups", "[]DescribedGroup", range(0, 2)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("throttle_time_ms", "groups", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     throttle_time_ms: int
     """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled."""
     groups: list[DescribedGroup]
     """One entry for each requested group."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -430,613 +370,524 @@ class ConsumerGroupDescribeResponse(Message):
         self.groups = [] if groups is None else groups
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        return 1
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[ConsumerGroupDescribeResponse, i64]:
-        if 0 <= version <= 1:
-            return read_consumer_group_describe_response_flexible(data, pos, version)
-        give_up()
+        """Versions 0-1."""
+        n: i64
+        end: i64
+        groups: list[DescribedGroup]
+        groups_step: i64
+        error_message: str | None
+        group_id: str
+        group_state: str
+        assignor_name: str
+        members: list[Member]
+        members_step: i64
+        member_id: str
+        instance_id: str | None
+        rack_id: str | None
+        client_id: str
+        client_host: str
+        subscribed_topic_names: list[str]
+        subscribed_topic_names_step: i64
+        subscribed_topic_regex: str | None
+        assignment: Assignment
+        assignment_topic_partitions: list[TopicPartitions]
+        assignment_topic_partitions_step: i64
+        assignment_topic_partitions_topic_name: str
+        assignment_topic_partitions_partitions: list[int]
+        target_assignment: Assignment
+        target_assignment_topic_partitions: list[TopicPartitions]
+        target_assignment_topic_partitions_step: i64
+        target_assignment_topic_partitions_topic_name: str
+        target_assignment_topic_partitions_partitions: list[int]
+        if version < 0 or version > 1:
+            give_up()
+
+        throttle_time_ms = read_i32_be(data, pos)
+        # groups: compact array
+        n = data[pos + 4] - 1
+        pos += 5
+        if n < 0 or n > 126:
+            n, pos = read_length(data, pos)
+        groups = empty_list(n)
+        groups_count = n
+        for groups_step in range(groups_count):
+            # groups[]
+            error_code = read_i16_be(data, pos)
+            # error_message: compact nullable string
+            n = data[pos + 2] - 1
+            pos += 3
+            if n < 0:
+                error_message = None
+            else:
+                if n > 126:
+                    n, pos = read_string_length(data, pos)
+                end = pos + n
+                error_message = data[pos:end].decode()
+                pos = end
+            # group_id: compact string
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            group_id = data[pos:end].decode()
+            pos = end
+            # group_state: compact string
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            group_state = data[pos:end].decode()
+            pos = end
+            group_epoch = read_i32_be(data, pos)
+            assignment_epoch = read_i32_be(data, pos + 4)
+            # assignor_name: compact string
+            n = data[pos + 8] - 1
+            pos += 9
+            if n < 0 or n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            assignor_name = data[pos:end].decode()
+            pos = end
+            # members: compact array
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_length(data, pos)
+            members = empty_list(n)
+            members_count = n
+            for members_step in range(members_count):
+                # groups[].members[]
+                # member_id: compact string
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_string_length(data, pos)
+                end = pos + n
+                member_id = data[pos:end].decode()
+                pos = end
+                # instance_id: compact nullable string
+                n = data[pos] - 1
+                pos += 1
+                if n < 0:
+                    instance_id = None
+                else:
+                    if n > 126:
+                        n, pos = read_string_length(data, pos)
+                    end = pos + n
+                    instance_id = data[pos:end].decode()
+                    pos = end
+                # rack_id: compact nullable string
+                n = data[pos] - 1
+                pos += 1
+                if n < 0:
+                    rack_id = None
+                else:
+                    if n > 126:
+                        n, pos = read_string_length(data, pos)
+                    end = pos + n
+                    rack_id = data[pos:end].decode()
+                    pos = end
+                member_epoch = read_i32_be(data, pos)
+                # client_id: compact string
+                n = data[pos + 4] - 1
+                pos += 5
+                if n < 0 or n > 126:
+                    n, pos = read_string_length(data, pos)
+                end = pos + n
+                client_id = data[pos:end].decode()
+                pos = end
+                # client_host: compact string
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_string_length(data, pos)
+                end = pos + n
+                client_host = data[pos:end].decode()
+                pos = end
+                # subscribed_topic_names: compact array
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_length(data, pos)
+                subscribed_topic_names = empty_list(n)
+                subscribed_topic_names_count = n
+                for subscribed_topic_names_step in range(subscribed_topic_names_count):
+                    # string[]: compact string
+                    n = data[pos] - 1
+                    pos += 1
+                    if n < 0 or n > 126:
+                        n, pos = read_string_length(data, pos)
+                    end = pos + n
+                    subscribed_topic_names_item = data[pos:end].decode()
+                    pos = end
+                    subscribed_topic_names.append(subscribed_topic_names_item)
+                # subscribed_topic_regex: compact nullable string
+                n = data[pos] - 1
+                pos += 1
+                if n < 0:
+                    subscribed_topic_regex = None
+                else:
+                    if n > 126:
+                        n, pos = read_string_length(data, pos)
+                    end = pos + n
+                    subscribed_topic_regex = data[pos:end].decode()
+                    pos = end
+                # groups[].members[].assignment
+                # topic_partitions: compact array
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_length(data, pos)
+                assignment_topic_partitions = empty_list(n)
+                assignment_topic_partitions_count = n
+                for assignment_topic_partitions_step in range(assignment_topic_partitions_count):
+                    # groups[].members[].assignment.topic_partitions[]
+                    assignment_topic_partitions_topic_id = Uuid(data[pos : pos + 16])
+                    # topic_name: compact string
+                    n = data[pos + 16] - 1
+                    pos += 17
+                    if n < 0 or n > 126:
+                        n, pos = read_string_length(data, pos)
+                    end = pos + n
+                    assignment_topic_partitions_topic_name = data[pos:end].decode()
+                    pos = end
+                    # partitions: compact array
+                    n = data[pos] - 1
+                    pos += 1
+                    if n < 0 or n > 126:
+                        n, pos = read_length(data, pos)
+                    if n:
+                        assignment_topic_partitions_partitions = read_i32s(data, pos, n)
+                        pos += 4 * n
+                    else:
+                        assignment_topic_partitions_partitions = []
+                    assignment_topic_partitions_item = new_TopicPartitions(
+                        assignment_topic_partitions_topic_id,
+                        assignment_topic_partitions_topic_name,
+                        assignment_topic_partitions_partitions,
+                    )
+                    if data[pos]:
+                        assignment_topic_partitions_item.unknown_tags, pos = read_tags(data, pos)
+                    else:
+                        pos += 1
+                    assignment_topic_partitions.append(assignment_topic_partitions_item)
+                assignment = new_Assignment(assignment_topic_partitions)
+                if data[pos]:
+                    assignment.unknown_tags, pos = read_tags(data, pos)
+                else:
+                    pos += 1
+                # groups[].members[].target_assignment
+                # topic_partitions: compact array
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_length(data, pos)
+                target_assignment_topic_partitions = empty_list(n)
+                target_assignment_topic_partitions_count = n
+                for target_assignment_topic_partitions_step in range(target_assignment_topic_partitions_count):
+                    # groups[].members[].target_assignment.topic_partitions[]
+                    target_assignment_topic_partitions_topic_id = Uuid(data[pos : pos + 16])
+                    # topic_name: compact string
+                    n = data[pos + 16] - 1
+                    pos += 17
+                    if n < 0 or n > 126:
+                        n, pos = read_string_length(data, pos)
+                    end = pos + n
+                    target_assignment_topic_partitions_topic_name = data[pos:end].decode()
+                    pos = end
+                    # partitions: compact array
+                    n = data[pos] - 1
+                    pos += 1
+                    if n < 0 or n > 126:
+                        n, pos = read_length(data, pos)
+                    if n:
+                        target_assignment_topic_partitions_partitions = read_i32s(data, pos, n)
+                        pos += 4 * n
+                    else:
+                        target_assignment_topic_partitions_partitions = []
+                    target_assignment_topic_partitions_item = new_TopicPartitions(
+                        target_assignment_topic_partitions_topic_id,
+                        target_assignment_topic_partitions_topic_name,
+                        target_assignment_topic_partitions_partitions,
+                    )
+                    if data[pos]:
+                        target_assignment_topic_partitions_item.unknown_tags, pos = read_tags(data, pos)
+                    else:
+                        pos += 1
+                    target_assignment_topic_partitions.append(target_assignment_topic_partitions_item)
+                target_assignment = new_Assignment(target_assignment_topic_partitions)
+                if data[pos]:
+                    target_assignment.unknown_tags, pos = read_tags(data, pos)
+                else:
+                    pos += 1
+                if version >= 1:
+                    member_type = (data[pos] ^ 128) - 128
+                    pos += 1
+                else:
+                    member_type = -1
+                members_item = new_Member(
+                    member_id,
+                    instance_id,
+                    rack_id,
+                    member_epoch,
+                    client_id,
+                    client_host,
+                    subscribed_topic_names,
+                    subscribed_topic_regex,
+                    assignment,
+                    target_assignment,
+                    member_type,
+                )
+                if data[pos]:
+                    members_item.unknown_tags, pos = read_tags(data, pos)
+                else:
+                    pos += 1
+                members.append(members_item)
+            authorized_operations = read_i32_be(data, pos)
+            groups_item = new_DescribedGroup(
+                error_code,
+                error_message,
+                group_id,
+                group_state,
+                group_epoch,
+                assignment_epoch,
+                assignor_name,
+                members,
+                authorized_operations,
+            )
+            if data[pos + 4]:
+                pos += 4
+                groups_item.unknown_tags, pos = read_tags(data, pos)
+            else:
+                pos += 5
+            groups.append(groups_item)
+        message = new_ConsumerGroupDescribeResponse(throttle_time_ms, groups)
+        if data[pos]:
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 1
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 1:
-            return write_consumer_group_describe_response_flexible(out, self, version)
-        give_up()
-
-
-def new_ConsumerGroupDescribeResponse(
-    throttle_time_ms: int, groups: list[DescribedGroup]
-) -> ConsumerGroupDescribeResponse:
-    return ConsumerGroupDescribeResponse(throttle_time_ms=throttle_time_ms, groups=groups)
-
-
-def read_consumer_group_describe_request_flexible(
-    data: bytes, pos: i64, version: i64
-) -> tuple[ConsumerGroupDescribeRequest, i64]:
-    """Versions 0-1."""
-    n: i64
-    end: i64
-    group_ids: list[str]
-    group_ids_step: i64
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    group_ids = empty_list(n)
-    group_ids_count = n
-    for group_ids_step in range(group_ids_count):
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
+        """Versions 0-1."""
+        if version < 0 or version > 1:
             give_up()
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        group_ids_item = data[pos:end].decode()
-        pos = end
-        group_ids.append(group_ids_item)
-    include_authorized_operations = data[pos] != 0
-    message = new_ConsumerGroupDescribeRequest(group_ids, include_authorized_operations)
-    if data[pos + 1]:
-        pos += 1
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 2
-    return message, pos
 
-
-def write_consumer_group_describe_request_flexible(
-    out: BytesWriter, message: ConsumerGroupDescribeRequest, version: i64
-) -> None:
-    """Versions 0-1."""
-    group_ids = message.group_ids
-    n = len(group_ids)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for group_ids_item in group_ids:
-        raw = group_ids_item.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-    out.append(1 if message.include_authorized_operations else message.include_authorized_operations & 0)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
-
-
-def read_consumer_group_describe_response_flexible(
-    data: bytes, pos: i64, version: i64
-) -> tuple[ConsumerGroupDescribeResponse, i64]:
-    """Versions 0-1."""
-    n: i64
-    end: i64
-    groups: list[DescribedGroup]
-    groups_step: i64
-    error_message: str | None
-    group_id: str
-    group_state: str
-    assignor_name: str
-    members: list[Member]
-    members_step: i64
-    member_id: str
-    instance_id: str | None
-    rack_id: str | None
-    client_id: str
-    client_host: str
-    subscribed_topic_names: list[str]
-    subscribed_topic_names_step: i64
-    subscribed_topic_regex: str | None
-    assignment: Assignment
-    assignment_topic_partitions: list[TopicPartitions]
-    assignment_topic_partitions_step: i64
-    assignment_topic_partitions_topic_name: str
-    assignment_topic_partitions_partitions: list[int]
-    target_assignment: Assignment
-    target_assignment_topic_partitions: list[TopicPartitions]
-    target_assignment_topic_partitions_step: i64
-    target_assignment_topic_partitions_topic_name: str
-    target_assignment_topic_partitions_partitions: list[int]
-    throttle_time_ms = read_i32_be(data, pos)
-    n = data[pos + 4] - 1
-    pos += 5
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    groups = empty_list(n)
-    groups_count = n
-    for groups_step in range(groups_count):
-        # groups[]
-        error_code = read_i16_be(data, pos)
-        n = data[pos + 2] - 1
-        pos += 3
-        if n < 0:
-            error_message = None
-        else:
-            if n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
-            error_message = data[pos:end].decode()
-            pos = end
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        group_id = data[pos:end].decode()
-        pos = end
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        group_state = data[pos:end].decode()
-        pos = end
-        group_epoch = read_i32_be(data, pos)
-        assignment_epoch = read_i32_be(data, pos + 4)
-        n = data[pos + 8] - 1
-        pos += 9
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        assignor_name = data[pos:end].decode()
-        pos = end
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_length(data, pos)
-        members = empty_list(n)
-        members_count = n
-        for members_step in range(members_count):
-            # groups[].members[]
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
-            member_id = data[pos:end].decode()
-            pos = end
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                instance_id = None
-            else:
-                if n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
-                instance_id = data[pos:end].decode()
-                pos = end
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                rack_id = None
-            else:
-                if n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
-                rack_id = data[pos:end].decode()
-                pos = end
-            member_epoch = read_i32_be(data, pos)
-            n = data[pos + 4] - 1
-            pos += 5
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
-            client_id = data[pos:end].decode()
-            pos = end
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
-            client_host = data[pos:end].decode()
-            pos = end
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_length(data, pos)
-            subscribed_topic_names = empty_list(n)
-            subscribed_topic_names_count = n
-            for subscribed_topic_names_step in range(subscribed_topic_names_count):
-                n = data[pos] - 1
-                pos += 1
-                if n < 0:
-                    give_up()
-                if n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
-                subscribed_topic_names_item = data[pos:end].decode()
-                pos = end
-                subscribed_topic_names.append(subscribed_topic_names_item)
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                subscribed_topic_regex = None
-            else:
-                if n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
-                subscribed_topic_regex = data[pos:end].decode()
-                pos = end
-            # groups[].members[].assignment
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_length(data, pos)
-            assignment_topic_partitions = empty_list(n)
-            assignment_topic_partitions_count = n
-            for assignment_topic_partitions_step in range(assignment_topic_partitions_count):
-                # groups[].members[].assignment.topic_partitions[]
-                assignment_topic_partitions_topic_id = Uuid(data[pos : pos + 16])
-                n = data[pos + 16] - 1
-                pos += 17
-                if n < 0:
-                    give_up()
-                if n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
-                assignment_topic_partitions_topic_name = data[pos:end].decode()
-                pos = end
-                n = data[pos] - 1
-                pos += 1
-                if n < 0:
-                    give_up()
-                if n > 126:
-                    n, pos = read_length(data, pos)
-                if n:
-                    assignment_topic_partitions_partitions = read_i32s(data, pos, n)
-                    pos += 4 * n
-                else:
-                    assignment_topic_partitions_partitions = []
-                assignment_topic_partitions_item = new_TopicPartitions(
-                    assignment_topic_partitions_topic_id,
-                    assignment_topic_partitions_topic_name,
-                    assignment_topic_partitions_partitions,
-                )
-                if data[pos]:
-                    assignment_topic_partitions_item.unknown_tags, pos = read_tags(data, pos)
-                else:
-                    pos += 1
-                assignment_topic_partitions.append(assignment_topic_partitions_item)
-            assignment = new_Assignment(assignment_topic_partitions)
-            if data[pos]:
-                assignment.unknown_tags, pos = read_tags(data, pos)
-            else:
-                pos += 1
-            # groups[].members[].target_assignment
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_length(data, pos)
-            target_assignment_topic_partitions = empty_list(n)
-            target_assignment_topic_partitions_count = n
-            for target_assignment_topic_partitions_step in range(target_assignment_topic_partitions_count):
-                # groups[].members[].target_assignment.topic_partitions[]
-                target_assignment_topic_partitions_topic_id = Uuid(data[pos : pos + 16])
-                n = data[pos + 16] - 1
-                pos += 17
-                if n < 0:
-                    give_up()
-                if n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
-                target_assignment_topic_partitions_topic_name = data[pos:end].decode()
-                pos = end
-                n = data[pos] - 1
-                pos += 1
-                if n < 0:
-                    give_up()
-                if n > 126:
-                    n, pos = read_length(data, pos)
-                if n:
-                    target_assignment_topic_partitions_partitions = read_i32s(data, pos, n)
-                    pos += 4 * n
-                else:
-                    target_assignment_topic_partitions_partitions = []
-                target_assignment_topic_partitions_item = new_TopicPartitions(
-                    target_assignment_topic_partitions_topic_id,
-                    target_assignment_topic_partitions_topic_name,
-                    target_assignment_topic_partitions_partitions,
-                )
-                if data[pos]:
-                    target_assignment_topic_partitions_item.unknown_tags, pos = read_tags(data, pos)
-                else:
-                    pos += 1
-                target_assignment_topic_partitions.append(target_assignment_topic_partitions_item)
-            target_assignment = new_Assignment(target_assignment_topic_partitions)
-            if data[pos]:
-                target_assignment.unknown_tags, pos = read_tags(data, pos)
-            else:
-                pos += 1
-            if version >= 1:
-                member_type = (data[pos] ^ 128) - 128
-                pos += 1
-            else:
-                member_type = -1
-            members_item = new_Member(
-                member_id,
-                instance_id,
-                rack_id,
-                member_epoch,
-                client_id,
-                client_host,
-                subscribed_topic_names,
-                subscribed_topic_regex,
-                assignment,
-                target_assignment,
-                member_type,
-            )
-            if data[pos]:
-                members_item.unknown_tags, pos = read_tags(data, pos)
-            else:
-                pos += 1
-            members.append(members_item)
-        authorized_operations = read_i32_be(data, pos)
-        groups_item = new_DescribedGroup(
-            error_code,
-            error_message,
-            group_id,
-            group_state,
-            group_epoch,
-            assignment_epoch,
-            assignor_name,
-            members,
-            authorized_operations,
-        )
-        if data[pos + 4]:
-            pos += 4
-            groups_item.unknown_tags, pos = read_tags(data, pos)
-        else:
-            pos += 5
-        groups.append(groups_item)
-    message = new_ConsumerGroupDescribeResponse(throttle_time_ms, groups)
-    if data[pos]:
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 1
-    return message, pos
-
-
-def write_consumer_group_describe_response_flexible(
-    out: BytesWriter, message: ConsumerGroupDescribeResponse, version: i64
-) -> None:
-    """Versions 0-1."""
-    write_i32_be(out, message.throttle_time_ms)
-    groups = message.groups
-    n = len(groups)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for groups_item in groups:
-        # groups[]
-        write_i16_be(out, groups_item.error_code)
-        error_message = groups_item.error_message
-        if error_message is None:
-            out.append(0)
-        else:
-            raw = error_message.encode()
-            n = len(raw)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_string_length(out, n)
-            out.write(raw)
-        raw = groups_item.group_id.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-        raw = groups_item.group_state.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-        write_i32_be(out, groups_item.group_epoch)
-        write_i32_be(out, groups_item.assignment_epoch)
-        raw = groups_item.assignor_name.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-        members = groups_item.members
-        n = len(members)
+        write_i32_be(out, self.throttle_time_ms)
+        groups = self.groups
+        n = len(groups)
         if n < 127:
             out.append(n + 1)
         else:
             write_uvarint(out, n + 1)
-        for members_item in members:
-            # groups[].members[]
-            raw = members_item.member_id.encode()
-            n = len(raw)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_string_length(out, n)
-            out.write(raw)
-            instance_id = members_item.instance_id
-            if instance_id is None:
+        for groups_item in groups:
+            # groups[]
+            write_i16_be(out, groups_item.error_code)
+            error_message = groups_item.error_message
+            if error_message is None:
                 out.append(0)
             else:
-                raw = instance_id.encode()
+                raw = error_message.encode()
                 n = len(raw)
                 if n < 127:
                     out.append(n + 1)
                 else:
                     write_string_length(out, n)
                 out.write(raw)
-            rack_id = members_item.rack_id
-            if rack_id is None:
-                out.append(0)
-            else:
-                raw = rack_id.encode()
-                n = len(raw)
-                if n < 127:
-                    out.append(n + 1)
-                else:
-                    write_string_length(out, n)
-                out.write(raw)
-            write_i32_be(out, members_item.member_epoch)
-            raw = members_item.client_id.encode()
+            raw = groups_item.group_id.encode()
             n = len(raw)
             if n < 127:
                 out.append(n + 1)
             else:
                 write_string_length(out, n)
             out.write(raw)
-            raw = members_item.client_host.encode()
+            raw = groups_item.group_state.encode()
             n = len(raw)
             if n < 127:
                 out.append(n + 1)
             else:
                 write_string_length(out, n)
             out.write(raw)
-            subscribed_topic_names = members_item.subscribed_topic_names
-            n = len(subscribed_topic_names)
+            write_i32_be(out, groups_item.group_epoch)
+            write_i32_be(out, groups_item.assignment_epoch)
+            raw = groups_item.assignor_name.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+            members = groups_item.members
+            n = len(members)
             if n < 127:
                 out.append(n + 1)
             else:
                 write_uvarint(out, n + 1)
-            for subscribed_topic_names_item in subscribed_topic_names:
-                raw = subscribed_topic_names_item.encode()
+            for members_item in members:
+                # groups[].members[]
+                raw = members_item.member_id.encode()
                 n = len(raw)
                 if n < 127:
                     out.append(n + 1)
                 else:
                     write_string_length(out, n)
                 out.write(raw)
-            subscribed_topic_regex = members_item.subscribed_topic_regex
-            if subscribed_topic_regex is None:
-                out.append(0)
-            else:
-                raw = subscribed_topic_regex.encode()
+                instance_id = members_item.instance_id
+                if instance_id is None:
+                    out.append(0)
+                else:
+                    raw = instance_id.encode()
+                    n = len(raw)
+                    if n < 127:
+                        out.append(n + 1)
+                    else:
+                        write_string_length(out, n)
+                    out.write(raw)
+                rack_id = members_item.rack_id
+                if rack_id is None:
+                    out.append(0)
+                else:
+                    raw = rack_id.encode()
+                    n = len(raw)
+                    if n < 127:
+                        out.append(n + 1)
+                    else:
+                        write_string_length(out, n)
+                    out.write(raw)
+                write_i32_be(out, members_item.member_epoch)
+                raw = members_item.client_id.encode()
                 n = len(raw)
                 if n < 127:
                     out.append(n + 1)
                 else:
                     write_string_length(out, n)
                 out.write(raw)
-            # groups[].members[].assignment
-            assignment = members_item.assignment
-            assignment_topic_partitions = assignment.topic_partitions
-            n = len(assignment_topic_partitions)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_uvarint(out, n + 1)
-            for assignment_topic_partitions_item in assignment_topic_partitions:
-                # groups[].members[].assignment.topic_partitions[]
-                write_uuid(out, assignment_topic_partitions_item.topic_id)
-                raw = assignment_topic_partitions_item.topic_name.encode()
+                raw = members_item.client_host.encode()
                 n = len(raw)
                 if n < 127:
                     out.append(n + 1)
                 else:
                     write_string_length(out, n)
                 out.write(raw)
-                assignment_topic_partitions_partitions = assignment_topic_partitions_item.partitions
-                n = len(assignment_topic_partitions_partitions)
+                subscribed_topic_names = members_item.subscribed_topic_names
+                n = len(subscribed_topic_names)
                 if n < 127:
                     out.append(n + 1)
                 else:
                     write_uvarint(out, n + 1)
-                for assignment_topic_partitions_partitions_item in assignment_topic_partitions_partitions:
-                    write_i32_be(out, assignment_topic_partitions_partitions_item)
-                if assignment_topic_partitions_item.unknown_tags:
-                    write_tags(out, [], assignment_topic_partitions_item.unknown_tags)
-                else:
+                for subscribed_topic_names_item in subscribed_topic_names:
+                    raw = subscribed_topic_names_item.encode()
+                    n = len(raw)
+                    if n < 127:
+                        out.append(n + 1)
+                    else:
+                        write_string_length(out, n)
+                    out.write(raw)
+                subscribed_topic_regex = members_item.subscribed_topic_regex
+                if subscribed_topic_regex is None:
                     out.append(0)
-            if assignment.unknown_tags:
-                write_tags(out, [], assignment.unknown_tags)
-            else:
-                out.append(0)
-            # groups[].members[].target_assignment
-            target_assignment = members_item.target_assignment
-            target_assignment_topic_partitions = target_assignment.topic_partitions
-            n = len(target_assignment_topic_partitions)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_uvarint(out, n + 1)
-            for target_assignment_topic_partitions_item in target_assignment_topic_partitions:
-                # groups[].members[].target_assignment.topic_partitions[]
-                write_uuid(out, target_assignment_topic_partitions_item.topic_id)
-                raw = target_assignment_topic_partitions_item.topic_name.encode()
-                n = len(raw)
-                if n < 127:
-                    out.append(n + 1)
                 else:
-                    write_string_length(out, n)
-                out.write(raw)
-                target_assignment_topic_partitions_partitions = target_assignment_topic_partitions_item.partitions
-                n = len(target_assignment_topic_partitions_partitions)
+                    raw = subscribed_topic_regex.encode()
+                    n = len(raw)
+                    if n < 127:
+                        out.append(n + 1)
+                    else:
+                        write_string_length(out, n)
+                    out.write(raw)
+                # groups[].members[].assignment
+                assignment = members_item.assignment
+                assignment_topic_partitions = assignment.topic_partitions
+                n = len(assignment_topic_partitions)
                 if n < 127:
                     out.append(n + 1)
                 else:
                     write_uvarint(out, n + 1)
-                for (
-                    target_assignment_topic_partitions_partitions_item
-                ) in target_assignment_topic_partitions_partitions:
-                    write_i32_be(out, target_assignment_topic_partitions_partitions_item)
-                if target_assignment_topic_partitions_item.unknown_tags:
-                    write_tags(out, [], target_assignment_topic_partitions_item.unknown_tags)
+                for assignment_topic_partitions_item in assignment_topic_partitions:
+                    # groups[].members[].assignment.topic_partitions[]
+                    write_uuid(out, assignment_topic_partitions_item.topic_id)
+                    raw = assignment_topic_partitions_item.topic_name.encode()
+                    n = len(raw)
+                    if n < 127:
+                        out.append(n + 1)
+                    else:
+                        write_string_length(out, n)
+                    out.write(raw)
+                    assignment_topic_partitions_partitions = assignment_topic_partitions_item.partitions
+                    n = len(assignment_topic_partitions_partitions)
+                    if n < 127:
+                        out.append(n + 1)
+                    else:
+                        write_uvarint(out, n + 1)
+                    for assignment_topic_partitions_partitions_item in assignment_topic_partitions_partitions:
+                        write_i32_be(out, assignment_topic_partitions_partitions_item)
+                    if assignment_topic_partitions_item.unknown_tags:
+                        write_tags(out, [], assignment_topic_partitions_item.unknown_tags)
+                    else:
+                        out.append(0)
+                if assignment.unknown_tags:
+                    write_tags(out, [], assignment.unknown_tags)
                 else:
                     out.append(0)
-            if target_assignment.unknown_tags:
-                write_tags(out, [], target_assignment.unknown_tags)
+                # groups[].members[].target_assignment
+                target_assignment = members_item.target_assignment
+                target_assignment_topic_partitions = target_assignment.topic_partitions
+                n = len(target_assignment_topic_partitions)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_uvarint(out, n + 1)
+                for target_assignment_topic_partitions_item in target_assignment_topic_partitions:
+                    # groups[].members[].target_assignment.topic_partitions[]
+                    write_uuid(out, target_assignment_topic_partitions_item.topic_id)
+                    raw = target_assignment_topic_partitions_item.topic_name.encode()
+                    n = len(raw)
+                    if n < 127:
+                        out.append(n + 1)
+                    else:
+                        write_string_length(out, n)
+                    out.write(raw)
+                    target_assignment_topic_partitions_partitions = target_assignment_topic_partitions_item.partitions
+                    n = len(target_assignment_topic_partitions_partitions)
+                    if n < 127:
+                        out.append(n + 1)
+                    else:
+                        write_uvarint(out, n + 1)
+                    for (
+                        target_assignment_topic_partitions_partitions_item
+                    ) in target_assignment_topic_partitions_partitions:
+                        write_i32_be(out, target_assignment_topic_partitions_partitions_item)
+                    if target_assignment_topic_partitions_item.unknown_tags:
+                        write_tags(out, [], target_assignment_topic_partitions_item.unknown_tags)
+                    else:
+                        out.append(0)
+                if target_assignment.unknown_tags:
+                    write_tags(out, [], target_assignment.unknown_tags)
+                else:
+                    out.append(0)
+                if version >= 1:
+                    write_i8(out, members_item.member_type)
+                if members_item.unknown_tags:
+                    write_tags(out, [], members_item.unknown_tags)
+                else:
+                    out.append(0)
+            write_i32_be(out, groups_item.authorized_operations)
+            if groups_item.unknown_tags:
+                write_tags(out, [], groups_item.unknown_tags)
             else:
                 out.append(0)
-            if version >= 1:
-                write_i8(out, members_item.member_type)
-            if members_item.unknown_tags:
-                write_tags(out, [], members_item.unknown_tags)
-            else:
-                out.append(0)
-        write_i32_be(out, groups_item.authorized_operations)
-        if groups_item.unknown_tags:
-            write_tags(out, [], groups_item.unknown_tags)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
         else:
             out.append(0)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
 
 
-install_constructors(globals())
+new_ConsumerGroupDescribeRequest = constructor(ConsumerGroupDescribeRequest)
+new_TopicPartitions = constructor(TopicPartitions)
+new_Assignment = constructor(Assignment)
+new_Member = constructor(Member)
+new_DescribedGroup = constructor(DescribedGroup)
+new_ConsumerGroupDescribeResponse = constructor(ConsumerGroupDescribeResponse)

@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter, read_i16_be, read_i32_be, write_i16_be, write_i32_be
 
 from kwire.message import FieldTags, Message, Struct
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.uuids import Uuid
 from kwire.wire import (
     empty_list,
@@ -40,16 +40,13 @@ class ConsumerGroupHeartbeatRequestTopicPartitions(Struct):
         Field("topic_id", "TopicId", "uuid", range(0, 2)),
         Field("partitions", "Partitions", "[]int32", range(0, 2)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("topic_id", "partitions", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     topic_id: Uuid
     """Id of the topic; this protocol uses ids in place of names."""
     partitions: list[int]
     """Numbers of the owned partitions of that topic."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -63,12 +60,6 @@ class ConsumerGroupHeartbeatRequestTopicPartitions(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_ConsumerGroupHeartbeatRequestTopicPartitions(
-    topic_id: Uuid, partitions: list[int]
-) -> ConsumerGroupHeartbeatRequestTopicPartitions:
-    return ConsumerGroupHeartbeatRequestTopicPartitions(topic_id=topic_id, partitions=partitions)
-
-
 @mypyc_attr(acyclic=True)
 class ConsumerGroupHeartbeatRequest(Message):
     """Sent by a consumer to its group coordinator to join, stay in or leave a group under the KIP-848 protocol.
@@ -80,6 +71,7 @@ class ConsumerGroupHeartbeatRequest(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 2)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 2}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("group_id", "GroupId", "string", range(0, 2)),
@@ -99,21 +91,7 @@ class ConsumerGroupHeartbeatRequest(Message):
             nullable=range(0, 2),
         ),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "group_id",
-        "member_id",
-        "member_epoch",
-        "instance_id",
-        "rack_id",
-        "rebalance_timeout_ms",
-        "subscribed_topic_names",
-        "subscribed_topic_regex",
-        "server_assignor",
-        "topic_partitions",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     group_id: str
     """Id of the group that the member belongs to or joins."""
@@ -136,7 +114,6 @@ class ConsumerGroupHeartbeatRequest(Message):
     topic_partitions: list[ConsumerGroupHeartbeatRequestTopicPartitions] | None
     """Partitions that the member owns, which confirms revocations; null if unchanged."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -165,46 +142,271 @@ class ConsumerGroupHeartbeatRequest(Message):
         self.topic_partitions = topic_partitions
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        return 2
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[ConsumerGroupHeartbeatRequest, i64]:
-        if 0 <= version <= 1:
-            return read_consumer_group_heartbeat_request_flexible(data, pos, version)
-        give_up()
+        """Versions 0-1."""
+        n: i64
+        end: i64
+        group_id: str
+        member_id: str
+        instance_id: str | None
+        rack_id: str | None
+        subscribed_topic_names: list[str] | None
+        subscribed_topic_names_step: i64
+        subscribed_topic_regex: str | None
+        server_assignor: str | None
+        topic_partitions: list[ConsumerGroupHeartbeatRequestTopicPartitions] | None
+        topic_partitions_step: i64
+        partitions: list[int]
+        if version < 0 or version > 1:
+            give_up()
+
+        # group_id: compact string
+        n = data[pos] - 1
+        pos += 1
+        if n < 0 or n > 126:
+            n, pos = read_string_length(data, pos)
+        end = pos + n
+        group_id = data[pos:end].decode()
+        pos = end
+        # member_id: compact string
+        n = data[pos] - 1
+        pos += 1
+        if n < 0 or n > 126:
+            n, pos = read_string_length(data, pos)
+        end = pos + n
+        member_id = data[pos:end].decode()
+        pos = end
+        member_epoch = read_i32_be(data, pos)
+        # instance_id: compact nullable string
+        n = data[pos + 4] - 1
+        pos += 5
+        if n < 0:
+            instance_id = None
+        else:
+            if n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            instance_id = data[pos:end].decode()
+            pos = end
+        # rack_id: compact nullable string
+        n = data[pos] - 1
+        pos += 1
+        if n < 0:
+            rack_id = None
+        else:
+            if n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            rack_id = data[pos:end].decode()
+            pos = end
+        rebalance_timeout_ms = read_i32_be(data, pos)
+        # subscribed_topic_names: compact nullable array
+        n = data[pos + 4] - 1
+        pos += 5
+        if n < 0:
+            subscribed_topic_names = None
+        else:
+            if n > 126:
+                n, pos = read_length(data, pos)
+            subscribed_topic_names = empty_list(n)
+            subscribed_topic_names_count = n
+            for subscribed_topic_names_step in range(subscribed_topic_names_count):
+                # string[]: compact string
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_string_length(data, pos)
+                end = pos + n
+                subscribed_topic_names_item = data[pos:end].decode()
+                pos = end
+                subscribed_topic_names.append(subscribed_topic_names_item)
+        if version >= 1:
+            # subscribed_topic_regex: compact nullable string
+            n = data[pos] - 1
+            pos += 1
+            if n < 0:
+                subscribed_topic_regex = None
+            else:
+                if n > 126:
+                    n, pos = read_string_length(data, pos)
+                end = pos + n
+                subscribed_topic_regex = data[pos:end].decode()
+                pos = end
+        else:
+            subscribed_topic_regex = None
+        # server_assignor: compact nullable string
+        n = data[pos] - 1
+        pos += 1
+        if n < 0:
+            server_assignor = None
+        else:
+            if n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            server_assignor = data[pos:end].decode()
+            pos = end
+        # topic_partitions: compact nullable array
+        n = data[pos] - 1
+        pos += 1
+        if n < 0:
+            topic_partitions = None
+        else:
+            if n > 126:
+                n, pos = read_length(data, pos)
+            topic_partitions = empty_list(n)
+            topic_partitions_count = n
+            for topic_partitions_step in range(topic_partitions_count):
+                # topic_partitions[]
+                topic_id = Uuid(data[pos : pos + 16])
+                # partitions: compact array
+                n = data[pos + 16] - 1
+                pos += 17
+                if n < 0 or n > 126:
+                    n, pos = read_length(data, pos)
+                if n:
+                    partitions = read_i32s(data, pos, n)
+                    pos += 4 * n
+                else:
+                    partitions = []
+                topic_partitions_item = new_ConsumerGroupHeartbeatRequestTopicPartitions(topic_id, partitions)
+                if data[pos]:
+                    topic_partitions_item.unknown_tags, pos = read_tags(data, pos)
+                else:
+                    pos += 1
+                topic_partitions.append(topic_partitions_item)
+        message = new_ConsumerGroupHeartbeatRequest(
+            group_id,
+            member_id,
+            member_epoch,
+            instance_id,
+            rack_id,
+            rebalance_timeout_ms,
+            subscribed_topic_names,
+            subscribed_topic_regex,
+            server_assignor,
+            topic_partitions,
+        )
+        if data[pos]:
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 1
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 1:
-            return write_consumer_group_heartbeat_request_flexible(out, self, version)
-        give_up()
+        """Versions 0-1."""
+        if version < 0 or version > 1:
+            give_up()
 
-
-def new_ConsumerGroupHeartbeatRequest(
-    group_id: str,
-    member_id: str,
-    member_epoch: int,
-    instance_id: str | None,
-    rack_id: str | None,
-    rebalance_timeout_ms: int,
-    subscribed_topic_names: list[str] | None,
-    subscribed_topic_regex: str | None,
-    server_assignor: str | None,
-    topic_partitions: list[ConsumerGroupHeartbeatRequestTopicPartitions] | None,
-) -> ConsumerGroupHeartbeatRequest:
-    return ConsumerGroupHeartbeatRequest(
-        group_id=group_id,
-        member_id=member_id,
-        member_epoch=member_epoch,
-        instance_id=instance_id,
-        rack_id=rack_id,
-        rebalance_timeout_ms=rebalance_timeout_ms,
-        subscribed_topic_names=subscribed_topic_names,
-        subscribed_topic_regex=subscribed_topic_regex,
-        server_assignor=server_assignor,
-        topic_partitions=topic_partitions,
-    )
+        raw = self.group_id.encode()
+        n = len(raw)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_string_length(out, n)
+        out.write(raw)
+        raw = self.member_id.encode()
+        n = len(raw)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_string_length(out, n)
+        out.write(raw)
+        write_i32_be(out, self.member_epoch)
+        instance_id = self.instance_id
+        if instance_id is None:
+            out.append(0)
+        else:
+            raw = instance_id.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+        rack_id = self.rack_id
+        if rack_id is None:
+            out.append(0)
+        else:
+            raw = rack_id.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+        write_i32_be(out, self.rebalance_timeout_ms)
+        subscribed_topic_names = self.subscribed_topic_names
+        if subscribed_topic_names is None:
+            out.append(0)
+        else:
+            n = len(subscribed_topic_names)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_uvarint(out, n + 1)
+            for subscribed_topic_names_item in subscribed_topic_names:
+                raw = subscribed_topic_names_item.encode()
+                n = len(raw)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_string_length(out, n)
+                out.write(raw)
+        if version <= 0:
+            if self.subscribed_topic_regex is not None:
+                give_up()
+        else:
+            subscribed_topic_regex = self.subscribed_topic_regex
+            if subscribed_topic_regex is None:
+                out.append(0)
+            else:
+                raw = subscribed_topic_regex.encode()
+                n = len(raw)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_string_length(out, n)
+                out.write(raw)
+        server_assignor = self.server_assignor
+        if server_assignor is None:
+            out.append(0)
+        else:
+            raw = server_assignor.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+        topic_partitions = self.topic_partitions
+        if topic_partitions is None:
+            out.append(0)
+        else:
+            n = len(topic_partitions)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_uvarint(out, n + 1)
+            for topic_partitions_item in topic_partitions:
+                # topic_partitions[]
+                write_uuid(out, topic_partitions_item.topic_id)
+                partitions = topic_partitions_item.partitions
+                n = len(partitions)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_uvarint(out, n + 1)
+                for partitions_item in partitions:
+                    write_i32_be(out, partitions_item)
+                if topic_partitions_item.unknown_tags:
+                    write_tags(out, [], topic_partitions_item.unknown_tags)
+                else:
+                    out.append(0)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
+        else:
+            out.append(0)
 
 
 @mypyc_attr(acyclic=True)
@@ -217,16 +419,13 @@ class ConsumerGroupHeartbeatResponseTopicPartitions(Struct):
         Field("topic_id", "TopicId", "uuid", range(0, 2)),
         Field("partitions", "Partitions", "[]int32", range(0, 2)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("topic_id", "partitions", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     topic_id: Uuid
     """Id of the topic, which the consumer maps to a name through its metadata."""
     partitions: list[int]
     """Numbers of the assigned partitions of that topic."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -240,12 +439,6 @@ class ConsumerGroupHeartbeatResponseTopicPartitions(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_ConsumerGroupHeartbeatResponseTopicPartitions(
-    topic_id: Uuid, partitions: list[int]
-) -> ConsumerGroupHeartbeatResponseTopicPartitions:
-    return ConsumerGroupHeartbeatResponseTopicPartitions(topic_id=topic_id, partitions=partitions)
-
-
 @mypyc_attr(acyclic=True)
 class Assignment(Struct):
     """Partitions that the member is to own from now on."""
@@ -255,14 +448,11 @@ class Assignment(Struct):
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("topic_partitions", "TopicPartitions", "[]ConsumerGroupHeartbeatResponseTopicPartitions", range(0, 2)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("topic_partitions", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     topic_partitions: list[ConsumerGroupHeartbeatResponseTopicPartitions]
     """Complete list of partitions to own; the member must revoke all others."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -272,10 +462,6 @@ class Assignment(Struct):
     ) -> None:
         self.topic_partitions = [] if topic_partitions is None else topic_partitions
         self.unknown_tags = unknown_tags
-
-
-def new_Assignment(topic_partitions: list[ConsumerGroupHeartbeatResponseTopicPartitions]) -> Assignment:
-    return Assignment(topic_partitions=topic_partitions)
 
 
 @mypyc_attr(acyclic=True)
@@ -289,6 +475,7 @@ class ConsumerGroupHeartbeatResponse(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 2)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 1}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(0, 2)),
@@ -299,18 +486,7 @@ class ConsumerGroupHeartbeatResponse(Message):
         Field("heartbeat_interval_ms", "HeartbeatIntervalMs", "int32", range(0, 2)),
         Field("assignment", "Assignment", "Assignment", range(0, 2), nullable=range(0, 2)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "throttle_time_ms",
-        "error_code",
-        "error_message",
-        "member_id",
-        "member_epoch",
-        "heartbeat_interval_ms",
-        "assignment",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     throttle_time_ms: int
     """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled."""
@@ -327,7 +503,6 @@ class ConsumerGroupHeartbeatResponse(Message):
     assignment: Assignment | None
     """Partitions that the member is to own; null if unchanged."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -350,455 +525,163 @@ class ConsumerGroupHeartbeatResponse(Message):
         self.assignment = assignment
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        return 1
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[ConsumerGroupHeartbeatResponse, i64]:
-        if 0 <= version <= 1:
-            return read_consumer_group_heartbeat_response_flexible(data, pos, version)
-        give_up()
+        """Versions 0-1."""
+        n: i64
+        end: i64
+        error_message: str | None
+        member_id: str | None
+        assignment: Assignment | None
+        topic_partitions: list[ConsumerGroupHeartbeatResponseTopicPartitions]
+        topic_partitions_step: i64
+        partitions: list[int]
+        if version < 0 or version > 1:
+            give_up()
 
-    def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 1:
-            return write_consumer_group_heartbeat_response_flexible(out, self, version)
-        give_up()
-
-
-def new_ConsumerGroupHeartbeatResponse(
-    throttle_time_ms: int,
-    error_code: int,
-    error_message: str | None,
-    member_id: str | None,
-    member_epoch: int,
-    heartbeat_interval_ms: int,
-    assignment: Assignment | None,
-) -> ConsumerGroupHeartbeatResponse:
-    return ConsumerGroupHeartbeatResponse(
-        throttle_time_ms=throttle_time_ms,
-        error_code=error_code,
-        error_message=error_message,
-        member_id=member_id,
-        member_epoch=member_epoch,
-        heartbeat_interval_ms=heartbeat_interval_ms,
-        assignment=assignment,
-    )
-
-
-def read_consumer_group_heartbeat_request_flexible(
-    data: bytes, pos: i64, version: i64
-) -> tuple[ConsumerGroupHeartbeatRequest, i64]:
-    """Versions 0-1."""
-    n: i64
-    end: i64
-    group_id: str
-    member_id: str
-    instance_id: str | None
-    rack_id: str | None
-    subscribed_topic_names: list[str] | None
-    subscribed_topic_names_step: i64
-    subscribed_topic_regex: str | None
-    server_assignor: str | None
-    topic_partitions: list[ConsumerGroupHeartbeatRequestTopicPartitions] | None
-    topic_partitions_step: i64
-    partitions: list[int]
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_string_length(data, pos)
-    end = pos + n
-    group_id = data[pos:end].decode()
-    pos = end
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_string_length(data, pos)
-    end = pos + n
-    member_id = data[pos:end].decode()
-    pos = end
-    member_epoch = read_i32_be(data, pos)
-    n = data[pos + 4] - 1
-    pos += 5
-    if n < 0:
-        instance_id = None
-    else:
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        instance_id = data[pos:end].decode()
-        pos = end
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        rack_id = None
-    else:
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        rack_id = data[pos:end].decode()
-        pos = end
-    rebalance_timeout_ms = read_i32_be(data, pos)
-    n = data[pos + 4] - 1
-    pos += 5
-    if n < 0:
-        subscribed_topic_names = None
-    else:
-        if n > 126:
-            n, pos = read_length(data, pos)
-        subscribed_topic_names = empty_list(n)
-        subscribed_topic_names_count = n
-        for subscribed_topic_names_step in range(subscribed_topic_names_count):
+        throttle_time_ms = read_i32_be(data, pos)
+        error_code = read_i16_be(data, pos + 4)
+        # error_message: compact nullable string
+        n = data[pos + 6] - 1
+        pos += 7
+        if n < 0:
+            error_message = None
+        else:
+            if n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            error_message = data[pos:end].decode()
+            pos = end
+        # member_id: compact nullable string
+        n = data[pos] - 1
+        pos += 1
+        if n < 0:
+            member_id = None
+        else:
+            if n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            member_id = data[pos:end].decode()
+            pos = end
+        member_epoch = read_i32_be(data, pos)
+        heartbeat_interval_ms = read_i32_be(data, pos + 4)
+        # assignment: nullable struct
+        n = data[pos + 8]
+        pos += 9
+        if n > 127:
+            assignment = None
+        else:
+            # assignment
+            # topic_partitions: compact array
             n = data[pos] - 1
             pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
-            subscribed_topic_names_item = data[pos:end].decode()
-            pos = end
-            subscribed_topic_names.append(subscribed_topic_names_item)
-    if version >= 1:
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            subscribed_topic_regex = None
-        else:
-            if n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
-            subscribed_topic_regex = data[pos:end].decode()
-            pos = end
-    else:
-        subscribed_topic_regex = None
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        server_assignor = None
-    else:
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        server_assignor = data[pos:end].decode()
-        pos = end
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        topic_partitions = None
-    else:
-        if n > 126:
-            n, pos = read_length(data, pos)
-        topic_partitions = empty_list(n)
-        topic_partitions_count = n
-        for topic_partitions_step in range(topic_partitions_count):
-            # topic_partitions[]
-            topic_id = Uuid(data[pos : pos + 16])
-            n = data[pos + 16] - 1
-            pos += 17
-            if n < 0:
-                give_up()
-            if n > 126:
+            if n < 0 or n > 126:
                 n, pos = read_length(data, pos)
-            if n:
-                partitions = read_i32s(data, pos, n)
-                pos += 4 * n
-            else:
-                partitions = []
-            topic_partitions_item = new_ConsumerGroupHeartbeatRequestTopicPartitions(topic_id, partitions)
+            topic_partitions = empty_list(n)
+            topic_partitions_count = n
+            for topic_partitions_step in range(topic_partitions_count):
+                # assignment.topic_partitions[]
+                topic_id = Uuid(data[pos : pos + 16])
+                # partitions: compact array
+                n = data[pos + 16] - 1
+                pos += 17
+                if n < 0 or n > 126:
+                    n, pos = read_length(data, pos)
+                if n:
+                    partitions = read_i32s(data, pos, n)
+                    pos += 4 * n
+                else:
+                    partitions = []
+                topic_partitions_item = new_ConsumerGroupHeartbeatResponseTopicPartitions(topic_id, partitions)
+                if data[pos]:
+                    topic_partitions_item.unknown_tags, pos = read_tags(data, pos)
+                else:
+                    pos += 1
+                topic_partitions.append(topic_partitions_item)
+            assignment = new_Assignment(topic_partitions)
             if data[pos]:
-                topic_partitions_item.unknown_tags, pos = read_tags(data, pos)
+                assignment.unknown_tags, pos = read_tags(data, pos)
             else:
                 pos += 1
-            topic_partitions.append(topic_partitions_item)
-    message = new_ConsumerGroupHeartbeatRequest(
-        group_id,
-        member_id,
-        member_epoch,
-        instance_id,
-        rack_id,
-        rebalance_timeout_ms,
-        subscribed_topic_names,
-        subscribed_topic_regex,
-        server_assignor,
-        topic_partitions,
-    )
-    if data[pos]:
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 1
-    return message, pos
-
-
-def write_consumer_group_heartbeat_request_flexible(
-    out: BytesWriter, message: ConsumerGroupHeartbeatRequest, version: i64
-) -> None:
-    """Versions 0-1."""
-    raw = message.group_id.encode()
-    n = len(raw)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_string_length(out, n)
-    out.write(raw)
-    raw = message.member_id.encode()
-    n = len(raw)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_string_length(out, n)
-    out.write(raw)
-    write_i32_be(out, message.member_epoch)
-    instance_id = message.instance_id
-    if instance_id is None:
-        out.append(0)
-    else:
-        raw = instance_id.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-    rack_id = message.rack_id
-    if rack_id is None:
-        out.append(0)
-    else:
-        raw = rack_id.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-    write_i32_be(out, message.rebalance_timeout_ms)
-    subscribed_topic_names = message.subscribed_topic_names
-    if subscribed_topic_names is None:
-        out.append(0)
-    else:
-        n = len(subscribed_topic_names)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_uvarint(out, n + 1)
-        for subscribed_topic_names_item in subscribed_topic_names:
-            raw = subscribed_topic_names_item.encode()
-            n = len(raw)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_string_length(out, n)
-            out.write(raw)
-    if version <= 0:
-        if message.subscribed_topic_regex is not None:
-            give_up()
-    else:
-        subscribed_topic_regex = message.subscribed_topic_regex
-        if subscribed_topic_regex is None:
-            out.append(0)
-        else:
-            raw = subscribed_topic_regex.encode()
-            n = len(raw)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_string_length(out, n)
-            out.write(raw)
-    server_assignor = message.server_assignor
-    if server_assignor is None:
-        out.append(0)
-    else:
-        raw = server_assignor.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-    topic_partitions = message.topic_partitions
-    if topic_partitions is None:
-        out.append(0)
-    else:
-        n = len(topic_partitions)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_uvarint(out, n + 1)
-        for topic_partitions_item in topic_partitions:
-            # topic_partitions[]
-            write_uuid(out, topic_partitions_item.topic_id)
-            partitions = topic_partitions_item.partitions
-            n = len(partitions)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_uvarint(out, n + 1)
-            for partitions_item in partitions:
-                write_i32_be(out, partitions_item)
-            if topic_partitions_item.unknown_tags:
-                write_tags(out, [], topic_partitions_item.unknown_tags)
-            else:
-                out.append(0)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
-
-
-def read_consumer_group_heartbeat_response_flexible(
-    data: bytes, pos: i64, version: i64
-) -> tuple[ConsumerGroupHeartbeatResponse, i64]:
-    """Versions 0-1."""
-    n: i64
-    end: i64
-    error_message: str | None
-    member_id: str | None
-    assignment: Assignment | None
-    topic_partitions: list[ConsumerGroupHeartbeatResponseTopicPartitions]
-    topic_partitions_step: i64
-    partitions: list[int]
-    throttle_time_ms = read_i32_be(data, pos)
-    error_code = read_i16_be(data, pos + 4)
-    n = data[pos + 6] - 1
-    pos += 7
-    if n < 0:
-        error_message = None
-    else:
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        error_message = data[pos:end].decode()
-        pos = end
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        member_id = None
-    else:
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        member_id = data[pos:end].decode()
-        pos = end
-    member_epoch = read_i32_be(data, pos)
-    heartbeat_interval_ms = read_i32_be(data, pos + 4)
-    n = data[pos + 8]
-    pos += 9
-    if n > 127:
-        assignment = None
-    else:
-        # assignment
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_length(data, pos)
-        topic_partitions = empty_list(n)
-        topic_partitions_count = n
-        for topic_partitions_step in range(topic_partitions_count):
-            # assignment.topic_partitions[]
-            topic_id = Uuid(data[pos : pos + 16])
-            n = data[pos + 16] - 1
-            pos += 17
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_length(data, pos)
-            if n:
-                partitions = read_i32s(data, pos, n)
-                pos += 4 * n
-            else:
-                partitions = []
-            topic_partitions_item = new_ConsumerGroupHeartbeatResponseTopicPartitions(topic_id, partitions)
-            if data[pos]:
-                topic_partitions_item.unknown_tags, pos = read_tags(data, pos)
-            else:
-                pos += 1
-            topic_partitions.append(topic_partitions_item)
-        assignment = new_Assignment(topic_partitions)
+        message = new_ConsumerGroupHeartbeatResponse(
+            throttle_time_ms, error_code, error_message, member_id, member_epoch, heartbeat_interval_ms, assignment
+        )
         if data[pos]:
-            assignment.unknown_tags, pos = read_tags(data, pos)
+            message.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-    message = new_ConsumerGroupHeartbeatResponse(
-        throttle_time_ms, error_code, error_message, member_id, member_epoch, heartbeat_interval_ms, assignment
-    )
-    if data[pos]:
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 1
-    return message, pos
+        return message, pos
 
+    def _write(self, out: BytesWriter, version: i64) -> None:
+        """Versions 0-1."""
+        if version < 0 or version > 1:
+            give_up()
 
-def write_consumer_group_heartbeat_response_flexible(
-    out: BytesWriter, message: ConsumerGroupHeartbeatResponse, version: i64
-) -> None:
-    """Versions 0-1."""
-    write_i32_be(out, message.throttle_time_ms)
-    write_i16_be(out, message.error_code)
-    error_message = message.error_message
-    if error_message is None:
-        out.append(0)
-    else:
-        raw = error_message.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
+        write_i32_be(out, self.throttle_time_ms)
+        write_i16_be(out, self.error_code)
+        error_message = self.error_message
+        if error_message is None:
+            out.append(0)
         else:
-            write_string_length(out, n)
-        out.write(raw)
-    member_id = message.member_id
-    if member_id is None:
-        out.append(0)
-    else:
-        raw = member_id.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
+            raw = error_message.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+        member_id = self.member_id
+        if member_id is None:
+            out.append(0)
         else:
-            write_string_length(out, n)
-        out.write(raw)
-    write_i32_be(out, message.member_epoch)
-    write_i32_be(out, message.heartbeat_interval_ms)
-    assignment = message.assignment
-    if assignment is None:
-        out.append(255)
-    else:
-        out.append(1)
-        # assignment
-        topic_partitions = assignment.topic_partitions
-        n = len(topic_partitions)
-        if n < 127:
-            out.append(n + 1)
+            raw = member_id.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+        write_i32_be(out, self.member_epoch)
+        write_i32_be(out, self.heartbeat_interval_ms)
+        assignment = self.assignment
+        if assignment is None:
+            out.append(255)
         else:
-            write_uvarint(out, n + 1)
-        for topic_partitions_item in topic_partitions:
-            # assignment.topic_partitions[]
-            write_uuid(out, topic_partitions_item.topic_id)
-            partitions = topic_partitions_item.partitions
-            n = len(partitions)
+            out.append(1)
+            # assignment
+            topic_partitions = assignment.topic_partitions
+            n = len(topic_partitions)
             if n < 127:
                 out.append(n + 1)
             else:
                 write_uvarint(out, n + 1)
-            for partitions_item in partitions:
-                write_i32_be(out, partitions_item)
-            if topic_partitions_item.unknown_tags:
-                write_tags(out, [], topic_partitions_item.unknown_tags)
+            for topic_partitions_item in topic_partitions:
+                # assignment.topic_partitions[]
+                write_uuid(out, topic_partitions_item.topic_id)
+                partitions = topic_partitions_item.partitions
+                n = len(partitions)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_uvarint(out, n + 1)
+                for partitions_item in partitions:
+                    write_i32_be(out, partitions_item)
+                if topic_partitions_item.unknown_tags:
+                    write_tags(out, [], topic_partitions_item.unknown_tags)
+                else:
+                    out.append(0)
+            if assignment.unknown_tags:
+                write_tags(out, [], assignment.unknown_tags)
             else:
                 out.append(0)
-        if assignment.unknown_tags:
-            write_tags(out, [], assignment.unknown_tags)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
         else:
             out.append(0)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
 
 
-install_constructors(globals())
+new_ConsumerGroupHeartbeatRequestTopicPartitions = constructor(ConsumerGroupHeartbeatRequestTopicPartitions)
+new_ConsumerGroupHeartbeatRequest = constructor(ConsumerGroupHeartbeatRequest)
+new_ConsumerGroupHeartbeatResponseTopicPartitions = constructor(ConsumerGroupHeartbeatResponseTopicPartitions)
+new_Assignment = constructor(Assignment)
+new_ConsumerGroupHeartbeatResponse = constructor(ConsumerGroupHeartbeatResponse)

@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter, read_i16_be, read_i32_be, read_i64_be, write_i16_be, write_i32_be, write_i64_be
 
 from kwire.message import FieldTags, Message, Struct
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.wire import (
     empty_list,
     give_up,
@@ -37,14 +37,13 @@ class ControlledShutdownRequest(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 4)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(3, 4)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 0, 1: 1, 3: 2}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("broker_id", "BrokerId", "int32", range(0, 4)),
         Field("broker_epoch", "BrokerEpoch", "int64", range(2, 4), ignorable=True),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("broker_id", "broker_epoch", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     broker_id: int
     """Id of the broker that is shutting down, normally the sender."""
@@ -53,7 +52,6 @@ class ControlledShutdownRequest(Message):
     Versions 2+.
     """
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -66,32 +64,64 @@ class ControlledShutdownRequest(Message):
         self.broker_epoch = broker_epoch
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        if version <= 0:
-            return 0
-        if 1 <= version <= 2:
-            return 1
-        return 2
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[ControlledShutdownRequest, i64]:
-        if 3 <= version <= 3:
-            return read_controlled_shutdown_request_flexible(data, pos, version)
-        if 0 <= version <= 2:
-            return read_controlled_shutdown_request_classic(data, pos, version)
-        give_up()
+        """Version 3."""
+        if version < 3:
+            return ControlledShutdownRequest._read_classic(data, pos, version)
+        if version > 3:
+            give_up()
+
+        broker_id = read_i32_be(data, pos)
+        broker_epoch = read_i64_be(data, pos + 4)
+        message = new_ControlledShutdownRequest(broker_id, broker_epoch)
+        if data[pos + 12]:
+            pos += 12
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 13
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 3 <= version <= 3:
-            return write_controlled_shutdown_request_flexible(out, self, version)
-        if 0 <= version <= 2:
-            return write_controlled_shutdown_request_classic(out, self, version)
-        give_up()
+        """Version 3."""
+        if version < 3:
+            return self._write_classic(out, version)
+        if version > 3:
+            give_up()
 
+        write_i32_be(out, self.broker_id)
+        write_i64_be(out, self.broker_epoch)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
+        else:
+            out.append(0)
 
-def new_ControlledShutdownRequest(broker_id: int, broker_epoch: int) -> ControlledShutdownRequest:
-    return ControlledShutdownRequest(broker_id=broker_id, broker_epoch=broker_epoch)
+    @staticmethod
+    def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[ControlledShutdownRequest, i64]:
+        """Versions 0-2."""
+        if version < 0:
+            give_up()
+
+        broker_id = read_i32_be(data, pos)
+        pos += 4
+        if version >= 2:
+            broker_epoch = read_i64_be(data, pos)
+            pos += 8
+        else:
+            broker_epoch = -1
+        message = new_ControlledShutdownRequest(broker_id, broker_epoch)
+        return message, pos
+
+    def _write_classic(self, out: BytesWriter, version: i64) -> None:
+        """Versions 0-2."""
+        if version < 0:
+            give_up()
+
+        write_i32_be(out, self.broker_id)
+        if version >= 2:
+            write_i64_be(out, self.broker_epoch)
+        if self.unknown_tags:
+            give_up()
 
 
 @mypyc_attr(acyclic=True)
@@ -104,16 +134,13 @@ class RemainingPartition(Struct):
         Field("topic_name", "TopicName", "string", range(0, 4)),
         Field("partition_index", "PartitionIndex", "int32", range(0, 4)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("topic_name", "partition_index", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     topic_name: str
     """Name of the topic that the partition belongs to."""
     partition_index: int
     """Number of the partition within its topic, counted from 0."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -127,10 +154,6 @@ class RemainingPartition(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_RemainingPartition(topic_name: str, partition_index: int) -> RemainingPartition:
-    return RemainingPartition(topic_name=topic_name, partition_index=partition_index)
-
-
 @mypyc_attr(acyclic=True)
 class ControlledShutdownResponse(Message):
     """Reports whether the stopping broker may exit or still leads partitions.
@@ -142,14 +165,13 @@ class ControlledShutdownResponse(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 4)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(3, 4)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 0, 3: 1}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("error_code", "ErrorCode", "int16", range(0, 4)),
         Field("remaining_partitions", "RemainingPartitions", "[]RemainingPartition", range(0, 4)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("error_code", "remaining_partitions", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     error_code: int
     """0 if the request was processed; otherwise the reason. The broker retries on failure."""
@@ -157,7 +179,6 @@ class ControlledShutdownResponse(Message):
     """Partitions whose leadership could not be moved off the broker; once this is empty, the broker may stop cleanly.
     """
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -170,213 +191,141 @@ class ControlledShutdownResponse(Message):
         self.remaining_partitions = [] if remaining_partitions is None else remaining_partitions
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        if version <= 2:
-            return 0
-        return 1
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[ControlledShutdownResponse, i64]:
-        if 3 <= version <= 3:
-            return read_controlled_shutdown_response_flexible(data, pos, version)
-        if 0 <= version <= 2:
-            return read_controlled_shutdown_response_classic(data, pos, version)
-        give_up()
+        """Version 3."""
+        n: i64
+        end: i64
+        remaining_partitions: list[RemainingPartition]
+        remaining_partitions_step: i64
+        topic_name: str
+        if version < 3:
+            return ControlledShutdownResponse._read_classic(data, pos, version)
+        if version > 3:
+            give_up()
+
+        error_code = read_i16_be(data, pos)
+        # remaining_partitions: compact array
+        n = data[pos + 2] - 1
+        pos += 3
+        if n < 0 or n > 126:
+            n, pos = read_length(data, pos)
+        remaining_partitions = empty_list(n)
+        remaining_partitions_count = n
+        for remaining_partitions_step in range(remaining_partitions_count):
+            # remaining_partitions[]
+            # topic_name: compact string
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            topic_name = data[pos:end].decode()
+            pos = end
+            partition_index = read_i32_be(data, pos)
+            remaining_partitions_item = new_RemainingPartition(topic_name, partition_index)
+            if data[pos + 4]:
+                pos += 4
+                remaining_partitions_item.unknown_tags, pos = read_tags(data, pos)
+            else:
+                pos += 5
+            remaining_partitions.append(remaining_partitions_item)
+        message = new_ControlledShutdownResponse(error_code, remaining_partitions)
+        if data[pos]:
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 1
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 3 <= version <= 3:
-            return write_controlled_shutdown_response_flexible(out, self, version)
-        if 0 <= version <= 2:
-            return write_controlled_shutdown_response_classic(out, self, version)
-        give_up()
-
-
-def new_ControlledShutdownResponse(
-    error_code: int, remaining_partitions: list[RemainingPartition]
-) -> ControlledShutdownResponse:
-    return ControlledShutdownResponse(error_code=error_code, remaining_partitions=remaining_partitions)
-
-
-def read_controlled_shutdown_request_classic(
-    data: bytes, pos: i64, version: i64
-) -> tuple[ControlledShutdownRequest, i64]:
-    """Versions 0-2."""
-    broker_id = read_i32_be(data, pos)
-    pos += 4
-    if version >= 2:
-        broker_epoch = read_i64_be(data, pos)
-        pos += 8
-    else:
-        broker_epoch = -1
-    message = new_ControlledShutdownRequest(broker_id, broker_epoch)
-    return message, pos
-
-
-def write_controlled_shutdown_request_classic(
-    out: BytesWriter, message: ControlledShutdownRequest, version: i64
-) -> None:
-    """Versions 0-2."""
-    write_i32_be(out, message.broker_id)
-    if version >= 2:
-        write_i64_be(out, message.broker_epoch)
-    if message.unknown_tags:
-        give_up()
-
-
-def read_controlled_shutdown_request_flexible(
-    data: bytes, pos: i64, version: i64
-) -> tuple[ControlledShutdownRequest, i64]:
-    """Version 3."""
-    broker_id = read_i32_be(data, pos)
-    broker_epoch = read_i64_be(data, pos + 4)
-    message = new_ControlledShutdownRequest(broker_id, broker_epoch)
-    if data[pos + 12]:
-        pos += 12
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 13
-    return message, pos
-
-
-def write_controlled_shutdown_request_flexible(
-    out: BytesWriter, message: ControlledShutdownRequest, version: i64
-) -> None:
-    """Version 3."""
-    write_i32_be(out, message.broker_id)
-    write_i64_be(out, message.broker_epoch)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
-
-
-def read_controlled_shutdown_response_classic(
-    data: bytes, pos: i64, version: i64
-) -> tuple[ControlledShutdownResponse, i64]:
-    """Versions 0-2."""
-    n: int
-    end: i64
-    remaining_partitions: list[RemainingPartition]
-    remaining_partitions_step: i64
-    topic_name: str
-    error_code = read_i16_be(data, pos)
-    n = read_i32_be(data, pos + 2)
-    pos += 6
-    if n < 0:
-        give_up()
-    remaining_partitions = empty_list(n)
-    remaining_partitions_count = n
-    for remaining_partitions_step in range(remaining_partitions_count):
-        # remaining_partitions[]
-        n = read_i16_be(data, pos)
-        pos += 2
-        if n < 0:
+        """Version 3."""
+        if version < 3:
+            return self._write_classic(out, version)
+        if version > 3:
             give_up()
-        end = pos + n
-        topic_name = data[pos:end].decode()
-        pos = end
-        partition_index = read_i32_be(data, pos)
-        remaining_partitions_item = new_RemainingPartition(topic_name, partition_index)
-        pos += 4
-        remaining_partitions.append(remaining_partitions_item)
-    message = new_ControlledShutdownResponse(error_code, remaining_partitions)
-    return message, pos
 
-
-def write_controlled_shutdown_response_classic(
-    out: BytesWriter, message: ControlledShutdownResponse, version: i64
-) -> None:
-    """Versions 0-2."""
-    write_i16_be(out, message.error_code)
-    remaining_partitions = message.remaining_partitions
-    write_i32_be(out, len(remaining_partitions))
-    for remaining_partitions_item in remaining_partitions:
-        # remaining_partitions[]
-        raw = remaining_partitions_item.topic_name.encode()
-        write_i16_be(out, len(raw))
-        out.write(raw)
-        write_i32_be(out, remaining_partitions_item.partition_index)
-        if remaining_partitions_item.unknown_tags:
-            give_up()
-    if message.unknown_tags:
-        give_up()
-
-
-def read_controlled_shutdown_response_flexible(
-    data: bytes, pos: i64, version: i64
-) -> tuple[ControlledShutdownResponse, i64]:
-    """Version 3."""
-    n: i64
-    end: i64
-    remaining_partitions: list[RemainingPartition]
-    remaining_partitions_step: i64
-    topic_name: str
-    error_code = read_i16_be(data, pos)
-    n = data[pos + 2] - 1
-    pos += 3
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    remaining_partitions = empty_list(n)
-    remaining_partitions_count = n
-    for remaining_partitions_step in range(remaining_partitions_count):
-        # remaining_partitions[]
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        topic_name = data[pos:end].decode()
-        pos = end
-        partition_index = read_i32_be(data, pos)
-        remaining_partitions_item = new_RemainingPartition(topic_name, partition_index)
-        if data[pos + 4]:
-            pos += 4
-            remaining_partitions_item.unknown_tags, pos = read_tags(data, pos)
-        else:
-            pos += 5
-        remaining_partitions.append(remaining_partitions_item)
-    message = new_ControlledShutdownResponse(error_code, remaining_partitions)
-    if data[pos]:
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 1
-    return message, pos
-
-
-def write_controlled_shutdown_response_flexible(
-    out: BytesWriter, message: ControlledShutdownResponse, version: i64
-) -> None:
-    """Version 3."""
-    write_i16_be(out, message.error_code)
-    remaining_partitions = message.remaining_partitions
-    n = len(remaining_partitions)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for remaining_partitions_item in remaining_partitions:
-        # remaining_partitions[]
-        raw = remaining_partitions_item.topic_name.encode()
-        n = len(raw)
+        write_i16_be(out, self.error_code)
+        remaining_partitions = self.remaining_partitions
+        n = len(remaining_partitions)
         if n < 127:
             out.append(n + 1)
         else:
-            write_string_length(out, n)
-        out.write(raw)
-        write_i32_be(out, remaining_partitions_item.partition_index)
-        if remaining_partitions_item.unknown_tags:
-            write_tags(out, [], remaining_partitions_item.unknown_tags)
+            write_uvarint(out, n + 1)
+        for remaining_partitions_item in remaining_partitions:
+            # remaining_partitions[]
+            raw = remaining_partitions_item.topic_name.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+            write_i32_be(out, remaining_partitions_item.partition_index)
+            if remaining_partitions_item.unknown_tags:
+                write_tags(out, [], remaining_partitions_item.unknown_tags)
+            else:
+                out.append(0)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
         else:
             out.append(0)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
+
+    @staticmethod
+    def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[ControlledShutdownResponse, i64]:
+        """Versions 0-2."""
+        n: int
+        end: i64
+        remaining_partitions: list[RemainingPartition]
+        remaining_partitions_step: i64
+        topic_name: str
+        if version < 0:
+            give_up()
+
+        error_code = read_i16_be(data, pos)
+        # remaining_partitions: array
+        n = read_i32_be(data, pos + 2)
+        pos += 6
+        if n < 0:
+            give_up()
+        remaining_partitions = empty_list(n)
+        remaining_partitions_count = n
+        for remaining_partitions_step in range(remaining_partitions_count):
+            # remaining_partitions[]
+            # topic_name: string
+            n = read_i16_be(data, pos)
+            pos += 2
+            if n < 0:
+                give_up()
+            end = pos + n
+            topic_name = data[pos:end].decode()
+            pos = end
+            partition_index = read_i32_be(data, pos)
+            remaining_partitions_item = new_RemainingPartition(topic_name, partition_index)
+            pos += 4
+            remaining_partitions.append(remaining_partitions_item)
+        message = new_ControlledShutdownResponse(error_code, remaining_partitions)
+        return message, pos
+
+    def _write_classic(self, out: BytesWriter, version: i64) -> None:
+        """Versions 0-2."""
+        if version < 0:
+            give_up()
+
+        write_i16_be(out, self.error_code)
+        remaining_partitions = self.remaining_partitions
+        write_i32_be(out, len(remaining_partitions))
+        for remaining_partitions_item in remaining_partitions:
+            # remaining_partitions[]
+            raw = remaining_partitions_item.topic_name.encode()
+            write_i16_be(out, len(raw))
+            out.write(raw)
+            write_i32_be(out, remaining_partitions_item.partition_index)
+            if remaining_partitions_item.unknown_tags:
+                give_up()
+        if self.unknown_tags:
+            give_up()
 
 
-install_constructors(globals())
+new_ControlledShutdownRequest = constructor(ControlledShutdownRequest)
+new_RemainingPartition = constructor(RemainingPartition)
+new_ControlledShutdownResponse = constructor(ControlledShutdownResponse)

@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter, read_i16_be, read_i32_be, write_i16_be, write_i32_be
 
 from kwire.message import FieldTags, Message, Struct
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.uuids import Uuid
 from kwire.wire import (
     empty_list,
@@ -43,9 +43,7 @@ class Listener(Struct):
         Field("port", "Port", "uint16", range(0, 1)),
         Field("security_protocol", "SecurityProtocol", "int16", range(0, 1), enum="SecurityProtocol"),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("name", "host", "port", "security_protocol", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     name: str
     """Name of the listener in the node's configuration, unique within the node."""
@@ -56,7 +54,6 @@ class Listener(Struct):
     security_protocol: int
     """Security protocol of the listener: 0 PLAINTEXT, 1 SSL, 2 SASL_PLAINTEXT, 3 SASL_SSL."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -74,10 +71,6 @@ class Listener(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_Listener(name: str, host: str, port: int, security_protocol: int) -> Listener:
-    return Listener(name=name, host=host, port=port, security_protocol=security_protocol)
-
-
 @mypyc_attr(acyclic=True)
 class Feature(Struct):
     """One feature with the range of levels that the controller's software supports."""
@@ -89,9 +82,7 @@ class Feature(Struct):
         Field("min_supported_version", "MinSupportedVersion", "int16", range(0, 1)),
         Field("max_supported_version", "MaxSupportedVersion", "int16", range(0, 1)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("name", "min_supported_version", "max_supported_version", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     name: str
     """Name of the feature, e.g. metadata.version or kraft.version."""
@@ -100,7 +91,6 @@ class Feature(Struct):
     max_supported_version: int
     """Highest level of the feature that the controller supports."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -116,12 +106,6 @@ class Feature(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_Feature(name: str, min_supported_version: int, max_supported_version: int) -> Feature:
-    return Feature(
-        name=name, min_supported_version=min_supported_version, max_supported_version=max_supported_version
-    )
-
-
 @mypyc_attr(acyclic=True)
 class ControllerRegistrationRequest(Message):
     """Sent by each KRaft controller to the active one to announce its endpoints and feature ranges.
@@ -133,6 +117,7 @@ class ControllerRegistrationRequest(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 1)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 2}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("controller_id", "ControllerId", "int32", range(0, 1)),
@@ -141,16 +126,7 @@ class ControllerRegistrationRequest(Message):
         Field("listeners", "Listeners", "[]Listener", range(0, 1)),
         Field("features", "Features", "[]Feature", range(0, 1)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "controller_id",
-        "incarnation_id",
-        "zk_migration_ready",
-        "listeners",
-        "features",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     controller_id: int
     """Node id of the controller that registers."""
@@ -166,7 +142,6 @@ class ControllerRegistrationRequest(Message):
     features: list[Feature]
     """Supported feature ranges, checked before any feature of the cluster is upgraded."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -185,36 +160,154 @@ class ControllerRegistrationRequest(Message):
         self.features = [] if features is None else features
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        return 2
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[ControllerRegistrationRequest, i64]:
-        if 0 <= version <= 0:
-            return read_controller_registration_request_flexible(data, pos, version)
-        give_up()
+        """Version 0."""
+        n: i64
+        end: i64
+        listeners: list[Listener]
+        listeners_step: i64
+        listeners_name: str
+        host: str
+        features: list[Feature]
+        features_step: i64
+        features_name: str
+        if version < 0 or version > 0:
+            give_up()
+
+        controller_id = read_i32_be(data, pos)
+        incarnation_id = Uuid(data[pos + 4 : pos + 4 + 16])
+        zk_migration_ready = data[pos + 20] != 0
+        # listeners: compact array
+        n = data[pos + 21] - 1
+        pos += 22
+        if n < 0 or n > 126:
+            n, pos = read_length(data, pos)
+        listeners = empty_list(n)
+        listeners_count = n
+        for listeners_step in range(listeners_count):
+            # listeners[]
+            # name: compact string
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            listeners_name = data[pos:end].decode()
+            pos = end
+            # host: compact string
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            host = data[pos:end].decode()
+            pos = end
+            port = read_u16(data, pos)
+            security_protocol = read_i16_be(data, pos + 2)
+            listeners_item = new_Listener(listeners_name, host, port, security_protocol)
+            if data[pos + 4]:
+                pos += 4
+                listeners_item.unknown_tags, pos = read_tags(data, pos)
+            else:
+                pos += 5
+            listeners.append(listeners_item)
+        # features: compact array
+        n = data[pos] - 1
+        pos += 1
+        if n < 0 or n > 126:
+            n, pos = read_length(data, pos)
+        features = empty_list(n)
+        features_count = n
+        for features_step in range(features_count):
+            # features[]
+            # name: compact string
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            features_name = data[pos:end].decode()
+            pos = end
+            min_supported_version = read_i16_be(data, pos)
+            max_supported_version = read_i16_be(data, pos + 2)
+            features_item = new_Feature(features_name, min_supported_version, max_supported_version)
+            if data[pos + 4]:
+                pos += 4
+                features_item.unknown_tags, pos = read_tags(data, pos)
+            else:
+                pos += 5
+            features.append(features_item)
+        message = new_ControllerRegistrationRequest(
+            controller_id, incarnation_id, zk_migration_ready, listeners, features
+        )
+        if data[pos]:
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 1
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 0:
-            return write_controller_registration_request_flexible(out, self, version)
-        give_up()
+        """Version 0."""
+        if version < 0 or version > 0:
+            give_up()
 
-
-def new_ControllerRegistrationRequest(
-    controller_id: int,
-    incarnation_id: Uuid,
-    zk_migration_ready: bool,
-    listeners: list[Listener],
-    features: list[Feature],
-) -> ControllerRegistrationRequest:
-    return ControllerRegistrationRequest(
-        controller_id=controller_id,
-        incarnation_id=incarnation_id,
-        zk_migration_ready=zk_migration_ready,
-        listeners=listeners,
-        features=features,
-    )
+        write_i32_be(out, self.controller_id)
+        write_uuid(out, self.incarnation_id)
+        out.append(1 if self.zk_migration_ready else self.zk_migration_ready & 0)  # & 0 refuses None
+        listeners = self.listeners
+        n = len(listeners)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_uvarint(out, n + 1)
+        for listeners_item in listeners:
+            # listeners[]
+            raw = listeners_item.name.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+            raw = listeners_item.host.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+            write_u16(out, listeners_item.port)
+            write_i16_be(out, listeners_item.security_protocol)
+            if listeners_item.unknown_tags:
+                write_tags(out, [], listeners_item.unknown_tags)
+            else:
+                out.append(0)
+        features = self.features
+        n = len(features)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_uvarint(out, n + 1)
+        for features_item in features:
+            # features[]
+            raw = features_item.name.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+            write_i16_be(out, features_item.min_supported_version)
+            write_i16_be(out, features_item.max_supported_version)
+            if features_item.unknown_tags:
+                write_tags(out, [], features_item.unknown_tags)
+            else:
+                out.append(0)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
+        else:
+            out.append(0)
 
 
 @mypyc_attr(acyclic=True)
@@ -228,15 +321,14 @@ class ControllerRegistrationResponse(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 1)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 1}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(0, 1)),
         Field("error_code", "ErrorCode", "int16", range(0, 1)),
         Field("error_message", "ErrorMessage", "string", range(0, 1), nullable=range(0, 1)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("throttle_time_ms", "error_code", "error_message", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     throttle_time_ms: int
     """Milliseconds the sender must pause because it exceeded a quota; normally 0 between cluster nodes."""
@@ -245,7 +337,6 @@ class ControllerRegistrationResponse(Message):
     error_message: str | None
     """Human-readable explanation of the error; null if there is none."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -260,231 +351,60 @@ class ControllerRegistrationResponse(Message):
         self.error_message = error_message
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        return 1
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[ControllerRegistrationResponse, i64]:
-        if 0 <= version <= 0:
-            return read_controller_registration_response_flexible(data, pos, version)
-        give_up()
+        """Version 0."""
+        n: i64
+        end: i64
+        error_message: str | None
+        if version < 0 or version > 0:
+            give_up()
+
+        throttle_time_ms = read_i32_be(data, pos)
+        error_code = read_i16_be(data, pos + 4)
+        # error_message: compact nullable string
+        n = data[pos + 6] - 1
+        pos += 7
+        if n < 0:
+            error_message = None
+        else:
+            if n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            error_message = data[pos:end].decode()
+            pos = end
+        message = new_ControllerRegistrationResponse(throttle_time_ms, error_code, error_message)
+        if data[pos]:
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 1
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 0:
-            return write_controller_registration_response_flexible(out, self, version)
-        give_up()
-
-
-def new_ControllerRegistrationResponse(
-    throttle_time_ms: int, error_code: int, error_message: str | None
-) -> ControllerRegistrationResponse:
-    return ControllerRegistrationResponse(
-        throttle_time_ms=throttle_time_ms, error_code=error_code, error_message=error_message
-    )
-
-
-def read_controller_registration_request_flexible(
-    data: bytes, pos: i64, version: i64
-) -> tuple[ControllerRegistrationRequest, i64]:
-    """Version 0."""
-    n: i64
-    end: i64
-    listeners: list[Listener]
-    listeners_step: i64
-    listeners_name: str
-    host: str
-    features: list[Feature]
-    features_step: i64
-    features_name: str
-    controller_id = read_i32_be(data, pos)
-    incarnation_id = Uuid(data[pos + 4 : pos + 4 + 16])
-    zk_migration_ready = data[pos + 20] != 0
-    n = data[pos + 21] - 1
-    pos += 22
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    listeners = empty_list(n)
-    listeners_count = n
-    for listeners_step in range(listeners_count):
-        # listeners[]
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
+        """Version 0."""
+        if version < 0 or version > 0:
             give_up()
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        listeners_name = data[pos:end].decode()
-        pos = end
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        host = data[pos:end].decode()
-        pos = end
-        port = read_u16(data, pos)
-        security_protocol = read_i16_be(data, pos + 2)
-        listeners_item = new_Listener(listeners_name, host, port, security_protocol)
-        if data[pos + 4]:
-            pos += 4
-            listeners_item.unknown_tags, pos = read_tags(data, pos)
-        else:
-            pos += 5
-        listeners.append(listeners_item)
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    features = empty_list(n)
-    features_count = n
-    for features_step in range(features_count):
-        # features[]
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        features_name = data[pos:end].decode()
-        pos = end
-        min_supported_version = read_i16_be(data, pos)
-        max_supported_version = read_i16_be(data, pos + 2)
-        features_item = new_Feature(features_name, min_supported_version, max_supported_version)
-        if data[pos + 4]:
-            pos += 4
-            features_item.unknown_tags, pos = read_tags(data, pos)
-        else:
-            pos += 5
-        features.append(features_item)
-    message = new_ControllerRegistrationRequest(
-        controller_id, incarnation_id, zk_migration_ready, listeners, features
-    )
-    if data[pos]:
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 1
-    return message, pos
 
-
-def write_controller_registration_request_flexible(
-    out: BytesWriter, message: ControllerRegistrationRequest, version: i64
-) -> None:
-    """Version 0."""
-    write_i32_be(out, message.controller_id)
-    write_uuid(out, message.incarnation_id)
-    out.append(1 if message.zk_migration_ready else message.zk_migration_ready & 0)
-    listeners = message.listeners
-    n = len(listeners)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for listeners_item in listeners:
-        # listeners[]
-        raw = listeners_item.name.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
+        write_i32_be(out, self.throttle_time_ms)
+        write_i16_be(out, self.error_code)
+        error_message = self.error_message
+        if error_message is None:
+            out.append(0)
         else:
-            write_string_length(out, n)
-        out.write(raw)
-        raw = listeners_item.host.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-        write_u16(out, listeners_item.port)
-        write_i16_be(out, listeners_item.security_protocol)
-        if listeners_item.unknown_tags:
-            write_tags(out, [], listeners_item.unknown_tags)
+            raw = error_message.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
         else:
             out.append(0)
-    features = message.features
-    n = len(features)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for features_item in features:
-        # features[]
-        raw = features_item.name.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-        write_i16_be(out, features_item.min_supported_version)
-        write_i16_be(out, features_item.max_supported_version)
-        if features_item.unknown_tags:
-            write_tags(out, [], features_item.unknown_tags)
-        else:
-            out.append(0)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
 
 
-def read_controller_registration_response_flexible(
-    data: bytes, pos: i64, version: i64
-) -> tuple[ControllerRegistrationResponse, i64]:
-    """Version 0."""
-    n: i64
-    end: i64
-    error_message: str | None
-    throttle_time_ms = read_i32_be(data, pos)
-    error_code = read_i16_be(data, pos + 4)
-    n = data[pos + 6] - 1
-    pos += 7
-    if n < 0:
-        error_message = None
-    else:
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        error_message = data[pos:end].decode()
-        pos = end
-    message = new_ControllerRegistrationResponse(throttle_time_ms, error_code, error_message)
-    if data[pos]:
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 1
-    return message, pos
-
-
-def write_controller_registration_response_flexible(
-    out: BytesWriter, message: ControllerRegistrationResponse, version: i64
-) -> None:
-    """Version 0."""
-    write_i32_be(out, message.throttle_time_ms)
-    write_i16_be(out, message.error_code)
-    error_message = message.error_message
-    if error_message is None:
-        out.append(0)
-    else:
-        raw = error_message.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
-
-
-install_constructors(globals())
+new_Listener = constructor(Listener)
+new_Feature = constructor(Feature)
+new_ControllerRegistrationRequest = constructor(ControllerRegistrationRequest)
+new_ControllerRegistrationResponse = constructor(ControllerRegistrationResponse)

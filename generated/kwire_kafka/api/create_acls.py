@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter, read_i16_be, read_i32_be, write_i16_be, write_i32_be
 
 from kwire.message import FieldTags, Message, Struct
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.wire import (
     empty_list,
     give_up,
@@ -42,18 +42,7 @@ class AclCreation(Struct):
         Field("operation", "Operation", "int8", range(0, 4), enum="AclOperation"),
         Field("permission_type", "PermissionType", "int8", range(0, 4), enum="AclPermissionType"),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "resource_type",
-        "resource_name",
-        "resource_pattern_type",
-        "principal",
-        "host",
-        "operation",
-        "permission_type",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     resource_type: int
     """Kind of resource: 2 topic, 3 group, 4 cluster, 5 transactional id and others; never 1 (any)."""
@@ -70,7 +59,6 @@ class AclCreation(Struct):
     permission_type: int
     """Effect of the rule: 2 deny, 3 allow; 1 (any) is refused."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -94,26 +82,6 @@ class AclCreation(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_AclCreation(
-    resource_type: int,
-    resource_name: str,
-    resource_pattern_type: int,
-    principal: str,
-    host: str,
-    operation: int,
-    permission_type: int,
-) -> AclCreation:
-    return AclCreation(
-        resource_type=resource_type,
-        resource_name=resource_name,
-        resource_pattern_type=resource_pattern_type,
-        principal=principal,
-        host=host,
-        operation=operation,
-        permission_type=permission_type,
-    )
-
-
 @mypyc_attr(acyclic=True)
 class CreateAclsRequest(Message):
     """Sent by an admin client to the controller, usually through a broker, to add access rules.
@@ -125,16 +93,14 @@ class CreateAclsRequest(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 4)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 4)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0, 1)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 1, 2: 2}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (Field("creations", "Creations", "[]AclCreation", range(0, 4)),)
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("creations", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     creations: list[AclCreation]
     """Rules to add; each succeeds or fails on its own."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -145,30 +111,215 @@ class CreateAclsRequest(Message):
         self.creations = [] if creations is None else creations
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        if version <= 1:
-            return 1
-        return 2
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[CreateAclsRequest, i64]:
-        if 2 <= version <= 3:
-            return read_create_acls_request_flexible(data, pos, version)
-        if 0 <= version <= 1:
-            return read_create_acls_request_classic(data, pos, version)
-        give_up()
+        """Versions 2-3."""
+        n: i64
+        end: i64
+        creations: list[AclCreation]
+        creations_step: i64
+        resource_name: str
+        principal: str
+        host: str
+        if version < 2:
+            return CreateAclsRequest._read_classic(data, pos, version)
+        if version > 3:
+            give_up()
+
+        # creations: compact array
+        n = data[pos] - 1
+        pos += 1
+        if n < 0 or n > 126:
+            n, pos = read_length(data, pos)
+        creations = empty_list(n)
+        creations_count = n
+        for creations_step in range(creations_count):
+            # creations[]
+            resource_type = (data[pos] ^ 128) - 128
+            # resource_name: compact string
+            n = data[pos + 1] - 1
+            pos += 2
+            if n < 0 or n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            resource_name = data[pos:end].decode()
+            pos = end
+            resource_pattern_type = (data[pos] ^ 128) - 128
+            # principal: compact string
+            n = data[pos + 1] - 1
+            pos += 2
+            if n < 0 or n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            principal = data[pos:end].decode()
+            pos = end
+            # host: compact string
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            host = data[pos:end].decode()
+            pos = end
+            operation = (data[pos] ^ 128) - 128
+            permission_type = (data[pos + 1] ^ 128) - 128
+            creations_item = new_AclCreation(
+                resource_type, resource_name, resource_pattern_type, principal, host, operation, permission_type
+            )
+            if data[pos + 2]:
+                pos += 2
+                creations_item.unknown_tags, pos = read_tags(data, pos)
+            else:
+                pos += 3
+            creations.append(creations_item)
+        message = new_CreateAclsRequest(creations)
+        if data[pos]:
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 1
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 2 <= version <= 3:
-            return write_create_acls_request_flexible(out, self, version)
-        if 0 <= version <= 1:
-            return write_create_acls_request_classic(out, self, version)
-        give_up()
+        """Versions 2-3."""
+        if version < 2:
+            return self._write_classic(out, version)
+        if version > 3:
+            give_up()
 
+        creations = self.creations
+        n = len(creations)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_uvarint(out, n + 1)
+        for creations_item in creations:
+            # creations[]
+            write_i8(out, creations_item.resource_type)
+            raw = creations_item.resource_name.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+            write_i8(out, creations_item.resource_pattern_type)
+            raw = creations_item.principal.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+            raw = creations_item.host.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+            write_i8(out, creations_item.operation)
+            write_i8(out, creations_item.permission_type)
+            if creations_item.unknown_tags:
+                write_tags(out, [], creations_item.unknown_tags)
+            else:
+                out.append(0)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
+        else:
+            out.append(0)
 
-def new_CreateAclsRequest(creations: list[AclCreation]) -> CreateAclsRequest:
-    return CreateAclsRequest(creations=creations)
+    @staticmethod
+    def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[CreateAclsRequest, i64]:
+        """Versions 0-1."""
+        n: int
+        end: i64
+        creations: list[AclCreation]
+        creations_step: i64
+        resource_name: str
+        principal: str
+        host: str
+        if version < 0:
+            give_up()
+
+        # creations: array
+        n = read_i32_be(data, pos)
+        pos += 4
+        if n < 0:
+            give_up()
+        creations = empty_list(n)
+        creations_count = n
+        for creations_step in range(creations_count):
+            # creations[]
+            resource_type = (data[pos] ^ 128) - 128
+            # resource_name: string
+            n = read_i16_be(data, pos + 1)
+            pos += 3
+            if n < 0:
+                give_up()
+            end = pos + n
+            resource_name = data[pos:end].decode()
+            pos = end
+            if version >= 1:
+                resource_pattern_type = (data[pos] ^ 128) - 128
+                pos += 1
+            else:
+                resource_pattern_type = 3
+            # principal: string
+            n = read_i16_be(data, pos)
+            pos += 2
+            if n < 0:
+                give_up()
+            end = pos + n
+            principal = data[pos:end].decode()
+            pos = end
+            # host: string
+            n = read_i16_be(data, pos)
+            pos += 2
+            if n < 0:
+                give_up()
+            end = pos + n
+            host = data[pos:end].decode()
+            pos = end
+            operation = (data[pos] ^ 128) - 128
+            permission_type = (data[pos + 1] ^ 128) - 128
+            creations_item = new_AclCreation(
+                resource_type, resource_name, resource_pattern_type, principal, host, operation, permission_type
+            )
+            pos += 2
+            creations.append(creations_item)
+        message = new_CreateAclsRequest(creations)
+        return message, pos
+
+    def _write_classic(self, out: BytesWriter, version: i64) -> None:
+        """Versions 0-1."""
+        if version < 0:
+            give_up()
+
+        creations = self.creations
+        write_i32_be(out, len(creations))
+        for creations_item in creations:
+            # creations[]
+            write_i8(out, creations_item.resource_type)
+            raw = creations_item.resource_name.encode()
+            write_i16_be(out, len(raw))
+            out.write(raw)
+            if version <= 0:
+                if creations_item.resource_pattern_type != 3:
+                    give_up()
+            else:
+                write_i8(out, creations_item.resource_pattern_type)
+            raw = creations_item.principal.encode()
+            write_i16_be(out, len(raw))
+            out.write(raw)
+            raw = creations_item.host.encode()
+            write_i16_be(out, len(raw))
+            out.write(raw)
+            write_i8(out, creations_item.operation)
+            write_i8(out, creations_item.permission_type)
+            if creations_item.unknown_tags:
+                give_up()
+        if self.unknown_tags:
+            give_up()
 
 
 @mypyc_attr(acyclic=True)
@@ -181,16 +332,13 @@ class AclCreationResult(Struct):
         Field("error_code", "ErrorCode", "int16", range(0, 4)),
         Field("error_message", "ErrorMessage", "string", range(0, 4), nullable=range(0, 4)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("error_code", "error_message", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     error_code: int
     """0 if the rule was stored or already existed; otherwise the reason."""
     error_message: str | None
     """Human-readable explanation of the error; null if there is none."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -204,10 +352,6 @@ class AclCreationResult(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_AclCreationResult(error_code: int, error_message: str | None) -> AclCreationResult:
-    return AclCreationResult(error_code=error_code, error_message=error_message)
-
-
 @mypyc_attr(acyclic=True)
 class CreateAclsResponse(Message):
     """Reports the outcome of adding each access rule.
@@ -219,21 +363,19 @@ class CreateAclsResponse(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 4)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 4)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 0, 2: 1}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(0, 4)),
         Field("results", "Results", "[]AclCreationResult", range(0, 4)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("throttle_time_ms", "results", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     throttle_time_ms: int
     """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled."""
     results: list[AclCreationResult]
     """Outcomes in the order of the request; they carry no key, so match them by position."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -246,354 +388,152 @@ class CreateAclsResponse(Message):
         self.results = [] if results is None else results
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        if version <= 1:
-            return 0
-        return 1
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[CreateAclsResponse, i64]:
-        if 2 <= version <= 3:
-            return read_create_acls_response_flexible(data, pos, version)
-        if 0 <= version <= 1:
-            return read_create_acls_response_classic(data, pos, version)
-        give_up()
+        """Versions 2-3."""
+        n: i64
+        end: i64
+        results: list[AclCreationResult]
+        results_step: i64
+        error_message: str | None
+        if version < 2:
+            return CreateAclsResponse._read_classic(data, pos, version)
+        if version > 3:
+            give_up()
+
+        throttle_time_ms = read_i32_be(data, pos)
+        # results: compact array
+        n = data[pos + 4] - 1
+        pos += 5
+        if n < 0 or n > 126:
+            n, pos = read_length(data, pos)
+        results = empty_list(n)
+        results_count = n
+        for results_step in range(results_count):
+            # results[]
+            error_code = read_i16_be(data, pos)
+            # error_message: compact nullable string
+            n = data[pos + 2] - 1
+            pos += 3
+            if n < 0:
+                error_message = None
+            else:
+                if n > 126:
+                    n, pos = read_string_length(data, pos)
+                end = pos + n
+                error_message = data[pos:end].decode()
+                pos = end
+            results_item = new_AclCreationResult(error_code, error_message)
+            if data[pos]:
+                results_item.unknown_tags, pos = read_tags(data, pos)
+            else:
+                pos += 1
+            results.append(results_item)
+        message = new_CreateAclsResponse(throttle_time_ms, results)
+        if data[pos]:
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 1
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 2 <= version <= 3:
-            return write_create_acls_response_flexible(out, self, version)
-        if 0 <= version <= 1:
-            return write_create_acls_response_classic(out, self, version)
-        give_up()
-
-
-def new_CreateAclsResponse(throttle_time_ms: int, results: list[AclCreationResult]) -> CreateAclsResponse:
-    return CreateAclsResponse(throttle_time_ms=throttle_time_ms, results=results)
-
-
-def read_create_acls_request_classic(data: bytes, pos: i64, version: i64) -> tuple[CreateAclsRequest, i64]:
-    """Versions 0-1."""
-    n: int
-    end: i64
-    creations: list[AclCreation]
-    creations_step: i64
-    resource_name: str
-    principal: str
-    host: str
-    n = read_i32_be(data, pos)
-    pos += 4
-    if n < 0:
-        give_up()
-    creations = empty_list(n)
-    creations_count = n
-    for creations_step in range(creations_count):
-        # creations[]
-        resource_type = (data[pos] ^ 128) - 128
-        n = read_i16_be(data, pos + 1)
-        pos += 3
-        if n < 0:
+        """Versions 2-3."""
+        if version < 2:
+            return self._write_classic(out, version)
+        if version > 3:
             give_up()
-        end = pos + n
-        resource_name = data[pos:end].decode()
-        pos = end
-        if version >= 1:
-            resource_pattern_type = (data[pos] ^ 128) - 128
-            pos += 1
-        else:
-            resource_pattern_type = 3
-        n = read_i16_be(data, pos)
-        pos += 2
-        if n < 0:
-            give_up()
-        end = pos + n
-        principal = data[pos:end].decode()
-        pos = end
-        n = read_i16_be(data, pos)
-        pos += 2
-        if n < 0:
-            give_up()
-        end = pos + n
-        host = data[pos:end].decode()
-        pos = end
-        operation = (data[pos] ^ 128) - 128
-        permission_type = (data[pos + 1] ^ 128) - 128
-        creations_item = new_AclCreation(
-            resource_type, resource_name, resource_pattern_type, principal, host, operation, permission_type
-        )
-        pos += 2
-        creations.append(creations_item)
-    message = new_CreateAclsRequest(creations)
-    return message, pos
 
-
-def write_create_acls_request_classic(out: BytesWriter, message: CreateAclsRequest, version: i64) -> None:
-    """Versions 0-1."""
-    creations = message.creations
-    write_i32_be(out, len(creations))
-    for creations_item in creations:
-        # creations[]
-        write_i8(out, creations_item.resource_type)
-        raw = creations_item.resource_name.encode()
-        write_i16_be(out, len(raw))
-        out.write(raw)
-        if version <= 0:
-            if creations_item.resource_pattern_type != 3:
-                give_up()
-        else:
-            write_i8(out, creations_item.resource_pattern_type)
-        raw = creations_item.principal.encode()
-        write_i16_be(out, len(raw))
-        out.write(raw)
-        raw = creations_item.host.encode()
-        write_i16_be(out, len(raw))
-        out.write(raw)
-        write_i8(out, creations_item.operation)
-        write_i8(out, creations_item.permission_type)
-        if creations_item.unknown_tags:
-            give_up()
-    if message.unknown_tags:
-        give_up()
-
-
-def read_create_acls_request_flexible(data: bytes, pos: i64, version: i64) -> tuple[CreateAclsRequest, i64]:
-    """Versions 2-3."""
-    n: i64
-    end: i64
-    creations: list[AclCreation]
-    creations_step: i64
-    resource_name: str
-    principal: str
-    host: str
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    creations = empty_list(n)
-    creations_count = n
-    for creations_step in range(creations_count):
-        # creations[]
-        resource_type = (data[pos] ^ 128) - 128
-        n = data[pos + 1] - 1
-        pos += 2
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        resource_name = data[pos:end].decode()
-        pos = end
-        resource_pattern_type = (data[pos] ^ 128) - 128
-        n = data[pos + 1] - 1
-        pos += 2
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        principal = data[pos:end].decode()
-        pos = end
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        host = data[pos:end].decode()
-        pos = end
-        operation = (data[pos] ^ 128) - 128
-        permission_type = (data[pos + 1] ^ 128) - 128
-        creations_item = new_AclCreation(
-            resource_type, resource_name, resource_pattern_type, principal, host, operation, permission_type
-        )
-        if data[pos + 2]:
-            pos += 2
-            creations_item.unknown_tags, pos = read_tags(data, pos)
-        else:
-            pos += 3
-        creations.append(creations_item)
-    message = new_CreateAclsRequest(creations)
-    if data[pos]:
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 1
-    return message, pos
-
-
-def write_create_acls_request_flexible(out: BytesWriter, message: CreateAclsRequest, version: i64) -> None:
-    """Versions 2-3."""
-    creations = message.creations
-    n = len(creations)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for creations_item in creations:
-        # creations[]
-        write_i8(out, creations_item.resource_type)
-        raw = creations_item.resource_name.encode()
-        n = len(raw)
+        write_i32_be(out, self.throttle_time_ms)
+        results = self.results
+        n = len(results)
         if n < 127:
             out.append(n + 1)
         else:
-            write_string_length(out, n)
-        out.write(raw)
-        write_i8(out, creations_item.resource_pattern_type)
-        raw = creations_item.principal.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-        raw = creations_item.host.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-        write_i8(out, creations_item.operation)
-        write_i8(out, creations_item.permission_type)
-        if creations_item.unknown_tags:
-            write_tags(out, [], creations_item.unknown_tags)
-        else:
-            out.append(0)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
-
-
-def read_create_acls_response_classic(data: bytes, pos: i64, version: i64) -> tuple[CreateAclsResponse, i64]:
-    """Versions 0-1."""
-    n: int
-    end: i64
-    results: list[AclCreationResult]
-    results_step: i64
-    error_message: str | None
-    throttle_time_ms = read_i32_be(data, pos)
-    n = read_i32_be(data, pos + 4)
-    pos += 8
-    if n < 0:
-        give_up()
-    results = empty_list(n)
-    results_count = n
-    for results_step in range(results_count):
-        # results[]
-        error_code = read_i16_be(data, pos)
-        n = read_i16_be(data, pos + 2)
-        pos += 4
-        if n < 0:
-            error_message = None
-        else:
-            end = pos + n
-            error_message = data[pos:end].decode()
-            pos = end
-        results_item = new_AclCreationResult(error_code, error_message)
-        results.append(results_item)
-    message = new_CreateAclsResponse(throttle_time_ms, results)
-    return message, pos
-
-
-def write_create_acls_response_classic(out: BytesWriter, message: CreateAclsResponse, version: i64) -> None:
-    """Versions 0-1."""
-    write_i32_be(out, message.throttle_time_ms)
-    results = message.results
-    write_i32_be(out, len(results))
-    for results_item in results:
-        # results[]
-        write_i16_be(out, results_item.error_code)
-        error_message = results_item.error_message
-        if error_message is None:
-            write_i16_be(out, -1)
-        else:
-            raw = error_message.encode()
-            write_i16_be(out, len(raw))
-            out.write(raw)
-        if results_item.unknown_tags:
-            give_up()
-    if message.unknown_tags:
-        give_up()
-
-
-def read_create_acls_response_flexible(data: bytes, pos: i64, version: i64) -> tuple[CreateAclsResponse, i64]:
-    """Versions 2-3."""
-    n: i64
-    end: i64
-    results: list[AclCreationResult]
-    results_step: i64
-    error_message: str | None
-    throttle_time_ms = read_i32_be(data, pos)
-    n = data[pos + 4] - 1
-    pos += 5
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    results = empty_list(n)
-    results_count = n
-    for results_step in range(results_count):
-        # results[]
-        error_code = read_i16_be(data, pos)
-        n = data[pos + 2] - 1
-        pos += 3
-        if n < 0:
-            error_message = None
-        else:
-            if n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
-            error_message = data[pos:end].decode()
-            pos = end
-        results_item = new_AclCreationResult(error_code, error_message)
-        if data[pos]:
-            results_item.unknown_tags, pos = read_tags(data, pos)
-        else:
-            pos += 1
-        results.append(results_item)
-    message = new_CreateAclsResponse(throttle_time_ms, results)
-    if data[pos]:
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 1
-    return message, pos
-
-
-def write_create_acls_response_flexible(out: BytesWriter, message: CreateAclsResponse, version: i64) -> None:
-    """Versions 2-3."""
-    write_i32_be(out, message.throttle_time_ms)
-    results = message.results
-    n = len(results)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for results_item in results:
-        # results[]
-        write_i16_be(out, results_item.error_code)
-        error_message = results_item.error_message
-        if error_message is None:
-            out.append(0)
-        else:
-            raw = error_message.encode()
-            n = len(raw)
-            if n < 127:
-                out.append(n + 1)
+            write_uvarint(out, n + 1)
+        for results_item in results:
+            # results[]
+            write_i16_be(out, results_item.error_code)
+            error_message = results_item.error_message
+            if error_message is None:
+                out.append(0)
             else:
-                write_string_length(out, n)
-            out.write(raw)
-        if results_item.unknown_tags:
-            write_tags(out, [], results_item.unknown_tags)
+                raw = error_message.encode()
+                n = len(raw)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_string_length(out, n)
+                out.write(raw)
+            if results_item.unknown_tags:
+                write_tags(out, [], results_item.unknown_tags)
+            else:
+                out.append(0)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
         else:
             out.append(0)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
+
+    @staticmethod
+    def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[CreateAclsResponse, i64]:
+        """Versions 0-1."""
+        n: int
+        end: i64
+        results: list[AclCreationResult]
+        results_step: i64
+        error_message: str | None
+        if version < 0:
+            give_up()
+
+        throttle_time_ms = read_i32_be(data, pos)
+        # results: array
+        n = read_i32_be(data, pos + 4)
+        pos += 8
+        if n < 0:
+            give_up()
+        results = empty_list(n)
+        results_count = n
+        for results_step in range(results_count):
+            # results[]
+            error_code = read_i16_be(data, pos)
+            # error_message: nullable string
+            n = read_i16_be(data, pos + 2)
+            pos += 4
+            if n < 0:
+                error_message = None
+            else:
+                end = pos + n
+                error_message = data[pos:end].decode()
+                pos = end
+            results_item = new_AclCreationResult(error_code, error_message)
+            results.append(results_item)
+        message = new_CreateAclsResponse(throttle_time_ms, results)
+        return message, pos
+
+    def _write_classic(self, out: BytesWriter, version: i64) -> None:
+        """Versions 0-1."""
+        if version < 0:
+            give_up()
+
+        write_i32_be(out, self.throttle_time_ms)
+        results = self.results
+        write_i32_be(out, len(results))
+        for results_item in results:
+            # results[]
+            write_i16_be(out, results_item.error_code)
+            error_message = results_item.error_message
+            if error_message is None:
+                write_i16_be(out, -1)
+            else:
+                raw = error_message.encode()
+                write_i16_be(out, len(raw))
+                out.write(raw)
+            if results_item.unknown_tags:
+                give_up()
+        if self.unknown_tags:
+            give_up()
 
 
-install_constructors(globals())
+new_AclCreation = constructor(AclCreation)
+new_CreateAclsRequest = constructor(CreateAclsRequest)
+new_AclCreationResult = constructor(AclCreationResult)
+new_CreateAclsResponse = constructor(CreateAclsResponse)

@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter, read_i16_be, read_i32_be, read_i64_be, write_i16_be, write_i32_be, write_i64_be
 
 from kwire.message import FieldTags, Message, Struct
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.wire import (
     empty_list,
     give_up,
@@ -36,16 +36,13 @@ class CreatableRenewers(Struct):
         Field("principal_type", "PrincipalType", "string", range(0, 4)),
         Field("principal_name", "PrincipalName", "string", range(0, 4)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("principal_type", "principal_name", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     principal_type: str
     """Type of the principal; brokers accept only User and return INVALID_PRINCIPAL_TYPE otherwise."""
     principal_name: str
     """Name of the principal, without the User: prefix."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -59,10 +56,6 @@ class CreatableRenewers(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_CreatableRenewers(principal_type: str, principal_name: str) -> CreatableRenewers:
-    return CreatableRenewers(principal_type=principal_type, principal_name=principal_name)
-
-
 @mypyc_attr(acyclic=True)
 class CreateDelegationTokenRequest(Message):
     """Sent by an authenticated client to obtain a delegation token, a lightweight shared secret for workers.
@@ -74,6 +67,7 @@ class CreateDelegationTokenRequest(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 4)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 4)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0, 1)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 1, 2: 2}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("owner_principal_type", "OwnerPrincipalType", "string", range(3, 4), nullable=range(3, 4)),
@@ -81,15 +75,7 @@ class CreateDelegationTokenRequest(Message):
         Field("renewers", "Renewers", "[]CreatableRenewers", range(0, 4)),
         Field("max_lifetime_ms", "MaxLifetimeMs", "int64", range(0, 4)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "owner_principal_type",
-        "owner_principal_name",
-        "renewers",
-        "max_lifetime_ms",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     owner_principal_type: str | None
     """Type of the principal that is to own the token, normally User; null makes the caller the owner. Versions 3+."""
@@ -100,7 +86,6 @@ class CreateDelegationTokenRequest(Message):
     max_lifetime_ms: int
     """Maximum lifetime in milliseconds, renewals included; -1 uses the broker's maximum."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -117,40 +102,231 @@ class CreateDelegationTokenRequest(Message):
         self.max_lifetime_ms = max_lifetime_ms
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        if version <= 1:
-            return 1
-        return 2
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[CreateDelegationTokenRequest, i64]:
-        if 2 <= version <= 3:
-            return read_create_delegation_token_request_flexible(data, pos, version)
-        if 0 <= version <= 1:
-            return read_create_delegation_token_request_classic(data, pos, version)
-        give_up()
+        """Versions 2-3."""
+        n: i64
+        end: i64
+        owner_principal_type: str | None
+        owner_principal_name: str | None
+        renewers: list[CreatableRenewers]
+        renewers_step: i64
+        principal_type: str
+        principal_name: str
+        if version < 2:
+            return CreateDelegationTokenRequest._read_classic(data, pos, version)
+        if version > 3:
+            give_up()
+
+        if version >= 3:
+            # owner_principal_type: compact nullable string
+            n = data[pos] - 1
+            pos += 1
+            if n < 0:
+                owner_principal_type = None
+            else:
+                if n > 126:
+                    n, pos = read_string_length(data, pos)
+                end = pos + n
+                owner_principal_type = data[pos:end].decode()
+                pos = end
+            # owner_principal_name: compact nullable string
+            n = data[pos] - 1
+            pos += 1
+            if n < 0:
+                owner_principal_name = None
+            else:
+                if n > 126:
+                    n, pos = read_string_length(data, pos)
+                end = pos + n
+                owner_principal_name = data[pos:end].decode()
+                pos = end
+        else:
+            owner_principal_type = ""
+            owner_principal_name = ""
+        # renewers: compact array
+        n = data[pos] - 1
+        pos += 1
+        if n < 0 or n > 126:
+            n, pos = read_length(data, pos)
+        renewers = empty_list(n)
+        renewers_count = n
+        for renewers_step in range(renewers_count):
+            # renewers[]
+            # principal_type: compact string
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            principal_type = data[pos:end].decode()
+            pos = end
+            # principal_name: compact string
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            principal_name = data[pos:end].decode()
+            pos = end
+            renewers_item = new_CreatableRenewers(principal_type, principal_name)
+            if data[pos]:
+                renewers_item.unknown_tags, pos = read_tags(data, pos)
+            else:
+                pos += 1
+            renewers.append(renewers_item)
+        max_lifetime_ms = read_i64_be(data, pos)
+        message = new_CreateDelegationTokenRequest(
+            owner_principal_type, owner_principal_name, renewers, max_lifetime_ms
+        )
+        if data[pos + 8]:
+            pos += 8
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 9
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 2 <= version <= 3:
-            return write_create_delegation_token_request_flexible(out, self, version)
-        if 0 <= version <= 1:
-            return write_create_delegation_token_request_classic(out, self, version)
-        give_up()
+        """Versions 2-3."""
+        if version < 2:
+            return self._write_classic(out, version)
+        if version > 3:
+            give_up()
 
+        if version <= 2:
+            if self.owner_principal_type != "":
+                give_up()
+            if self.owner_principal_name != "":
+                give_up()
+        else:
+            owner_principal_type = self.owner_principal_type
+            if owner_principal_type is None:
+                out.append(0)
+            else:
+                raw = owner_principal_type.encode()
+                n = len(raw)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_string_length(out, n)
+                out.write(raw)
+            owner_principal_name = self.owner_principal_name
+            if owner_principal_name is None:
+                out.append(0)
+            else:
+                raw = owner_principal_name.encode()
+                n = len(raw)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_string_length(out, n)
+                out.write(raw)
+        renewers = self.renewers
+        n = len(renewers)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_uvarint(out, n + 1)
+        for renewers_item in renewers:
+            # renewers[]
+            raw = renewers_item.principal_type.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+            raw = renewers_item.principal_name.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+            if renewers_item.unknown_tags:
+                write_tags(out, [], renewers_item.unknown_tags)
+            else:
+                out.append(0)
+        write_i64_be(out, self.max_lifetime_ms)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
+        else:
+            out.append(0)
 
-def new_CreateDelegationTokenRequest(
-    owner_principal_type: str | None,
-    owner_principal_name: str | None,
-    renewers: list[CreatableRenewers],
-    max_lifetime_ms: int,
-) -> CreateDelegationTokenRequest:
-    return CreateDelegationTokenRequest(
-        owner_principal_type=owner_principal_type,
-        owner_principal_name=owner_principal_name,
-        renewers=renewers,
-        max_lifetime_ms=max_lifetime_ms,
-    )
+    @staticmethod
+    def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[CreateDelegationTokenRequest, i64]:
+        """Versions 0-1."""
+        n: int
+        end: i64
+        owner_principal_type: str | None
+        owner_principal_name: str | None
+        renewers: list[CreatableRenewers]
+        renewers_step: i64
+        principal_type: str
+        principal_name: str
+        if version < 0:
+            give_up()
+
+        owner_principal_type = ""
+        owner_principal_name = ""
+        # renewers: array
+        n = read_i32_be(data, pos)
+        pos += 4
+        if n < 0:
+            give_up()
+        renewers = empty_list(n)
+        renewers_count = n
+        for renewers_step in range(renewers_count):
+            # renewers[]
+            # principal_type: string
+            n = read_i16_be(data, pos)
+            pos += 2
+            if n < 0:
+                give_up()
+            end = pos + n
+            principal_type = data[pos:end].decode()
+            pos = end
+            # principal_name: string
+            n = read_i16_be(data, pos)
+            pos += 2
+            if n < 0:
+                give_up()
+            end = pos + n
+            principal_name = data[pos:end].decode()
+            pos = end
+            renewers_item = new_CreatableRenewers(principal_type, principal_name)
+            renewers.append(renewers_item)
+        max_lifetime_ms = read_i64_be(data, pos)
+        message = new_CreateDelegationTokenRequest(
+            owner_principal_type, owner_principal_name, renewers, max_lifetime_ms
+        )
+        pos += 8
+        return message, pos
+
+    def _write_classic(self, out: BytesWriter, version: i64) -> None:
+        """Versions 0-1."""
+        if version < 0:
+            give_up()
+
+        if self.owner_principal_type != "":
+            give_up()
+        if self.owner_principal_name != "":
+            give_up()
+        renewers = self.renewers
+        write_i32_be(out, len(renewers))
+        for renewers_item in renewers:
+            # renewers[]
+            raw = renewers_item.principal_type.encode()
+            write_i16_be(out, len(raw))
+            out.write(raw)
+            raw = renewers_item.principal_name.encode()
+            write_i16_be(out, len(raw))
+            out.write(raw)
+            if renewers_item.unknown_tags:
+                give_up()
+        write_i64_be(out, self.max_lifetime_ms)
+        if self.unknown_tags:
+            give_up()
 
 
 @mypyc_attr(acyclic=True)
@@ -164,6 +340,7 @@ class CreateDelegationTokenResponse(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 4)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 4)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 0, 2: 1}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("error_code", "ErrorCode", "int16", range(0, 4)),
@@ -178,22 +355,7 @@ class CreateDelegationTokenResponse(Message):
         Field("hmac", "Hmac", "bytes", range(0, 4)),
         Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(0, 4)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "error_code",
-        "principal_type",
-        "principal_name",
-        "token_requester_principal_type",
-        "token_requester_principal_name",
-        "issue_timestamp_ms",
-        "expiry_timestamp_ms",
-        "max_timestamp_ms",
-        "token_id",
-        "hmac",
-        "throttle_time_ms",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     error_code: int
     """0 if a token was issued; otherwise the reason, e.g. that token authentication is disabled on the cluster."""
@@ -222,7 +384,6 @@ class CreateDelegationTokenResponse(Message):
     throttle_time_ms: int
     """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -253,85 +414,193 @@ class CreateDelegationTokenResponse(Message):
         self.throttle_time_ms = throttle_time_ms
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        if version <= 1:
-            return 0
-        return 1
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[CreateDelegationTokenResponse, i64]:
-        if 2 <= version <= 3:
-            return read_create_delegation_token_response_flexible(data, pos, version)
-        if 0 <= version <= 1:
-            return read_create_delegation_token_response_classic(data, pos, version)
-        give_up()
+        """Versions 2-3."""
+        n: i64
+        end: i64
+        principal_type: str
+        principal_name: str
+        token_requester_principal_type: str
+        token_requester_principal_name: str
+        token_id: str
+        hmac: bytes
+        if version < 2:
+            return CreateDelegationTokenResponse._read_classic(data, pos, version)
+        if version > 3:
+            give_up()
+
+        error_code = read_i16_be(data, pos)
+        # principal_type: compact string
+        n = data[pos + 2] - 1
+        pos += 3
+        if n < 0 or n > 126:
+            n, pos = read_string_length(data, pos)
+        end = pos + n
+        principal_type = data[pos:end].decode()
+        pos = end
+        # principal_name: compact string
+        n = data[pos] - 1
+        pos += 1
+        if n < 0 or n > 126:
+            n, pos = read_string_length(data, pos)
+        end = pos + n
+        principal_name = data[pos:end].decode()
+        pos = end
+        if version >= 3:
+            # token_requester_principal_type: compact string
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            token_requester_principal_type = data[pos:end].decode()
+            pos = end
+            # token_requester_principal_name: compact string
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            token_requester_principal_name = data[pos:end].decode()
+            pos = end
+        else:
+            token_requester_principal_type = ""
+            token_requester_principal_name = ""
+        issue_timestamp_ms = read_i64_be(data, pos)
+        expiry_timestamp_ms = read_i64_be(data, pos + 8)
+        max_timestamp_ms = read_i64_be(data, pos + 16)
+        # token_id: compact string
+        n = data[pos + 24] - 1
+        pos += 25
+        if n < 0 or n > 126:
+            n, pos = read_string_length(data, pos)
+        end = pos + n
+        token_id = data[pos:end].decode()
+        pos = end
+        # hmac: compact bytes
+        n = data[pos] - 1
+        pos += 1
+        if n < 0:
+            give_up()
+        if n > 126:
+            n += (data[pos] - 1) * 128
+            pos += 1
+            if n < 127 or n > 16382:
+                n, pos = read_length(data, pos - 1)
+        end = pos + n
+        hmac = data[pos:end]
+        pos = end
+        throttle_time_ms = read_i32_be(data, pos)
+        message = new_CreateDelegationTokenResponse(
+            error_code,
+            principal_type,
+            principal_name,
+            token_requester_principal_type,
+            token_requester_principal_name,
+            issue_timestamp_ms,
+            expiry_timestamp_ms,
+            max_timestamp_ms,
+            token_id,
+            hmac,
+            throttle_time_ms,
+        )
+        if data[pos + 4]:
+            pos += 4
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 5
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 2 <= version <= 3:
-            return write_create_delegation_token_response_flexible(out, self, version)
-        if 0 <= version <= 1:
-            return write_create_delegation_token_response_classic(out, self, version)
-        give_up()
+        """Versions 2-3."""
+        if version < 2:
+            return self._write_classic(out, version)
+        if version > 3:
+            give_up()
 
+        write_i16_be(out, self.error_code)
+        raw = self.principal_type.encode()
+        n = len(raw)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_string_length(out, n)
+        out.write(raw)
+        raw = self.principal_name.encode()
+        n = len(raw)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_string_length(out, n)
+        out.write(raw)
+        if version <= 2:
+            if self.token_requester_principal_type != "":
+                give_up()
+            if self.token_requester_principal_name != "":
+                give_up()
+        else:
+            raw = self.token_requester_principal_type.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+            raw = self.token_requester_principal_name.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+        write_i64_be(out, self.issue_timestamp_ms)
+        write_i64_be(out, self.expiry_timestamp_ms)
+        write_i64_be(out, self.max_timestamp_ms)
+        raw = self.token_id.encode()
+        n = len(raw)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_string_length(out, n)
+        out.write(raw)
+        hmac = self.hmac
+        n = len(hmac)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_uvarint(out, n + 1)
+        out.write(hmac)
+        write_i32_be(out, self.throttle_time_ms)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
+        else:
+            out.append(0)
 
-def new_CreateDelegationTokenResponse(
-    error_code: int,
-    principal_type: str,
-    principal_name: str,
-    token_requester_principal_type: str,
-    token_requester_principal_name: str,
-    issue_timestamp_ms: int,
-    expiry_timestamp_ms: int,
-    max_timestamp_ms: int,
-    token_id: str,
-    hmac: bytes,
-    throttle_time_ms: int,
-) -> CreateDelegationTokenResponse:
-    return CreateDelegationTokenResponse(
-        error_code=error_code,
-        principal_type=principal_type,
-        principal_name=principal_name,
-        token_requester_principal_type=token_requester_principal_type,
-        token_requester_principal_name=token_requester_principal_name,
-        issue_timestamp_ms=issue_timestamp_ms,
-        expiry_timestamp_ms=expiry_timestamp_ms,
-        max_timestamp_ms=max_timestamp_ms,
-        token_id=token_id,
-        hmac=hmac,
-        throttle_time_ms=throttle_time_ms,
-    )
+    @staticmethod
+    def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[CreateDelegationTokenResponse, i64]:
+        """Versions 0-1."""
+        n: int
+        end: i64
+        principal_type: str
+        principal_name: str
+        token_requester_principal_type: str
+        token_requester_principal_name: str
+        token_id: str
+        hmac: bytes
+        if version < 0:
+            give_up()
 
-
-def read_create_delegation_token_request_classic(
-    data: bytes, pos: i64, version: i64
-) -> tuple[CreateDelegationTokenRequest, i64]:
-    """Versions 0-1."""
-    n: int
-    end: i64
-    owner_principal_type: str | None
-    owner_principal_name: str | None
-    renewers: list[CreatableRenewers]
-    renewers_step: i64
-    principal_type: str
-    principal_name: str
-    owner_principal_type = ""
-    owner_principal_name = ""
-    n = read_i32_be(data, pos)
-    pos += 4
-    if n < 0:
-        give_up()
-    renewers = empty_list(n)
-    renewers_count = n
-    for renewers_step in range(renewers_count):
-        # renewers[]
-        n = read_i16_be(data, pos)
-        pos += 2
+        error_code = read_i16_be(data, pos)
+        # principal_type: string
+        n = read_i16_be(data, pos + 2)
+        pos += 4
         if n < 0:
             give_up()
         end = pos + n
         principal_type = data[pos:end].decode()
         pos = end
+        # principal_name: string
         n = read_i16_be(data, pos)
         pos += 2
         if n < 0:
@@ -339,437 +608,74 @@ def read_create_delegation_token_request_classic(
         end = pos + n
         principal_name = data[pos:end].decode()
         pos = end
-        renewers_item = new_CreatableRenewers(principal_type, principal_name)
-        renewers.append(renewers_item)
-    max_lifetime_ms = read_i64_be(data, pos)
-    message = new_CreateDelegationTokenRequest(owner_principal_type, owner_principal_name, renewers, max_lifetime_ms)
-    pos += 8
-    return message, pos
-
-
-def write_create_delegation_token_request_classic(
-    out: BytesWriter, message: CreateDelegationTokenRequest, version: i64
-) -> None:
-    """Versions 0-1."""
-    if message.owner_principal_type != "":
-        give_up()
-    if message.owner_principal_name != "":
-        give_up()
-    renewers = message.renewers
-    write_i32_be(out, len(renewers))
-    for renewers_item in renewers:
-        # renewers[]
-        raw = renewers_item.principal_type.encode()
-        write_i16_be(out, len(raw))
-        out.write(raw)
-        raw = renewers_item.principal_name.encode()
-        write_i16_be(out, len(raw))
-        out.write(raw)
-        if renewers_item.unknown_tags:
-            give_up()
-    write_i64_be(out, message.max_lifetime_ms)
-    if message.unknown_tags:
-        give_up()
-
-
-def read_create_delegation_token_request_flexible(
-    data: bytes, pos: i64, version: i64
-) -> tuple[CreateDelegationTokenRequest, i64]:
-    """Versions 2-3."""
-    n: i64
-    end: i64
-    owner_principal_type: str | None
-    owner_principal_name: str | None
-    renewers: list[CreatableRenewers]
-    renewers_step: i64
-    principal_type: str
-    principal_name: str
-    if version >= 3:
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            owner_principal_type = None
-        else:
-            if n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
-            owner_principal_type = data[pos:end].decode()
-            pos = end
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            owner_principal_name = None
-        else:
-            if n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
-            owner_principal_name = data[pos:end].decode()
-            pos = end
-    else:
-        owner_principal_type = ""
-        owner_principal_name = ""
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    renewers = empty_list(n)
-    renewers_count = n
-    for renewers_step in range(renewers_count):
-        # renewers[]
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        principal_type = data[pos:end].decode()
-        pos = end
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        principal_name = data[pos:end].decode()
-        pos = end
-        renewers_item = new_CreatableRenewers(principal_type, principal_name)
-        if data[pos]:
-            renewers_item.unknown_tags, pos = read_tags(data, pos)
-        else:
-            pos += 1
-        renewers.append(renewers_item)
-    max_lifetime_ms = read_i64_be(data, pos)
-    message = new_CreateDelegationTokenRequest(owner_principal_type, owner_principal_name, renewers, max_lifetime_ms)
-    if data[pos + 8]:
-        pos += 8
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 9
-    return message, pos
-
-
-def write_create_delegation_token_request_flexible(
-    out: BytesWriter, message: CreateDelegationTokenRequest, version: i64
-) -> None:
-    """Versions 2-3."""
-    if version <= 2:
-        if message.owner_principal_type != "":
-            give_up()
-        if message.owner_principal_name != "":
-            give_up()
-    else:
-        owner_principal_type = message.owner_principal_type
-        if owner_principal_type is None:
-            out.append(0)
-        else:
-            raw = owner_principal_type.encode()
-            n = len(raw)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_string_length(out, n)
-            out.write(raw)
-        owner_principal_name = message.owner_principal_name
-        if owner_principal_name is None:
-            out.append(0)
-        else:
-            raw = owner_principal_name.encode()
-            n = len(raw)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_string_length(out, n)
-            out.write(raw)
-    renewers = message.renewers
-    n = len(renewers)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for renewers_item in renewers:
-        # renewers[]
-        raw = renewers_item.principal_type.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-        raw = renewers_item.principal_name.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-        if renewers_item.unknown_tags:
-            write_tags(out, [], renewers_item.unknown_tags)
-        else:
-            out.append(0)
-    write_i64_be(out, message.max_lifetime_ms)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
-
-
-def read_create_delegation_token_response_classic(
-    data: bytes, pos: i64, version: i64
-) -> tuple[CreateDelegationTokenResponse, i64]:
-    """Versions 0-1."""
-    n: int
-    end: i64
-    principal_type: str
-    principal_name: str
-    token_requester_principal_type: str
-    token_requester_principal_name: str
-    token_id: str
-    hmac: bytes
-    error_code = read_i16_be(data, pos)
-    n = read_i16_be(data, pos + 2)
-    pos += 4
-    if n < 0:
-        give_up()
-    end = pos + n
-    principal_type = data[pos:end].decode()
-    pos = end
-    n = read_i16_be(data, pos)
-    pos += 2
-    if n < 0:
-        give_up()
-    end = pos + n
-    principal_name = data[pos:end].decode()
-    pos = end
-    token_requester_principal_type = ""
-    token_requester_principal_name = ""
-    issue_timestamp_ms = read_i64_be(data, pos)
-    expiry_timestamp_ms = read_i64_be(data, pos + 8)
-    max_timestamp_ms = read_i64_be(data, pos + 16)
-    n = read_i16_be(data, pos + 24)
-    pos += 26
-    if n < 0:
-        give_up()
-    end = pos + n
-    token_id = data[pos:end].decode()
-    pos = end
-    n = read_i32_be(data, pos)
-    pos += 4
-    if n < 0:
-        give_up()
-    end = pos + n
-    hmac = data[pos:end]
-    pos = end
-    throttle_time_ms = read_i32_be(data, pos)
-    message = new_CreateDelegationTokenResponse(
-        error_code,
-        principal_type,
-        principal_name,
-        token_requester_principal_type,
-        token_requester_principal_name,
-        issue_timestamp_ms,
-        expiry_timestamp_ms,
-        max_timestamp_ms,
-        token_id,
-        hmac,
-        throttle_time_ms,
-    )
-    pos += 4
-    return message, pos
-
-
-def write_create_delegation_token_response_classic(
-    out: BytesWriter, message: CreateDelegationTokenResponse, version: i64
-) -> None:
-    """Versions 0-1."""
-    write_i16_be(out, message.error_code)
-    raw = message.principal_type.encode()
-    write_i16_be(out, len(raw))
-    out.write(raw)
-    raw = message.principal_name.encode()
-    write_i16_be(out, len(raw))
-    out.write(raw)
-    if message.token_requester_principal_type != "":
-        give_up()
-    if message.token_requester_principal_name != "":
-        give_up()
-    write_i64_be(out, message.issue_timestamp_ms)
-    write_i64_be(out, message.expiry_timestamp_ms)
-    write_i64_be(out, message.max_timestamp_ms)
-    raw = message.token_id.encode()
-    write_i16_be(out, len(raw))
-    out.write(raw)
-    hmac = message.hmac
-    write_i32_be(out, len(hmac))
-    out.write(hmac)
-    write_i32_be(out, message.throttle_time_ms)
-    if message.unknown_tags:
-        give_up()
-
-
-def read_create_delegation_token_response_flexible(
-    data: bytes, pos: i64, version: i64
-) -> tuple[CreateDelegationTokenResponse, i64]:
-    """Versions 2-3."""
-    n: i64
-    end: i64
-    principal_type: str
-    principal_name: str
-    token_requester_principal_type: str
-    token_requester_principal_name: str
-    token_id: str
-    hmac: bytes
-    error_code = read_i16_be(data, pos)
-    n = data[pos + 2] - 1
-    pos += 3
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_string_length(data, pos)
-    end = pos + n
-    principal_type = data[pos:end].decode()
-    pos = end
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_string_length(data, pos)
-    end = pos + n
-    principal_name = data[pos:end].decode()
-    pos = end
-    if version >= 3:
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        token_requester_principal_type = data[pos:end].decode()
-        pos = end
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        token_requester_principal_name = data[pos:end].decode()
-        pos = end
-    else:
         token_requester_principal_type = ""
         token_requester_principal_name = ""
-    issue_timestamp_ms = read_i64_be(data, pos)
-    expiry_timestamp_ms = read_i64_be(data, pos + 8)
-    max_timestamp_ms = read_i64_be(data, pos + 16)
-    n = data[pos + 24] - 1
-    pos += 25
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_string_length(data, pos)
-    end = pos + n
-    token_id = data[pos:end].decode()
-    pos = end
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n += (data[pos] - 1) * 128
-        pos += 1
-        if n < 127 or n > 16382:
-            n, pos = read_length(data, pos - 1)
-    end = pos + n
-    hmac = data[pos:end]
-    pos = end
-    throttle_time_ms = read_i32_be(data, pos)
-    message = new_CreateDelegationTokenResponse(
-        error_code,
-        principal_type,
-        principal_name,
-        token_requester_principal_type,
-        token_requester_principal_name,
-        issue_timestamp_ms,
-        expiry_timestamp_ms,
-        max_timestamp_ms,
-        token_id,
-        hmac,
-        throttle_time_ms,
-    )
-    if data[pos + 4]:
+        issue_timestamp_ms = read_i64_be(data, pos)
+        expiry_timestamp_ms = read_i64_be(data, pos + 8)
+        max_timestamp_ms = read_i64_be(data, pos + 16)
+        # token_id: string
+        n = read_i16_be(data, pos + 24)
+        pos += 26
+        if n < 0:
+            give_up()
+        end = pos + n
+        token_id = data[pos:end].decode()
+        pos = end
+        # hmac: bytes
+        n = read_i32_be(data, pos)
         pos += 4
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 5
-    return message, pos
-
-
-def write_create_delegation_token_response_flexible(
-    out: BytesWriter, message: CreateDelegationTokenResponse, version: i64
-) -> None:
-    """Versions 2-3."""
-    write_i16_be(out, message.error_code)
-    raw = message.principal_type.encode()
-    n = len(raw)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_string_length(out, n)
-    out.write(raw)
-    raw = message.principal_name.encode()
-    n = len(raw)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_string_length(out, n)
-    out.write(raw)
-    if version <= 2:
-        if message.token_requester_principal_type != "":
+        if n < 0:
             give_up()
-        if message.token_requester_principal_name != "":
+        end = pos + n
+        hmac = data[pos:end]
+        pos = end
+        throttle_time_ms = read_i32_be(data, pos)
+        message = new_CreateDelegationTokenResponse(
+            error_code,
+            principal_type,
+            principal_name,
+            token_requester_principal_type,
+            token_requester_principal_name,
+            issue_timestamp_ms,
+            expiry_timestamp_ms,
+            max_timestamp_ms,
+            token_id,
+            hmac,
+            throttle_time_ms,
+        )
+        pos += 4
+        return message, pos
+
+    def _write_classic(self, out: BytesWriter, version: i64) -> None:
+        """Versions 0-1."""
+        if version < 0:
             give_up()
-    else:
-        raw = message.token_requester_principal_type.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
+
+        write_i16_be(out, self.error_code)
+        raw = self.principal_type.encode()
+        write_i16_be(out, len(raw))
         out.write(raw)
-        raw = message.token_requester_principal_name.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
+        raw = self.principal_name.encode()
+        write_i16_be(out, len(raw))
         out.write(raw)
-    write_i64_be(out, message.issue_timestamp_ms)
-    write_i64_be(out, message.expiry_timestamp_ms)
-    write_i64_be(out, message.max_timestamp_ms)
-    raw = message.token_id.encode()
-    n = len(raw)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_string_length(out, n)
-    out.write(raw)
-    hmac = message.hmac
-    n = len(hmac)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    out.write(hmac)
-    write_i32_be(out, message.throttle_time_ms)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
+        if self.token_requester_principal_type != "":
+            give_up()
+        if self.token_requester_principal_name != "":
+            give_up()
+        write_i64_be(out, self.issue_timestamp_ms)
+        write_i64_be(out, self.expiry_timestamp_ms)
+        write_i64_be(out, self.max_timestamp_ms)
+        raw = self.token_id.encode()
+        write_i16_be(out, len(raw))
+        out.write(raw)
+        hmac = self.hmac
+        write_i32_be(out, len(hmac))
+        out.write(hmac)
+        write_i32_be(out, self.throttle_time_ms)
+        if self.unknown_tags:
+            give_up()
 
 
-install_constructors(globals())
+new_CreatableRenewers = constructor(CreatableRenewers)
+new_CreateDelegationTokenRequest = constructor(CreateDelegationTokenRequest)
+new_CreateDelegationTokenResponse = constructor(CreateDelegationTokenResponse)

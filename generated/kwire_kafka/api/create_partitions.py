@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter, read_i16_be, read_i32_be, write_i16_be, write_i32_be
 
 from kwire.message import FieldTags, Message, Struct, UNSET
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.wire import (
     empty_list,
     give_up,
@@ -34,14 +34,11 @@ class CreatePartitionsAssignment(Struct):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 4)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (Field("broker_ids", "BrokerIds", "[]int32", range(0, 4)),)
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("broker_ids", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     broker_ids: list[int]
     """Broker ids of the assigned replicas, the preferred leader first."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -51,10 +48,6 @@ class CreatePartitionsAssignment(Struct):
     ) -> None:
         self.broker_ids = [] if broker_ids is None else broker_ids
         self.unknown_tags = unknown_tags
-
-
-def new_CreatePartitionsAssignment(broker_ids: list[int]) -> CreatePartitionsAssignment:
-    return CreatePartitionsAssignment(broker_ids=broker_ids)
 
 
 @mypyc_attr(acyclic=True)
@@ -68,9 +61,7 @@ class CreatePartitionsTopic(Struct):
         Field("count", "Count", "int32", range(0, 4)),
         Field("assignments", "Assignments", "[]CreatePartitionsAssignment", range(0, 4), nullable=range(0, 4)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("name", "count", "assignments", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     name: str
     """Name of the existing topic."""
@@ -80,7 +71,6 @@ class CreatePartitionsTopic(Struct):
     """Manual replica assignment, one entry for each added partition in order; null lets the controller assign them.
     """
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -96,12 +86,6 @@ class CreatePartitionsTopic(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_CreatePartitionsTopic(
-    name: str, count: int, assignments: list[CreatePartitionsAssignment] | None
-) -> CreatePartitionsTopic:
-    return CreatePartitionsTopic(name=name, count=count, assignments=assignments)
-
-
 @mypyc_attr(acyclic=True)
 class CreatePartitionsRequest(Message):
     """Sent by an admin client to the controller (forwarded by any broker in KRaft) to add partitions to topics.
@@ -113,15 +97,14 @@ class CreatePartitionsRequest(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 4)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 4)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 1, 2: 2}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("topics", "Topics", "[]CreatePartitionsTopic", range(0, 4)),
         Field("timeout_ms", "TimeoutMs", "int32", range(0, 4)),
         Field("validate_only", "ValidateOnly", "bool", range(0, 4)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("topics", "timeout_ms", "validate_only", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     topics: list[CreatePartitionsTopic]
     """Topics to extend; each succeeds or fails on its own."""
@@ -130,7 +113,6 @@ class CreatePartitionsRequest(Message):
     validate_only: bool
     """True checks the request but changes nothing."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -145,32 +127,235 @@ class CreatePartitionsRequest(Message):
         self.validate_only = validate_only
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        if version <= 1:
-            return 1
-        return 2
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[CreatePartitionsRequest, i64]:
-        if 2 <= version <= 3:
-            return read_create_partitions_request_flexible(data, pos, version)
-        if 0 <= version <= 1:
-            return read_create_partitions_request_classic(data, pos, version)
-        give_up()
+        """Versions 2-3."""
+        n: i64
+        end: i64
+        topics: list[CreatePartitionsTopic]
+        topics_step: i64
+        name: str
+        assignments: list[CreatePartitionsAssignment] | None
+        assignments_step: i64
+        broker_ids: list[int]
+        if version < 2:
+            return CreatePartitionsRequest._read_classic(data, pos, version)
+        if version > 3:
+            give_up()
+
+        # topics: compact array
+        n = data[pos] - 1
+        pos += 1
+        if n < 0 or n > 126:
+            n, pos = read_length(data, pos)
+        topics = empty_list(n)
+        topics_count = n
+        for topics_step in range(topics_count):
+            # topics[]
+            # name: compact string
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            name = data[pos:end].decode()
+            pos = end
+            count_ = read_i32_be(data, pos)
+            # assignments: compact nullable array
+            n = data[pos + 4] - 1
+            pos += 5
+            if n < 0:
+                assignments = None
+            else:
+                if n > 126:
+                    n, pos = read_length(data, pos)
+                assignments = empty_list(n)
+                assignments_count = n
+                for assignments_step in range(assignments_count):
+                    # topics[].assignments[]
+                    # broker_ids: compact array
+                    n = data[pos] - 1
+                    pos += 1
+                    if n < 0 or n > 126:
+                        n, pos = read_length(data, pos)
+                    if n:
+                        broker_ids = read_i32s(data, pos, n)
+                        pos += 4 * n
+                    else:
+                        broker_ids = []
+                    assignments_item = new_CreatePartitionsAssignment(broker_ids)
+                    if data[pos]:
+                        assignments_item.unknown_tags, pos = read_tags(data, pos)
+                    else:
+                        pos += 1
+                    assignments.append(assignments_item)
+            topics_item = new_CreatePartitionsTopic(name, count_, assignments)
+            if data[pos]:
+                topics_item.unknown_tags, pos = read_tags(data, pos)
+            else:
+                pos += 1
+            topics.append(topics_item)
+        timeout_ms = read_i32_be(data, pos)
+        validate_only = data[pos + 4] != 0
+        message = new_CreatePartitionsRequest(topics, timeout_ms, validate_only)
+        if data[pos + 5]:
+            pos += 5
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 6
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 2 <= version <= 3:
-            return write_create_partitions_request_flexible(out, self, version)
-        if 0 <= version <= 1:
-            return write_create_partitions_request_classic(out, self, version)
-        give_up()
+        """Versions 2-3."""
+        if version < 2:
+            return self._write_classic(out, version)
+        if version > 3:
+            give_up()
 
+        topics = self.topics
+        n = len(topics)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_uvarint(out, n + 1)
+        for topics_item in topics:
+            # topics[]
+            raw = topics_item.name.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+            write_i32_be(out, topics_item.count)
+            assignments = topics_item.assignments
+            if assignments is None:
+                out.append(0)
+            else:
+                n = len(assignments)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_uvarint(out, n + 1)
+                for assignments_item in assignments:
+                    # topics[].assignments[]
+                    broker_ids = assignments_item.broker_ids
+                    n = len(broker_ids)
+                    if n < 127:
+                        out.append(n + 1)
+                    else:
+                        write_uvarint(out, n + 1)
+                    for broker_ids_item in broker_ids:
+                        write_i32_be(out, broker_ids_item)
+                    if assignments_item.unknown_tags:
+                        write_tags(out, [], assignments_item.unknown_tags)
+                    else:
+                        out.append(0)
+            if topics_item.unknown_tags:
+                write_tags(out, [], topics_item.unknown_tags)
+            else:
+                out.append(0)
+        write_i32_be(out, self.timeout_ms)
+        out.append(1 if self.validate_only else self.validate_only & 0)  # & 0 refuses None
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
+        else:
+            out.append(0)
 
-def new_CreatePartitionsRequest(
-    topics: list[CreatePartitionsTopic], timeout_ms: int, validate_only: bool
-) -> CreatePartitionsRequest:
-    return CreatePartitionsRequest(topics=topics, timeout_ms=timeout_ms, validate_only=validate_only)
+    @staticmethod
+    def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[CreatePartitionsRequest, i64]:
+        """Versions 0-1."""
+        n: int
+        end: i64
+        topics: list[CreatePartitionsTopic]
+        topics_step: i64
+        name: str
+        assignments: list[CreatePartitionsAssignment] | None
+        assignments_step: i64
+        broker_ids: list[int]
+        if version < 0:
+            give_up()
+
+        # topics: array
+        n = read_i32_be(data, pos)
+        pos += 4
+        if n < 0:
+            give_up()
+        topics = empty_list(n)
+        topics_count = n
+        for topics_step in range(topics_count):
+            # topics[]
+            # name: string
+            n = read_i16_be(data, pos)
+            pos += 2
+            if n < 0:
+                give_up()
+            end = pos + n
+            name = data[pos:end].decode()
+            pos = end
+            count_ = read_i32_be(data, pos)
+            # assignments: nullable array
+            n = read_i32_be(data, pos + 4)
+            pos += 8
+            if n < 0:
+                assignments = None
+            else:
+                assignments = empty_list(n)
+                assignments_count = n
+                for assignments_step in range(assignments_count):
+                    # topics[].assignments[]
+                    # broker_ids: array
+                    n = read_i32_be(data, pos)
+                    pos += 4
+                    if n < 0:
+                        give_up()
+                    if n:
+                        broker_ids = read_i32s(data, pos, n)
+                        pos += 4 * n
+                    else:
+                        broker_ids = []
+                    assignments_item = new_CreatePartitionsAssignment(broker_ids)
+                    assignments.append(assignments_item)
+            topics_item = new_CreatePartitionsTopic(name, count_, assignments)
+            topics.append(topics_item)
+        timeout_ms = read_i32_be(data, pos)
+        validate_only = data[pos + 4] != 0
+        message = new_CreatePartitionsRequest(topics, timeout_ms, validate_only)
+        pos += 5
+        return message, pos
+
+    def _write_classic(self, out: BytesWriter, version: i64) -> None:
+        """Versions 0-1."""
+        if version < 0:
+            give_up()
+
+        topics = self.topics
+        write_i32_be(out, len(topics))
+        for topics_item in topics:
+            # topics[]
+            raw = topics_item.name.encode()
+            write_i16_be(out, len(raw))
+            out.write(raw)
+            write_i32_be(out, topics_item.count)
+            assignments = topics_item.assignments
+            if assignments is None:
+                write_i32_be(out, -1)
+            else:
+                write_i32_be(out, len(assignments))
+                for assignments_item in assignments:
+                    # topics[].assignments[]
+                    broker_ids = assignments_item.broker_ids
+                    write_i32_be(out, len(broker_ids))
+                    for broker_ids_item in broker_ids:
+                        write_i32_be(out, broker_ids_item)
+                    if assignments_item.unknown_tags:
+                        give_up()
+            if topics_item.unknown_tags:
+                give_up()
+        write_i32_be(out, self.timeout_ms)
+        out.append(1 if self.validate_only else self.validate_only & 0)  # & 0 refuses None
+        if self.unknown_tags:
+            give_up()
 
 
 @mypyc_attr(acyclic=True)
@@ -184,9 +369,7 @@ class CreatePartitionsTopicResult(Struct):
         Field("error_code", "ErrorCode", "int16", range(0, 4)),
         Field("error_message", "ErrorMessage", "string", range(0, 4), nullable=range(0, 4)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("name", "error_code", "error_message", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     name: str
     """Name of the topic."""
@@ -196,7 +379,6 @@ class CreatePartitionsTopicResult(Struct):
     error_message: str | None
     """Human-readable explanation of the error; null if there is none."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -212,12 +394,6 @@ class CreatePartitionsTopicResult(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_CreatePartitionsTopicResult(
-    name: str, error_code: int, error_message: str | None
-) -> CreatePartitionsTopicResult:
-    return CreatePartitionsTopicResult(name=name, error_code=error_code, error_message=error_message)
-
-
 @mypyc_attr(acyclic=True)
 class CreatePartitionsResponse(Message):
     """Reports, for each topic, whether its partitions were added.
@@ -229,14 +405,13 @@ class CreatePartitionsResponse(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 4)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 4)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 0, 2: 1}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(0, 4)),
         Field("results", "Results", "[]CreatePartitionsTopicResult", range(0, 4)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("throttle_time_ms", "results", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     throttle_time_ms: int
     """Milliseconds the client must pause because it exceeded a quota, e.g. that on topic mutations; 0 if it is not
@@ -245,7 +420,6 @@ class CreatePartitionsResponse(Message):
     results: list[CreatePartitionsTopicResult]
     """One outcome for each topic of the request."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -258,416 +432,181 @@ class CreatePartitionsResponse(Message):
         self.results = [] if results is None else results
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        if version <= 1:
-            return 0
-        return 1
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[CreatePartitionsResponse, i64]:
-        if 2 <= version <= 3:
-            return read_create_partitions_response_flexible(data, pos, version)
-        if 0 <= version <= 1:
-            return read_create_partitions_response_classic(data, pos, version)
-        give_up()
-
-    def _write(self, out: BytesWriter, version: i64) -> None:
-        if 2 <= version <= 3:
-            return write_create_partitions_response_flexible(out, self, version)
-        if 0 <= version <= 1:
-            return write_create_partitions_response_classic(out, self, version)
-        give_up()
-
-
-def new_CreatePartitionsResponse(
-    throttle_time_ms: int, results: list[CreatePartitionsTopicResult]
-) -> CreatePartitionsResponse:
-    return CreatePartitionsResponse(throttle_time_ms=throttle_time_ms, results=results)
-
-
-def read_create_partitions_request_classic(
-    data: bytes, pos: i64, version: i64
-) -> tuple[CreatePartitionsRequest, i64]:
-    """Versions 0-1."""
-    n: int
-    end: i64
-    topics: list[CreatePartitionsTopic]
-    topics_step: i64
-    name: str
-    assignments: list[CreatePartitionsAssignment] | None
-    assignments_step: i64
-    broker_ids: list[int]
-    n = read_i32_be(data, pos)
-    pos += 4
-    if n < 0:
-        give_up()
-    topics = empty_list(n)
-    topics_count = n
-    for topics_step in range(topics_count):
-        # topics[]
-        n = read_i16_be(data, pos)
-        pos += 2
-        if n < 0:
+        """Versions 2-3."""
+        n: i64
+        end: i64
+        results: list[CreatePartitionsTopicResult]
+        results_step: i64
+        name: str
+        error_message: str | None
+        if version < 2:
+            return CreatePartitionsResponse._read_classic(data, pos, version)
+        if version > 3:
             give_up()
-        end = pos + n
-        name = data[pos:end].decode()
-        pos = end
-        count_ = read_i32_be(data, pos)
-        n = read_i32_be(data, pos + 4)
-        pos += 8
-        if n < 0:
-            assignments = None
-        else:
-            assignments = empty_list(n)
-            assignments_count = n
-            for assignments_step in range(assignments_count):
-                # topics[].assignments[]
-                n = read_i32_be(data, pos)
-                pos += 4
-                if n < 0:
-                    give_up()
-                if n:
-                    broker_ids = read_i32s(data, pos, n)
-                    pos += 4 * n
-                else:
-                    broker_ids = []
-                assignments_item = new_CreatePartitionsAssignment(broker_ids)
-                assignments.append(assignments_item)
-        topics_item = new_CreatePartitionsTopic(name, count_, assignments)
-        topics.append(topics_item)
-    timeout_ms = read_i32_be(data, pos)
-    validate_only = data[pos + 4] != 0
-    message = new_CreatePartitionsRequest(topics, timeout_ms, validate_only)
-    pos += 5
-    return message, pos
 
-
-def write_create_partitions_request_classic(out: BytesWriter, message: CreatePartitionsRequest, version: i64) -> None:
-    """Versions 0-1."""
-    topics = message.topics
-    write_i32_be(out, len(topics))
-    for topics_item in topics:
-        # topics[]
-        raw = topics_item.name.encode()
-        write_i16_be(out, len(raw))
-        out.write(raw)
-        write_i32_be(out, topics_item.count)
-        assignments = topics_item.assignments
-        if assignments is None:
-            write_i32_be(out, -1)
-        else:
-            write_i32_be(out, len(assignments))
-            for assignments_item in assignments:
-                # topics[].assignments[]
-                broker_ids = assignments_item.broker_ids
-                write_i32_be(out, len(broker_ids))
-                for broker_ids_item in broker_ids:
-                    write_i32_be(out, broker_ids_item)
-                if assignments_item.unknown_tags:
-                    give_up()
-        if topics_item.unknown_tags:
-            give_up()
-    write_i32_be(out, message.timeout_ms)
-    out.append(1 if message.validate_only else message.validate_only & 0)
-    if message.unknown_tags:
-        give_up()
-
-
-def read_create_partitions_request_flexible(
-    data: bytes, pos: i64, version: i64
-) -> tuple[CreatePartitionsRequest, i64]:
-    """Versions 2-3."""
-    n: i64
-    end: i64
-    topics: list[CreatePartitionsTopic]
-    topics_step: i64
-    name: str
-    assignments: list[CreatePartitionsAssignment] | None
-    assignments_step: i64
-    broker_ids: list[int]
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    topics = empty_list(n)
-    topics_count = n
-    for topics_step in range(topics_count):
-        # topics[]
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        name = data[pos:end].decode()
-        pos = end
-        count_ = read_i32_be(data, pos)
+        throttle_time_ms = read_i32_be(data, pos)
+        # results: compact array
         n = data[pos + 4] - 1
         pos += 5
-        if n < 0:
-            assignments = None
-        else:
-            if n > 126:
-                n, pos = read_length(data, pos)
-            assignments = empty_list(n)
-            assignments_count = n
-            for assignments_step in range(assignments_count):
-                # topics[].assignments[]
-                n = data[pos] - 1
-                pos += 1
-                if n < 0:
-                    give_up()
-                if n > 126:
-                    n, pos = read_length(data, pos)
-                if n:
-                    broker_ids = read_i32s(data, pos, n)
-                    pos += 4 * n
-                else:
-                    broker_ids = []
-                assignments_item = new_CreatePartitionsAssignment(broker_ids)
-                if data[pos]:
-                    assignments_item.unknown_tags, pos = read_tags(data, pos)
-                else:
-                    pos += 1
-                assignments.append(assignments_item)
-        topics_item = new_CreatePartitionsTopic(name, count_, assignments)
-        if data[pos]:
-            topics_item.unknown_tags, pos = read_tags(data, pos)
-        else:
+        if n < 0 or n > 126:
+            n, pos = read_length(data, pos)
+        results = empty_list(n)
+        results_count = n
+        for results_step in range(results_count):
+            # results[]
+            # name: compact string
+            n = data[pos] - 1
             pos += 1
-        topics.append(topics_item)
-    timeout_ms = read_i32_be(data, pos)
-    validate_only = data[pos + 4] != 0
-    message = new_CreatePartitionsRequest(topics, timeout_ms, validate_only)
-    if data[pos + 5]:
-        pos += 5
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 6
-    return message, pos
-
-
-def write_create_partitions_request_flexible(
-    out: BytesWriter, message: CreatePartitionsRequest, version: i64
-) -> None:
-    """Versions 2-3."""
-    topics = message.topics
-    n = len(topics)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for topics_item in topics:
-        # topics[]
-        raw = topics_item.name.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-        write_i32_be(out, topics_item.count)
-        assignments = topics_item.assignments
-        if assignments is None:
-            out.append(0)
-        else:
-            n = len(assignments)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_uvarint(out, n + 1)
-            for assignments_item in assignments:
-                # topics[].assignments[]
-                broker_ids = assignments_item.broker_ids
-                n = len(broker_ids)
-                if n < 127:
-                    out.append(n + 1)
-                else:
-                    write_uvarint(out, n + 1)
-                for broker_ids_item in broker_ids:
-                    write_i32_be(out, broker_ids_item)
-                if assignments_item.unknown_tags:
-                    write_tags(out, [], assignments_item.unknown_tags)
-                else:
-                    out.append(0)
-        if topics_item.unknown_tags:
-            write_tags(out, [], topics_item.unknown_tags)
-        else:
-            out.append(0)
-    write_i32_be(out, message.timeout_ms)
-    out.append(1 if message.validate_only else message.validate_only & 0)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
-
-
-def read_create_partitions_response_classic(
-    data: bytes, pos: i64, version: i64
-) -> tuple[CreatePartitionsResponse, i64]:
-    """Versions 0-1."""
-    n: int
-    end: i64
-    results: list[CreatePartitionsTopicResult]
-    results_step: i64
-    name: str
-    error_message: str | None
-    throttle_time_ms = read_i32_be(data, pos)
-    n = read_i32_be(data, pos + 4)
-    pos += 8
-    if n < 0:
-        give_up()
-    results = empty_list(n)
-    results_count = n
-    for results_step in range(results_count):
-        # results[]
-        n = read_i16_be(data, pos)
-        pos += 2
-        if n < 0:
-            give_up()
-        end = pos + n
-        name = data[pos:end].decode()
-        pos = end
-        error_code = read_i16_be(data, pos)
-        n = read_i16_be(data, pos + 2)
-        pos += 4
-        if n < 0:
-            error_message = None
-        else:
-            end = pos + n
-            error_message = data[pos:end].decode()
-            pos = end
-        results_item = new_CreatePartitionsTopicResult(name, error_code, error_message)
-        results.append(results_item)
-    message = new_CreatePartitionsResponse(throttle_time_ms, results)
-    return message, pos
-
-
-def write_create_partitions_response_classic(
-    out: BytesWriter, message: CreatePartitionsResponse, version: i64
-) -> None:
-    """Versions 0-1."""
-    write_i32_be(out, message.throttle_time_ms)
-    results = message.results
-    write_i32_be(out, len(results))
-    for results_item in results:
-        # results[]
-        raw = results_item.name.encode()
-        write_i16_be(out, len(raw))
-        out.write(raw)
-        write_i16_be(out, results_item.error_code)
-        error_message = results_item.error_message
-        if error_message is None:
-            write_i16_be(out, -1)
-        else:
-            raw = error_message.encode()
-            write_i16_be(out, len(raw))
-            out.write(raw)
-        if results_item.unknown_tags:
-            give_up()
-    if message.unknown_tags:
-        give_up()
-
-
-def read_create_partitions_response_flexible(
-    data: bytes, pos: i64, version: i64
-) -> tuple[CreatePartitionsResponse, i64]:
-    """Versions 2-3."""
-    n: i64
-    end: i64
-    results: list[CreatePartitionsTopicResult]
-    results_step: i64
-    name: str
-    error_message: str | None
-    throttle_time_ms = read_i32_be(data, pos)
-    n = data[pos + 4] - 1
-    pos += 5
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    results = empty_list(n)
-    results_count = n
-    for results_step in range(results_count):
-        # results[]
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        name = data[pos:end].decode()
-        pos = end
-        error_code = read_i16_be(data, pos)
-        n = data[pos + 2] - 1
-        pos += 3
-        if n < 0:
-            error_message = None
-        else:
-            if n > 126:
+            if n < 0 or n > 126:
                 n, pos = read_string_length(data, pos)
             end = pos + n
-            error_message = data[pos:end].decode()
+            name = data[pos:end].decode()
             pos = end
-        results_item = new_CreatePartitionsTopicResult(name, error_code, error_message)
+            error_code = read_i16_be(data, pos)
+            # error_message: compact nullable string
+            n = data[pos + 2] - 1
+            pos += 3
+            if n < 0:
+                error_message = None
+            else:
+                if n > 126:
+                    n, pos = read_string_length(data, pos)
+                end = pos + n
+                error_message = data[pos:end].decode()
+                pos = end
+            results_item = new_CreatePartitionsTopicResult(name, error_code, error_message)
+            if data[pos]:
+                results_item.unknown_tags, pos = read_tags(data, pos)
+            else:
+                pos += 1
+            results.append(results_item)
+        message = new_CreatePartitionsResponse(throttle_time_ms, results)
         if data[pos]:
-            results_item.unknown_tags, pos = read_tags(data, pos)
+            message.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-        results.append(results_item)
-    message = new_CreatePartitionsResponse(throttle_time_ms, results)
-    if data[pos]:
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 1
-    return message, pos
+        return message, pos
 
+    def _write(self, out: BytesWriter, version: i64) -> None:
+        """Versions 2-3."""
+        if version < 2:
+            return self._write_classic(out, version)
+        if version > 3:
+            give_up()
 
-def write_create_partitions_response_flexible(
-    out: BytesWriter, message: CreatePartitionsResponse, version: i64
-) -> None:
-    """Versions 2-3."""
-    write_i32_be(out, message.throttle_time_ms)
-    results = message.results
-    n = len(results)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for results_item in results:
-        # results[]
-        raw = results_item.name.encode()
-        n = len(raw)
+        write_i32_be(out, self.throttle_time_ms)
+        results = self.results
+        n = len(results)
         if n < 127:
             out.append(n + 1)
         else:
-            write_string_length(out, n)
-        out.write(raw)
-        write_i16_be(out, results_item.error_code)
-        error_message = results_item.error_message
-        if error_message is None:
-            out.append(0)
-        else:
-            raw = error_message.encode()
+            write_uvarint(out, n + 1)
+        for results_item in results:
+            # results[]
+            raw = results_item.name.encode()
             n = len(raw)
             if n < 127:
                 out.append(n + 1)
             else:
                 write_string_length(out, n)
             out.write(raw)
-        if results_item.unknown_tags:
-            write_tags(out, [], results_item.unknown_tags)
+            write_i16_be(out, results_item.error_code)
+            error_message = results_item.error_message
+            if error_message is None:
+                out.append(0)
+            else:
+                raw = error_message.encode()
+                n = len(raw)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_string_length(out, n)
+                out.write(raw)
+            if results_item.unknown_tags:
+                write_tags(out, [], results_item.unknown_tags)
+            else:
+                out.append(0)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
         else:
             out.append(0)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
+
+    @staticmethod
+    def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[CreatePartitionsResponse, i64]:
+        """Versions 0-1."""
+        n: int
+        end: i64
+        results: list[CreatePartitionsTopicResult]
+        results_step: i64
+        name: str
+        error_message: str | None
+        if version < 0:
+            give_up()
+
+        throttle_time_ms = read_i32_be(data, pos)
+        # results: array
+        n = read_i32_be(data, pos + 4)
+        pos += 8
+        if n < 0:
+            give_up()
+        results = empty_list(n)
+        results_count = n
+        for results_step in range(results_count):
+            # results[]
+            # name: string
+            n = read_i16_be(data, pos)
+            pos += 2
+            if n < 0:
+                give_up()
+            end = pos + n
+            name = data[pos:end].decode()
+            pos = end
+            error_code = read_i16_be(data, pos)
+            # error_message: nullable string
+            n = read_i16_be(data, pos + 2)
+            pos += 4
+            if n < 0:
+                error_message = None
+            else:
+                end = pos + n
+                error_message = data[pos:end].decode()
+                pos = end
+            results_item = new_CreatePartitionsTopicResult(name, error_code, error_message)
+            results.append(results_item)
+        message = new_CreatePartitionsResponse(throttle_time_ms, results)
+        return message, pos
+
+    def _write_classic(self, out: BytesWriter, version: i64) -> None:
+        """Versions 0-1."""
+        if version < 0:
+            give_up()
+
+        write_i32_be(out, self.throttle_time_ms)
+        results = self.results
+        write_i32_be(out, len(results))
+        for results_item in results:
+            # results[]
+            raw = results_item.name.encode()
+            write_i16_be(out, len(raw))
+            out.write(raw)
+            write_i16_be(out, results_item.error_code)
+            error_message = results_item.error_message
+            if error_message is None:
+                write_i16_be(out, -1)
+            else:
+                raw = error_message.encode()
+                write_i16_be(out, len(raw))
+                out.write(raw)
+            if results_item.unknown_tags:
+                give_up()
+        if self.unknown_tags:
+            give_up()
 
 
-install_constructors(globals())
+new_CreatePartitionsAssignment = constructor(CreatePartitionsAssignment)
+new_CreatePartitionsTopic = constructor(CreatePartitionsTopic)
+new_CreatePartitionsRequest = constructor(CreatePartitionsRequest)
+new_CreatePartitionsTopicResult = constructor(CreatePartitionsTopicResult)
+new_CreatePartitionsResponse = constructor(CreatePartitionsResponse)

@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter, read_i16_be, read_i32_be, write_i16_be, write_i32_be
 
 from kwire.message import FieldTags, Message, Struct, UNSET
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.uuids import Uuid
 from kwire.wire import (
     empty_list,
@@ -43,16 +43,13 @@ class CreatableReplicaAssignment(Struct):
         Field("partition_index", "PartitionIndex", "int32", range(0, 8)),
         Field("broker_ids", "BrokerIds", "[]int32", range(0, 8)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("partition_index", "broker_ids", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     partition_index: int
     """Number of the partition; the numbers must run from 0 without gaps."""
     broker_ids: list[int]
     """Broker ids of the assigned replicas, the preferred leader first."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -66,10 +63,6 @@ class CreatableReplicaAssignment(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_CreatableReplicaAssignment(partition_index: int, broker_ids: list[int]) -> CreatableReplicaAssignment:
-    return CreatableReplicaAssignment(partition_index=partition_index, broker_ids=broker_ids)
-
-
 @mypyc_attr(acyclic=True)
 class CreatableTopicConfig(Struct):
     """One setting for the new topic."""
@@ -80,16 +73,13 @@ class CreatableTopicConfig(Struct):
         Field("name", "Name", "string", range(0, 8)),
         Field("value", "Value", "string", range(0, 8), nullable=range(0, 8)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("name", "value", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     name: str
     """Name of the setting, e.g. cleanup.policy."""
     value: str | None
     """Value as text; null can be encoded but the controller refuses it."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -101,10 +91,6 @@ class CreatableTopicConfig(Struct):
         self.name = name
         self.value = value
         self.unknown_tags = unknown_tags
-
-
-def new_CreatableTopicConfig(name: str, value: str | None) -> CreatableTopicConfig:
-    return CreatableTopicConfig(name=name, value=value)
 
 
 @mypyc_attr(acyclic=True)
@@ -120,16 +106,7 @@ class CreatableTopic(Struct):
         Field("assignments", "Assignments", "[]CreatableReplicaAssignment", range(0, 8)),
         Field("configs", "Configs", "[]CreatableTopicConfig", range(0, 8)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "name",
-        "num_partitions",
-        "replication_factor",
-        "assignments",
-        "configs",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     name: str
     """Name of the topic, at most 249 letters, digits, dots, underscores and hyphens."""
@@ -142,7 +119,6 @@ class CreatableTopic(Struct):
     configs: list[CreatableTopicConfig]
     """Topic-level settings that override broker defaults, e.g. retention.ms."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -162,22 +138,6 @@ class CreatableTopic(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_CreatableTopic(
-    name: str,
-    num_partitions: int,
-    replication_factor: int,
-    assignments: list[CreatableReplicaAssignment],
-    configs: list[CreatableTopicConfig],
-) -> CreatableTopic:
-    return CreatableTopic(
-        name=name,
-        num_partitions=num_partitions,
-        replication_factor=replication_factor,
-        assignments=assignments,
-        configs=configs,
-    )
-
-
 @mypyc_attr(acyclic=True)
 class CreateTopicsRequest(Message):
     """Sent by an admin client to the controller (forwarded by any broker in KRaft) to create topics, or to validate that.
@@ -189,15 +149,14 @@ class CreateTopicsRequest(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 8)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(5, 8)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0, 2)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 1, 5: 2}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("topics", "Topics", "[]CreatableTopic", range(0, 8)),
         Field("timeout_ms", "timeoutMs", "int32", range(0, 8)),
         Field("validate_only", "validateOnly", "bool", range(1, 8)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("topics", "timeout_ms", "validate_only", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     topics: list[CreatableTopic]
     """Topics to create; each succeeds or fails on its own."""
@@ -206,7 +165,6 @@ class CreateTopicsRequest(Message):
     validate_only: bool
     """True runs all checks, policies included, but creates nothing. Versions 1+."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -221,32 +179,357 @@ class CreateTopicsRequest(Message):
         self.validate_only = validate_only
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        if version <= 4:
-            return 1
-        return 2
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[CreateTopicsRequest, i64]:
-        if 5 <= version <= 7:
-            return read_create_topics_request_flexible(data, pos, version)
-        if 0 <= version <= 4:
-            return read_create_topics_request_classic(data, pos, version)
-        give_up()
+        """Versions 5-7."""
+        n: i64
+        end: i64
+        topics: list[CreatableTopic]
+        topics_step: i64
+        topics_name: str
+        assignments: list[CreatableReplicaAssignment]
+        assignments_step: i64
+        broker_ids: list[int]
+        configs: list[CreatableTopicConfig]
+        configs_step: i64
+        configs_name: str
+        value: str | None
+        if version < 5:
+            return CreateTopicsRequest._read_classic(data, pos, version)
+        if version > 7:
+            give_up()
+
+        # topics: compact array
+        n = data[pos] - 1
+        pos += 1
+        if n < 0 or n > 126:
+            n, pos = read_length(data, pos)
+        topics = empty_list(n)
+        topics_count = n
+        for topics_step in range(topics_count):
+            # topics[]
+            # name: compact string
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            topics_name = data[pos:end].decode()
+            pos = end
+            num_partitions = read_i32_be(data, pos)
+            replication_factor = read_i16_be(data, pos + 4)
+            # assignments: compact array
+            n = data[pos + 6] - 1
+            pos += 7
+            if n < 0 or n > 126:
+                n, pos = read_length(data, pos)
+            assignments = empty_list(n)
+            assignments_count = n
+            for assignments_step in range(assignments_count):
+                # topics[].assignments[]
+                partition_index = read_i32_be(data, pos)
+                # broker_ids: compact array
+                n = data[pos + 4] - 1
+                pos += 5
+                if n < 0 or n > 126:
+                    n, pos = read_length(data, pos)
+                if n:
+                    broker_ids = read_i32s(data, pos, n)
+                    pos += 4 * n
+                else:
+                    broker_ids = []
+                assignments_item = new_CreatableReplicaAssignment(partition_index, broker_ids)
+                if data[pos]:
+                    assignments_item.unknown_tags, pos = read_tags(data, pos)
+                else:
+                    pos += 1
+                assignments.append(assignments_item)
+            # configs: compact array
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_length(data, pos)
+            configs = empty_list(n)
+            configs_count = n
+            for configs_step in range(configs_count):
+                # topics[].configs[]
+                # name: compact string
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_string_length(data, pos)
+                end = pos + n
+                configs_name = data[pos:end].decode()
+                pos = end
+                # value: compact nullable string
+                n = data[pos] - 1
+                pos += 1
+                if n < 0:
+                    value = None
+                else:
+                    if n > 126:
+                        n, pos = read_string_length(data, pos)
+                    end = pos + n
+                    value = data[pos:end].decode()
+                    pos = end
+                configs_item = new_CreatableTopicConfig(configs_name, value)
+                if data[pos]:
+                    configs_item.unknown_tags, pos = read_tags(data, pos)
+                else:
+                    pos += 1
+                configs.append(configs_item)
+            topics_item = new_CreatableTopic(topics_name, num_partitions, replication_factor, assignments, configs)
+            if data[pos]:
+                topics_item.unknown_tags, pos = read_tags(data, pos)
+            else:
+                pos += 1
+            topics.append(topics_item)
+        timeout_ms = read_i32_be(data, pos)
+        validate_only = data[pos + 4] != 0
+        message = new_CreateTopicsRequest(topics, timeout_ms, validate_only)
+        if data[pos + 5]:
+            pos += 5
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 6
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 5 <= version <= 7:
-            return write_create_topics_request_flexible(out, self, version)
-        if 0 <= version <= 4:
-            return write_create_topics_request_classic(out, self, version)
-        give_up()
+        """Versions 5-7."""
+        if version < 5:
+            return self._write_classic(out, version)
+        if version > 7:
+            give_up()
 
+        topics = self.topics
+        n = len(topics)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_uvarint(out, n + 1)
+        for topics_item in topics:
+            # topics[]
+            raw = topics_item.name.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+            write_i32_be(out, topics_item.num_partitions)
+            write_i16_be(out, topics_item.replication_factor)
+            assignments = topics_item.assignments
+            n = len(assignments)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_uvarint(out, n + 1)
+            for assignments_item in assignments:
+                # topics[].assignments[]
+                write_i32_be(out, assignments_item.partition_index)
+                broker_ids = assignments_item.broker_ids
+                n = len(broker_ids)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_uvarint(out, n + 1)
+                for broker_ids_item in broker_ids:
+                    write_i32_be(out, broker_ids_item)
+                if assignments_item.unknown_tags:
+                    write_tags(out, [], assignments_item.unknown_tags)
+                else:
+                    out.append(0)
+            configs = topics_item.configs
+            n = len(configs)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_uvarint(out, n + 1)
+            for configs_item in configs:
+                # topics[].configs[]
+                raw = configs_item.name.encode()
+                n = len(raw)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_string_length(out, n)
+                out.write(raw)
+                value = configs_item.value
+                if value is None:
+                    out.append(0)
+                else:
+                    raw = value.encode()
+                    n = len(raw)
+                    if n < 127:
+                        out.append(n + 1)
+                    else:
+                        write_string_length(out, n)
+                    out.write(raw)
+                if configs_item.unknown_tags:
+                    write_tags(out, [], configs_item.unknown_tags)
+                else:
+                    out.append(0)
+            if topics_item.unknown_tags:
+                write_tags(out, [], topics_item.unknown_tags)
+            else:
+                out.append(0)
+        write_i32_be(out, self.timeout_ms)
+        out.append(1 if self.validate_only else self.validate_only & 0)  # & 0 refuses None
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
+        else:
+            out.append(0)
 
-def new_CreateTopicsRequest(
-    topics: list[CreatableTopic], timeout_ms: int, validate_only: bool
-) -> CreateTopicsRequest:
-    return CreateTopicsRequest(topics=topics, timeout_ms=timeout_ms, validate_only=validate_only)
+    @staticmethod
+    def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[CreateTopicsRequest, i64]:
+        """Versions 0-4."""
+        n: int
+        end: i64
+        topics: list[CreatableTopic]
+        topics_step: i64
+        topics_name: str
+        assignments: list[CreatableReplicaAssignment]
+        assignments_step: i64
+        broker_ids: list[int]
+        configs: list[CreatableTopicConfig]
+        configs_step: i64
+        configs_name: str
+        value: str | None
+        if version < 0:
+            give_up()
+
+        # topics: array
+        n = read_i32_be(data, pos)
+        pos += 4
+        if n < 0:
+            give_up()
+        topics = empty_list(n)
+        topics_count = n
+        for topics_step in range(topics_count):
+            # topics[]
+            # name: string
+            n = read_i16_be(data, pos)
+            pos += 2
+            if n < 0:
+                give_up()
+            end = pos + n
+            topics_name = data[pos:end].decode()
+            pos = end
+            num_partitions = read_i32_be(data, pos)
+            replication_factor = read_i16_be(data, pos + 4)
+            # assignments: array
+            n = read_i32_be(data, pos + 6)
+            pos += 10
+            if n < 0:
+                give_up()
+            assignments = empty_list(n)
+            assignments_count = n
+            for assignments_step in range(assignments_count):
+                # topics[].assignments[]
+                partition_index = read_i32_be(data, pos)
+                # broker_ids: array
+                n = read_i32_be(data, pos + 4)
+                pos += 8
+                if n < 0:
+                    give_up()
+                if n:
+                    broker_ids = read_i32s(data, pos, n)
+                    pos += 4 * n
+                else:
+                    broker_ids = []
+                assignments_item = new_CreatableReplicaAssignment(partition_index, broker_ids)
+                assignments.append(assignments_item)
+            # configs: array
+            n = read_i32_be(data, pos)
+            pos += 4
+            if n < 0:
+                give_up()
+            configs = empty_list(n)
+            configs_count = n
+            for configs_step in range(configs_count):
+                # topics[].configs[]
+                # name: string
+                n = read_i16_be(data, pos)
+                pos += 2
+                if n < 0:
+                    give_up()
+                end = pos + n
+                configs_name = data[pos:end].decode()
+                pos = end
+                # value: nullable string
+                n = read_i16_be(data, pos)
+                pos += 2
+                if n < 0:
+                    value = None
+                else:
+                    end = pos + n
+                    value = data[pos:end].decode()
+                    pos = end
+                configs_item = new_CreatableTopicConfig(configs_name, value)
+                configs.append(configs_item)
+            topics_item = new_CreatableTopic(topics_name, num_partitions, replication_factor, assignments, configs)
+            topics.append(topics_item)
+        timeout_ms = read_i32_be(data, pos)
+        pos += 4
+        if version >= 1:
+            validate_only = data[pos] != 0
+            pos += 1
+        else:
+            validate_only = False
+        message = new_CreateTopicsRequest(topics, timeout_ms, validate_only)
+        return message, pos
+
+    def _write_classic(self, out: BytesWriter, version: i64) -> None:
+        """Versions 0-4."""
+        if version < 0:
+            give_up()
+
+        topics = self.topics
+        write_i32_be(out, len(topics))
+        for topics_item in topics:
+            # topics[]
+            raw = topics_item.name.encode()
+            write_i16_be(out, len(raw))
+            out.write(raw)
+            write_i32_be(out, topics_item.num_partitions)
+            write_i16_be(out, topics_item.replication_factor)
+            assignments = topics_item.assignments
+            write_i32_be(out, len(assignments))
+            for assignments_item in assignments:
+                # topics[].assignments[]
+                write_i32_be(out, assignments_item.partition_index)
+                broker_ids = assignments_item.broker_ids
+                write_i32_be(out, len(broker_ids))
+                for broker_ids_item in broker_ids:
+                    write_i32_be(out, broker_ids_item)
+                if assignments_item.unknown_tags:
+                    give_up()
+            configs = topics_item.configs
+            write_i32_be(out, len(configs))
+            for configs_item in configs:
+                # topics[].configs[]
+                raw = configs_item.name.encode()
+                write_i16_be(out, len(raw))
+                out.write(raw)
+                value = configs_item.value
+                if value is None:
+                    write_i16_be(out, -1)
+                else:
+                    raw = value.encode()
+                    write_i16_be(out, len(raw))
+                    out.write(raw)
+                if configs_item.unknown_tags:
+                    give_up()
+            if topics_item.unknown_tags:
+                give_up()
+        write_i32_be(out, self.timeout_ms)
+        if version <= 0:
+            if self.validate_only:
+                give_up()
+        else:
+            out.append(1 if self.validate_only else self.validate_only & 0)  # & 0 refuses None
+        if self.unknown_tags:
+            give_up()
 
 
 @mypyc_attr(acyclic=True)
@@ -262,9 +545,7 @@ class CreatableTopicConfigs(Struct):
         Field("config_source", "ConfigSource", "int8", range(5, 8), ignorable=True, enum="ConfigSource"),
         Field("is_sensitive", "IsSensitive", "bool", range(5, 8)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("name", "value", "read_only", "config_source", "is_sensitive", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     name: str
     """Name of the setting. Versions 5+."""
@@ -277,7 +558,6 @@ class CreatableTopicConfigs(Struct):
     is_sensitive: bool
     """True for passwords and other secrets, whose value the broker never reveals. Versions 5+."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -295,14 +575,6 @@ class CreatableTopicConfigs(Struct):
         self.config_source = config_source
         self.is_sensitive = is_sensitive
         self.unknown_tags = unknown_tags
-
-
-def new_CreatableTopicConfigs(
-    name: str, value: str | None, read_only: bool, config_source: int, is_sensitive: bool
-) -> CreatableTopicConfigs:
-    return CreatableTopicConfigs(
-        name=name, value=value, read_only=read_only, config_source=config_source, is_sensitive=is_sensitive
-    )
 
 
 @mypyc_attr(acyclic=True)
@@ -329,19 +601,7 @@ class CreatableTopicResult(Struct):
         Field("replication_factor", "ReplicationFactor", "int16", range(5, 8), ignorable=True),
         Field("configs", "Configs", "[]CreatableTopicConfigs", range(5, 8), nullable=range(5, 8), ignorable=True),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "name",
-        "topic_id",
-        "error_code",
-        "error_message",
-        "topic_config_error_code",
-        "num_partitions",
-        "replication_factor",
-        "configs",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     name: str
     """Name of the topic."""
@@ -362,7 +622,6 @@ class CreatableTopicResult(Struct):
     configs: list[CreatableTopicConfigs] | None
     """Effective settings including defaults; null on error or if the caller may not read them. Versions 5+."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -387,60 +646,38 @@ class CreatableTopicResult(Struct):
         self.configs = [] if configs is UNSET else configs
         self.unknown_tags = unknown_tags
 
-
-def new_CreatableTopicResult(
-    name: str,
-    topic_id: Uuid,
-    error_code: int,
-    error_message: str | None,
-    num_partitions: int,
-    replication_factor: int,
-    configs: list[CreatableTopicConfigs] | None,
-) -> CreatableTopicResult:
-    return CreatableTopicResult(
-        name=name,
-        topic_id=topic_id,
-        error_code=error_code,
-        error_message=error_message,
-        num_partitions=num_partitions,
-        replication_factor=replication_factor,
-        configs=configs,
-    )
-
-
-def read_CreatableTopicResult_tags(self: CreatableTopicResult, data: bytes, pos: i64, version: i64) -> i64:
-    unknown: list[tuple[int, bytes]] = []
-    previous: i64 = -1
-    count, pos = read_uvarint(data, pos)
-    if count < 0:
-        give_up()
-    for _ in range(count):
-        tag, size, pos = read_tag(data, pos)
-        if tag <= previous:
+    def _read_tags(self, data: bytes, pos: i64, version: i64) -> i64:
+        unknown: list[tuple[int, bytes]] = []
+        previous: i64 = -1
+        count, pos = read_uvarint(data, pos)
+        if count < 0:
             give_up()
-        previous = tag
-        tag_end = pos + size
-        if tag == 0:
-            topic_config_error_code = read_i16_be(data, pos)
-            pos += 2
-            self.topic_config_error_code = topic_config_error_code
-            if pos != tag_end:
+        for _ in range(count):
+            tag, size, pos = read_tag(data, pos)
+            if tag <= previous:
                 give_up()
-        else:
-            unknown.append((tag, data[pos:tag_end]))
-            pos = tag_end
-    if unknown:
-        self.unknown_tags = tuple(unknown)
-    return pos
+            previous = tag
+            tag_end = pos + size
+            if tag == 0:
+                topic_config_error_code = read_i16_be(data, pos)
+                pos += 2
+                self.topic_config_error_code = topic_config_error_code
+                if pos != tag_end:
+                    give_up()
+            else:
+                unknown.append((tag, data[pos:tag_end]))
+                pos = tag_end
+        if unknown:
+            self.unknown_tags = tuple(unknown)
+        return pos
 
-
-def write_CreatableTopicResult_tags(section: BytesWriter, self: CreatableTopicResult, version: i64) -> None:
-    known: list[tuple[int, bytes]] = []
-    if self.topic_config_error_code != 0:
-        out = BytesWriter()
-        write_i16_be(out, self.topic_config_error_code)
-        known.append((0, out.getvalue()))
-    write_tags(section, known, self.unknown_tags)
+    def _write_tags(self, section: BytesWriter, version: i64) -> None:
+        known: list[tuple[int, bytes]] = []
+        if self.topic_config_error_code != 0:
+            out = BytesWriter()
+            write_i16_be(out, self.topic_config_error_code)
+            known.append((0, out.getvalue()))
+        write_tags(section, known, self.unknown_tags)
 
 
 @mypyc_attr(acyclic=True)
@@ -454,14 +691,13 @@ class CreateTopicsResponse(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 8)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(5, 8)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 0, 5: 1}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(2, 8), ignorable=True),
         Field("topics", "Topics", "[]CreatableTopicResult", range(0, 8)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("throttle_time_ms", "topics", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     throttle_time_ms: int
     """Milliseconds the client must pause because it exceeded a quota, e.g. that on topic mutations; 0 if it is not
@@ -470,7 +706,6 @@ class CreateTopicsResponse(Message):
     topics: list[CreatableTopicResult]
     """One outcome for each topic of the request."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -483,632 +718,296 @@ class CreateTopicsResponse(Message):
         self.topics = [] if topics is None else topics
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        if version <= 4:
-            return 0
-        return 1
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[CreateTopicsResponse, i64]:
-        if 5 <= version <= 7:
-            return read_create_topics_response_flexible(data, pos, version)
-        if 0 <= version <= 4:
-            return read_create_topics_response_classic(data, pos, version)
-        give_up()
-
-    def _write(self, out: BytesWriter, version: i64) -> None:
-        if 5 <= version <= 7:
-            return write_create_topics_response_flexible(out, self, version)
-        if 0 <= version <= 4:
-            return write_create_topics_response_classic(out, self, version)
-        give_up()
-
-
-def new_CreateTopicsResponse(throttle_time_ms: int, topics: list[CreatableTopicResult]) -> CreateTopicsResponse:
-    return CreateTopicsResponse(throttle_time_ms=throttle_time_ms, topics=topics)
-
-
-def read_create_topics_request_classic(data: bytes, pos: i64, version: i64) -> tuple[CreateTopicsRequest, i64]:
-    """Versions 0-4."""
-    n: int
-    end: i64
-    topics: list[CreatableTopic]
-    topics_step: i64
-    topics_name: str
-    assignments: list[CreatableReplicaAssignment]
-    assignments_step: i64
-    broker_ids: list[int]
-    configs: list[CreatableTopicConfig]
-    configs_step: i64
-    configs_name: str
-    value: str | None
-    n = read_i32_be(data, pos)
-    pos += 4
-    if n < 0:
-        give_up()
-    topics = empty_list(n)
-    topics_count = n
-    for topics_step in range(topics_count):
-        # topics[]
-        n = read_i16_be(data, pos)
-        pos += 2
-        if n < 0:
+        """Versions 5-7."""
+        n: i64
+        end: i64
+        topics: list[CreatableTopicResult]
+        topics_step: i64
+        topics_name: str
+        error_message: str | None
+        configs: list[CreatableTopicConfigs] | None
+        configs_step: i64
+        configs_name: str
+        value: str | None
+        if version < 5:
+            return CreateTopicsResponse._read_classic(data, pos, version)
+        if version > 7:
             give_up()
-        end = pos + n
-        topics_name = data[pos:end].decode()
-        pos = end
-        num_partitions = read_i32_be(data, pos)
-        replication_factor = read_i16_be(data, pos + 4)
-        n = read_i32_be(data, pos + 6)
-        pos += 10
-        if n < 0:
-            give_up()
-        assignments = empty_list(n)
-        assignments_count = n
-        for assignments_step in range(assignments_count):
-            # topics[].assignments[]
-            partition_index = read_i32_be(data, pos)
-            n = read_i32_be(data, pos + 4)
-            pos += 8
-            if n < 0:
-                give_up()
-            if n:
-                broker_ids = read_i32s(data, pos, n)
-                pos += 4 * n
-            else:
-                broker_ids = []
-            assignments_item = new_CreatableReplicaAssignment(partition_index, broker_ids)
-            assignments.append(assignments_item)
-        n = read_i32_be(data, pos)
-        pos += 4
-        if n < 0:
-            give_up()
-        configs = empty_list(n)
-        configs_count = n
-        for configs_step in range(configs_count):
-            # topics[].configs[]
-            n = read_i16_be(data, pos)
-            pos += 2
-            if n < 0:
-                give_up()
-            end = pos + n
-            configs_name = data[pos:end].decode()
-            pos = end
-            n = read_i16_be(data, pos)
-            pos += 2
-            if n < 0:
-                value = None
-            else:
-                end = pos + n
-                value = data[pos:end].decode()
-                pos = end
-            configs_item = new_CreatableTopicConfig(configs_name, value)
-            configs.append(configs_item)
-        topics_item = new_CreatableTopic(topics_name, num_partitions, replication_factor, assignments, configs)
-        topics.append(topics_item)
-    timeout_ms = read_i32_be(data, pos)
-    pos += 4
-    if version >= 1:
-        validate_only = data[pos] != 0
-        pos += 1
-    else:
-        validate_only = False
-    message = new_CreateTopicsRequest(topics, timeout_ms, validate_only)
-    return message, pos
 
-
-def write_create_topics_request_classic(out: BytesWriter, message: CreateTopicsRequest, version: i64) -> None:
-    """Versions 0-4."""
-    topics = message.topics
-    write_i32_be(out, len(topics))
-    for topics_item in topics:
-        # topics[]
-        raw = topics_item.name.encode()
-        write_i16_be(out, len(raw))
-        out.write(raw)
-        write_i32_be(out, topics_item.num_partitions)
-        write_i16_be(out, topics_item.replication_factor)
-        assignments = topics_item.assignments
-        write_i32_be(out, len(assignments))
-        for assignments_item in assignments:
-            # topics[].assignments[]
-            write_i32_be(out, assignments_item.partition_index)
-            broker_ids = assignments_item.broker_ids
-            write_i32_be(out, len(broker_ids))
-            for broker_ids_item in broker_ids:
-                write_i32_be(out, broker_ids_item)
-            if assignments_item.unknown_tags:
-                give_up()
-        configs = topics_item.configs
-        write_i32_be(out, len(configs))
-        for configs_item in configs:
-            # topics[].configs[]
-            raw = configs_item.name.encode()
-            write_i16_be(out, len(raw))
-            out.write(raw)
-            value = configs_item.value
-            if value is None:
-                write_i16_be(out, -1)
-            else:
-                raw = value.encode()
-                write_i16_be(out, len(raw))
-                out.write(raw)
-            if configs_item.unknown_tags:
-                give_up()
-        if topics_item.unknown_tags:
-            give_up()
-    write_i32_be(out, message.timeout_ms)
-    if version <= 0:
-        if message.validate_only:
-            give_up()
-    else:
-        out.append(1 if message.validate_only else message.validate_only & 0)
-    if message.unknown_tags:
-        give_up()
-
-
-def read_create_topics_request_flexible(data: bytes, pos: i64, version: i64) -> tuple[CreateTopicsRequest, i64]:
-    """Versions 5-7."""
-    n: i64
-    end: i64
-    topics: list[CreatableTopic]
-    topics_step: i64
-    topics_name: str
-    assignments: list[CreatableReplicaAssignment]
-    assignments_step: i64
-    broker_ids: list[int]
-    configs: list[CreatableTopicConfig]
-    configs_step: i64
-    configs_name: str
-    value: str | None
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    topics = empty_list(n)
-    topics_count = n
-    for topics_step in range(topics_count):
-        # topics[]
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        topics_name = data[pos:end].decode()
-        pos = end
-        num_partitions = read_i32_be(data, pos)
-        replication_factor = read_i16_be(data, pos + 4)
-        n = data[pos + 6] - 1
-        pos += 7
-        if n < 0:
-            give_up()
-        if n > 126:
+        throttle_time_ms = read_i32_be(data, pos)
+        # topics: compact array
+        n = data[pos + 4] - 1
+        pos += 5
+        if n < 0 or n > 126:
             n, pos = read_length(data, pos)
-        assignments = empty_list(n)
-        assignments_count = n
-        for assignments_step in range(assignments_count):
-            # topics[].assignments[]
-            partition_index = read_i32_be(data, pos)
-            n = data[pos + 4] - 1
-            pos += 5
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_length(data, pos)
-            if n:
-                broker_ids = read_i32s(data, pos, n)
-                pos += 4 * n
-            else:
-                broker_ids = []
-            assignments_item = new_CreatableReplicaAssignment(partition_index, broker_ids)
-            if data[pos]:
-                assignments_item.unknown_tags, pos = read_tags(data, pos)
-            else:
-                pos += 1
-            assignments.append(assignments_item)
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_length(data, pos)
-        configs = empty_list(n)
-        configs_count = n
-        for configs_step in range(configs_count):
-            # topics[].configs[]
+        topics = empty_list(n)
+        topics_count = n
+        for topics_step in range(topics_count):
+            # topics[]
+            # name: compact string
             n = data[pos] - 1
             pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
+            if n < 0 or n > 126:
                 n, pos = read_string_length(data, pos)
             end = pos + n
-            configs_name = data[pos:end].decode()
+            topics_name = data[pos:end].decode()
             pos = end
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                value = None
+            if version >= 7:
+                topic_id = Uuid(data[pos : pos + 16])
+                pos += 16
             else:
-                if n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
-                value = data[pos:end].decode()
-                pos = end
-            configs_item = new_CreatableTopicConfig(configs_name, value)
-            if data[pos]:
-                configs_item.unknown_tags, pos = read_tags(data, pos)
-            else:
-                pos += 1
-            configs.append(configs_item)
-        topics_item = new_CreatableTopic(topics_name, num_partitions, replication_factor, assignments, configs)
-        if data[pos]:
-            topics_item.unknown_tags, pos = read_tags(data, pos)
-        else:
-            pos += 1
-        topics.append(topics_item)
-    timeout_ms = read_i32_be(data, pos)
-    validate_only = data[pos + 4] != 0
-    message = new_CreateTopicsRequest(topics, timeout_ms, validate_only)
-    if data[pos + 5]:
-        pos += 5
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 6
-    return message, pos
-
-
-def write_create_topics_request_flexible(out: BytesWriter, message: CreateTopicsRequest, version: i64) -> None:
-    """Versions 5-7."""
-    topics = message.topics
-    n = len(topics)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for topics_item in topics:
-        # topics[]
-        raw = topics_item.name.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-        write_i32_be(out, topics_item.num_partitions)
-        write_i16_be(out, topics_item.replication_factor)
-        assignments = topics_item.assignments
-        n = len(assignments)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_uvarint(out, n + 1)
-        for assignments_item in assignments:
-            # topics[].assignments[]
-            write_i32_be(out, assignments_item.partition_index)
-            broker_ids = assignments_item.broker_ids
-            n = len(broker_ids)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_uvarint(out, n + 1)
-            for broker_ids_item in broker_ids:
-                write_i32_be(out, broker_ids_item)
-            if assignments_item.unknown_tags:
-                write_tags(out, [], assignments_item.unknown_tags)
-            else:
-                out.append(0)
-        configs = topics_item.configs
-        n = len(configs)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_uvarint(out, n + 1)
-        for configs_item in configs:
-            # topics[].configs[]
-            raw = configs_item.name.encode()
-            n = len(raw)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_string_length(out, n)
-            out.write(raw)
-            value = configs_item.value
-            if value is None:
-                out.append(0)
-            else:
-                raw = value.encode()
-                n = len(raw)
-                if n < 127:
-                    out.append(n + 1)
-                else:
-                    write_string_length(out, n)
-                out.write(raw)
-            if configs_item.unknown_tags:
-                write_tags(out, [], configs_item.unknown_tags)
-            else:
-                out.append(0)
-        if topics_item.unknown_tags:
-            write_tags(out, [], topics_item.unknown_tags)
-        else:
-            out.append(0)
-    write_i32_be(out, message.timeout_ms)
-    out.append(1 if message.validate_only else message.validate_only & 0)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
-
-
-def read_create_topics_response_classic(data: bytes, pos: i64, version: i64) -> tuple[CreateTopicsResponse, i64]:
-    """Versions 0-4."""
-    n: int
-    end: i64
-    topics: list[CreatableTopicResult]
-    topics_step: i64
-    name: str
-    error_message: str | None
-    configs: list[CreatableTopicConfigs] | None
-    if version >= 2:
-        throttle_time_ms = read_i32_be(data, pos)
-        pos += 4
-    else:
-        throttle_time_ms = 0
-    n = read_i32_be(data, pos)
-    pos += 4
-    if n < 0:
-        give_up()
-    topics = empty_list(n)
-    topics_count = n
-    for topics_step in range(topics_count):
-        # topics[]
-        n = read_i16_be(data, pos)
-        pos += 2
-        if n < 0:
-            give_up()
-        end = pos + n
-        name = data[pos:end].decode()
-        pos = end
-        topic_id = ZERO_UUID
-        error_code = read_i16_be(data, pos)
-        pos += 2
-        if version >= 1:
-            n = read_i16_be(data, pos)
-            pos += 2
+                topic_id = ZERO_UUID
+            error_code = read_i16_be(data, pos)
+            # error_message: compact nullable string
+            n = data[pos + 2] - 1
+            pos += 3
             if n < 0:
                 error_message = None
             else:
-                end = pos + n
-                error_message = data[pos:end].decode()
-                pos = end
-        else:
-            error_message = ""
-        num_partitions = -1
-        replication_factor = -1
-        configs = []
-        topics_item = new_CreatableTopicResult(
-            name, topic_id, error_code, error_message, num_partitions, replication_factor, configs
-        )
-        topics.append(topics_item)
-    message = new_CreateTopicsResponse(throttle_time_ms, topics)
-    return message, pos
-
-
-def write_create_topics_response_classic(out: BytesWriter, message: CreateTopicsResponse, version: i64) -> None:
-    """Versions 0-4."""
-    if version >= 2:
-        write_i32_be(out, message.throttle_time_ms)
-    topics = message.topics
-    write_i32_be(out, len(topics))
-    for topics_item in topics:
-        # topics[]
-        raw = topics_item.name.encode()
-        write_i16_be(out, len(raw))
-        out.write(raw)
-        write_i16_be(out, topics_item.error_code)
-        if version >= 1:
-            error_message = topics_item.error_message
-            if error_message is None:
-                write_i16_be(out, -1)
-            else:
-                raw = error_message.encode()
-                write_i16_be(out, len(raw))
-                out.write(raw)
-        if topics_item.unknown_tags:
-            give_up()
-    if message.unknown_tags:
-        give_up()
-
-
-def read_create_topics_response_flexible(data: bytes, pos: i64, version: i64) -> tuple[CreateTopicsResponse, i64]:
-    """Versions 5-7."""
-    n: i64
-    end: i64
-    topics: list[CreatableTopicResult]
-    topics_step: i64
-    topics_name: str
-    error_message: str | None
-    configs: list[CreatableTopicConfigs] | None
-    configs_step: i64
-    configs_name: str
-    value: str | None
-    throttle_time_ms = read_i32_be(data, pos)
-    n = data[pos + 4] - 1
-    pos += 5
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    topics = empty_list(n)
-    topics_count = n
-    for topics_step in range(topics_count):
-        # topics[]
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        topics_name = data[pos:end].decode()
-        pos = end
-        if version >= 7:
-            topic_id = Uuid(data[pos : pos + 16])
-            pos += 16
-        else:
-            topic_id = ZERO_UUID
-        error_code = read_i16_be(data, pos)
-        n = data[pos + 2] - 1
-        pos += 3
-        if n < 0:
-            error_message = None
-        else:
-            if n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
-            error_message = data[pos:end].decode()
-            pos = end
-        num_partitions = read_i32_be(data, pos)
-        replication_factor = read_i16_be(data, pos + 4)
-        n = data[pos + 6] - 1
-        pos += 7
-        if n < 0:
-            configs = None
-        else:
-            if n > 126:
-                n, pos = read_length(data, pos)
-            configs = empty_list(n)
-            configs_count = n
-            for configs_step in range(configs_count):
-                # topics[].configs[]
-                n = data[pos] - 1
-                pos += 1
-                if n < 0:
-                    give_up()
                 if n > 126:
                     n, pos = read_string_length(data, pos)
                 end = pos + n
-                configs_name = data[pos:end].decode()
+                error_message = data[pos:end].decode()
                 pos = end
-                n = data[pos] - 1
-                pos += 1
-                if n < 0:
-                    value = None
-                else:
-                    if n > 126:
+            num_partitions = read_i32_be(data, pos)
+            replication_factor = read_i16_be(data, pos + 4)
+            # configs: compact nullable array
+            n = data[pos + 6] - 1
+            pos += 7
+            if n < 0:
+                configs = None
+            else:
+                if n > 126:
+                    n, pos = read_length(data, pos)
+                configs = empty_list(n)
+                configs_count = n
+                for configs_step in range(configs_count):
+                    # topics[].configs[]
+                    # name: compact string
+                    n = data[pos] - 1
+                    pos += 1
+                    if n < 0 or n > 126:
                         n, pos = read_string_length(data, pos)
                     end = pos + n
-                    value = data[pos:end].decode()
+                    configs_name = data[pos:end].decode()
                     pos = end
-                read_only_ = data[pos] != 0
-                config_source = (data[pos + 1] ^ 128) - 128
-                is_sensitive = data[pos + 2] != 0
-                configs_item = new_CreatableTopicConfigs(configs_name, value, read_only_, config_source, is_sensitive)
-                if data[pos + 3]:
-                    pos += 3
-                    configs_item.unknown_tags, pos = read_tags(data, pos)
-                else:
-                    pos += 4
-                configs.append(configs_item)
-        topics_item = new_CreatableTopicResult(
-            topics_name, topic_id, error_code, error_message, num_partitions, replication_factor, configs
-        )
+                    # value: compact nullable string
+                    n = data[pos] - 1
+                    pos += 1
+                    if n < 0:
+                        value = None
+                    else:
+                        if n > 126:
+                            n, pos = read_string_length(data, pos)
+                        end = pos + n
+                        value = data[pos:end].decode()
+                        pos = end
+                    read_only_ = data[pos] != 0
+                    config_source = (data[pos + 1] ^ 128) - 128
+                    is_sensitive = data[pos + 2] != 0
+                    configs_item = new_CreatableTopicConfigs(
+                        configs_name, value, read_only_, config_source, is_sensitive
+                    )
+                    if data[pos + 3]:
+                        pos += 3
+                        configs_item.unknown_tags, pos = read_tags(data, pos)
+                    else:
+                        pos += 4
+                    configs.append(configs_item)
+            topics_item = new_CreatableTopicResult(
+                topics_name, topic_id, error_code, error_message, num_partitions, replication_factor, configs
+            )
+            if data[pos]:
+                pos = topics_item._read_tags(data, pos, version)
+            else:
+                pos += 1
+            topics.append(topics_item)
+        message = new_CreateTopicsResponse(throttle_time_ms, topics)
         if data[pos]:
-            pos = read_CreatableTopicResult_tags(topics_item, data, pos, version)
+            message.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-        topics.append(topics_item)
-    message = new_CreateTopicsResponse(throttle_time_ms, topics)
-    if data[pos]:
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 1
-    return message, pos
+        return message, pos
 
+    def _write(self, out: BytesWriter, version: i64) -> None:
+        """Versions 5-7."""
+        if version < 5:
+            return self._write_classic(out, version)
+        if version > 7:
+            give_up()
 
-def write_create_topics_response_flexible(out: BytesWriter, message: CreateTopicsResponse, version: i64) -> None:
-    """Versions 5-7."""
-    write_i32_be(out, message.throttle_time_ms)
-    topics = message.topics
-    n = len(topics)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for topics_item in topics:
-        # topics[]
-        raw = topics_item.name.encode()
-        n = len(raw)
+        write_i32_be(out, self.throttle_time_ms)
+        topics = self.topics
+        n = len(topics)
         if n < 127:
             out.append(n + 1)
         else:
-            write_string_length(out, n)
-        out.write(raw)
-        if version >= 7:
-            write_uuid(out, topics_item.topic_id)
-        write_i16_be(out, topics_item.error_code)
-        error_message = topics_item.error_message
-        if error_message is None:
-            out.append(0)
-        else:
-            raw = error_message.encode()
+            write_uvarint(out, n + 1)
+        for topics_item in topics:
+            # topics[]
+            raw = topics_item.name.encode()
             n = len(raw)
             if n < 127:
                 out.append(n + 1)
             else:
                 write_string_length(out, n)
             out.write(raw)
-        write_i32_be(out, topics_item.num_partitions)
-        write_i16_be(out, topics_item.replication_factor)
-        configs = topics_item.configs
-        if configs is None:
-            out.append(0)
-        else:
-            n = len(configs)
-            if n < 127:
-                out.append(n + 1)
+            if version >= 7:
+                write_uuid(out, topics_item.topic_id)
+            write_i16_be(out, topics_item.error_code)
+            error_message = topics_item.error_message
+            if error_message is None:
+                out.append(0)
             else:
-                write_uvarint(out, n + 1)
-            for configs_item in configs:
-                # topics[].configs[]
-                raw = configs_item.name.encode()
+                raw = error_message.encode()
                 n = len(raw)
                 if n < 127:
                     out.append(n + 1)
                 else:
                     write_string_length(out, n)
                 out.write(raw)
-                value = configs_item.value
-                if value is None:
-                    out.append(0)
+            write_i32_be(out, topics_item.num_partitions)
+            write_i16_be(out, topics_item.replication_factor)
+            configs = topics_item.configs
+            if configs is None:
+                out.append(0)
+            else:
+                n = len(configs)
+                if n < 127:
+                    out.append(n + 1)
                 else:
-                    raw = value.encode()
+                    write_uvarint(out, n + 1)
+                for configs_item in configs:
+                    # topics[].configs[]
+                    raw = configs_item.name.encode()
                     n = len(raw)
                     if n < 127:
                         out.append(n + 1)
                     else:
                         write_string_length(out, n)
                     out.write(raw)
-                out.append(1 if configs_item.read_only else configs_item.read_only & 0)
-                write_i8(out, configs_item.config_source)
-                out.append(1 if configs_item.is_sensitive else configs_item.is_sensitive & 0)
-                if configs_item.unknown_tags:
-                    write_tags(out, [], configs_item.unknown_tags)
-                else:
-                    out.append(0)
-        if topics_item.topic_config_error_code == 0 and not topics_item.unknown_tags:
-            out.append(0)
+                    value = configs_item.value
+                    if value is None:
+                        out.append(0)
+                    else:
+                        raw = value.encode()
+                        n = len(raw)
+                        if n < 127:
+                            out.append(n + 1)
+                        else:
+                            write_string_length(out, n)
+                        out.write(raw)
+                    out.append(1 if configs_item.read_only else configs_item.read_only & 0)  # & 0 refuses None
+                    write_i8(out, configs_item.config_source)
+                    out.append(1 if configs_item.is_sensitive else configs_item.is_sensitive & 0)  # & 0 refuses None
+                    if configs_item.unknown_tags:
+                        write_tags(out, [], configs_item.unknown_tags)
+                    else:
+                        out.append(0)
+            if topics_item.topic_config_error_code == 0 and not topics_item.unknown_tags:
+                out.append(0)
+            else:
+                topics_item._write_tags(out, version)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
         else:
-            write_CreatableTopicResult_tags(out, topics_item, version)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
+            out.append(0)
+
+    @staticmethod
+    def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[CreateTopicsResponse, i64]:
+        """Versions 0-4."""
+        n: int
+        end: i64
+        topics: list[CreatableTopicResult]
+        topics_step: i64
+        name: str
+        error_message: str | None
+        configs: list[CreatableTopicConfigs] | None
+        if version < 0:
+            give_up()
+
+        if version >= 2:
+            throttle_time_ms = read_i32_be(data, pos)
+            pos += 4
+        else:
+            throttle_time_ms = 0
+        # topics: array
+        n = read_i32_be(data, pos)
+        pos += 4
+        if n < 0:
+            give_up()
+        topics = empty_list(n)
+        topics_count = n
+        for topics_step in range(topics_count):
+            # topics[]
+            # name: string
+            n = read_i16_be(data, pos)
+            pos += 2
+            if n < 0:
+                give_up()
+            end = pos + n
+            name = data[pos:end].decode()
+            pos = end
+            topic_id = ZERO_UUID
+            error_code = read_i16_be(data, pos)
+            pos += 2
+            if version >= 1:
+                # error_message: nullable string
+                n = read_i16_be(data, pos)
+                pos += 2
+                if n < 0:
+                    error_message = None
+                else:
+                    end = pos + n
+                    error_message = data[pos:end].decode()
+                    pos = end
+            else:
+                error_message = ""
+            num_partitions = -1
+            replication_factor = -1
+            configs = []
+            topics_item = new_CreatableTopicResult(
+                name, topic_id, error_code, error_message, num_partitions, replication_factor, configs
+            )
+            topics.append(topics_item)
+        message = new_CreateTopicsResponse(throttle_time_ms, topics)
+        return message, pos
+
+    def _write_classic(self, out: BytesWriter, version: i64) -> None:
+        """Versions 0-4."""
+        if version < 0:
+            give_up()
+
+        if version >= 2:
+            write_i32_be(out, self.throttle_time_ms)
+        topics = self.topics
+        write_i32_be(out, len(topics))
+        for topics_item in topics:
+            # topics[]
+            raw = topics_item.name.encode()
+            write_i16_be(out, len(raw))
+            out.write(raw)
+            write_i16_be(out, topics_item.error_code)
+            if version >= 1:
+                error_message = topics_item.error_message
+                if error_message is None:
+                    write_i16_be(out, -1)
+                else:
+                    raw = error_message.encode()
+                    write_i16_be(out, len(raw))
+                    out.write(raw)
+            if topics_item.unknown_tags:
+                give_up()
+        if self.unknown_tags:
+            give_up()
 
 
-install_constructors(globals())
+new_CreatableReplicaAssignment = constructor(CreatableReplicaAssignment)
+new_CreatableTopicConfig = constructor(CreatableTopicConfig)
+new_CreatableTopic = constructor(CreatableTopic)
+new_CreateTopicsRequest = constructor(CreateTopicsRequest)
+new_CreatableTopicConfigs = constructor(CreatableTopicConfigs)
+new_CreatableTopicResult = constructor(CreatableTopicResult, without=("topic_config_error_code",))
+new_CreateTopicsResponse = constructor(CreateTopicsResponse)

@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter, read_i16_be, read_i32_be, write_i16_be, write_i32_be
 
 from kwire.message import FieldTags, Message, Struct
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.wire import (
     empty_list,
     give_up,
@@ -42,18 +42,7 @@ class DeleteAclsFilter(Struct):
         Field("operation", "Operation", "int8", range(0, 4), enum="AclOperation"),
         Field("permission_type", "PermissionType", "int8", range(0, 4), enum="AclPermissionType"),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "resource_type_filter",
-        "resource_name_filter",
-        "pattern_type_filter",
-        "principal_filter",
-        "host_filter",
-        "operation",
-        "permission_type",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     resource_type_filter: int
     """Kind of resource: 1 any, 2 topic, 3 group, 4 cluster, 5 transactional id, 6 delegation token, 7 user."""
@@ -70,7 +59,6 @@ class DeleteAclsFilter(Struct):
     permission_type: int
     """Effect of the rule: 2 deny, 3 allow; 1 matches both."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -94,26 +82,6 @@ class DeleteAclsFilter(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_DeleteAclsFilter(
-    resource_type_filter: int,
-    resource_name_filter: str | None,
-    pattern_type_filter: int,
-    principal_filter: str | None,
-    host_filter: str | None,
-    operation: int,
-    permission_type: int,
-) -> DeleteAclsFilter:
-    return DeleteAclsFilter(
-        resource_type_filter=resource_type_filter,
-        resource_name_filter=resource_name_filter,
-        pattern_type_filter=pattern_type_filter,
-        principal_filter=principal_filter,
-        host_filter=host_filter,
-        operation=operation,
-        permission_type=permission_type,
-    )
-
-
 @mypyc_attr(acyclic=True)
 class DeleteAclsRequest(Message):
     """Sent by an admin client to the controller, usually through a broker, to remove the access rules that match filters.
@@ -125,16 +93,14 @@ class DeleteAclsRequest(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 4)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 4)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0, 1)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 1, 2: 2}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (Field("filters", "Filters", "[]DeleteAclsFilter", range(0, 4)),)
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("filters", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     filters: list[DeleteAclsFilter]
     """Filters, each evaluated on its own; a rule that matches any of them is removed."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -145,30 +111,263 @@ class DeleteAclsRequest(Message):
         self.filters = [] if filters is None else filters
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        if version <= 1:
-            return 1
-        return 2
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[DeleteAclsRequest, i64]:
-        if 2 <= version <= 3:
-            return read_delete_acls_request_flexible(data, pos, version)
-        if 0 <= version <= 1:
-            return read_delete_acls_request_classic(data, pos, version)
-        give_up()
+        """Versions 2-3."""
+        n: i64
+        end: i64
+        filters: list[DeleteAclsFilter]
+        filters_step: i64
+        resource_name_filter: str | None
+        principal_filter: str | None
+        host_filter: str | None
+        if version < 2:
+            return DeleteAclsRequest._read_classic(data, pos, version)
+        if version > 3:
+            give_up()
+
+        # filters: compact array
+        n = data[pos] - 1
+        pos += 1
+        if n < 0 or n > 126:
+            n, pos = read_length(data, pos)
+        filters = empty_list(n)
+        filters_count = n
+        for filters_step in range(filters_count):
+            # filters[]
+            resource_type_filter = (data[pos] ^ 128) - 128
+            # resource_name_filter: compact nullable string
+            n = data[pos + 1] - 1
+            pos += 2
+            if n < 0:
+                resource_name_filter = None
+            else:
+                if n > 126:
+                    n, pos = read_string_length(data, pos)
+                end = pos + n
+                resource_name_filter = data[pos:end].decode()
+                pos = end
+            pattern_type_filter = (data[pos] ^ 128) - 128
+            # principal_filter: compact nullable string
+            n = data[pos + 1] - 1
+            pos += 2
+            if n < 0:
+                principal_filter = None
+            else:
+                if n > 126:
+                    n, pos = read_string_length(data, pos)
+                end = pos + n
+                principal_filter = data[pos:end].decode()
+                pos = end
+            # host_filter: compact nullable string
+            n = data[pos] - 1
+            pos += 1
+            if n < 0:
+                host_filter = None
+            else:
+                if n > 126:
+                    n, pos = read_string_length(data, pos)
+                end = pos + n
+                host_filter = data[pos:end].decode()
+                pos = end
+            operation = (data[pos] ^ 128) - 128
+            permission_type = (data[pos + 1] ^ 128) - 128
+            filters_item = new_DeleteAclsFilter(
+                resource_type_filter,
+                resource_name_filter,
+                pattern_type_filter,
+                principal_filter,
+                host_filter,
+                operation,
+                permission_type,
+            )
+            if data[pos + 2]:
+                pos += 2
+                filters_item.unknown_tags, pos = read_tags(data, pos)
+            else:
+                pos += 3
+            filters.append(filters_item)
+        message = new_DeleteAclsRequest(filters)
+        if data[pos]:
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 1
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 2 <= version <= 3:
-            return write_delete_acls_request_flexible(out, self, version)
-        if 0 <= version <= 1:
-            return write_delete_acls_request_classic(out, self, version)
-        give_up()
+        """Versions 2-3."""
+        if version < 2:
+            return self._write_classic(out, version)
+        if version > 3:
+            give_up()
 
+        filters = self.filters
+        n = len(filters)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_uvarint(out, n + 1)
+        for filters_item in filters:
+            # filters[]
+            write_i8(out, filters_item.resource_type_filter)
+            resource_name_filter = filters_item.resource_name_filter
+            if resource_name_filter is None:
+                out.append(0)
+            else:
+                raw = resource_name_filter.encode()
+                n = len(raw)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_string_length(out, n)
+                out.write(raw)
+            write_i8(out, filters_item.pattern_type_filter)
+            principal_filter = filters_item.principal_filter
+            if principal_filter is None:
+                out.append(0)
+            else:
+                raw = principal_filter.encode()
+                n = len(raw)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_string_length(out, n)
+                out.write(raw)
+            host_filter = filters_item.host_filter
+            if host_filter is None:
+                out.append(0)
+            else:
+                raw = host_filter.encode()
+                n = len(raw)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_string_length(out, n)
+                out.write(raw)
+            write_i8(out, filters_item.operation)
+            write_i8(out, filters_item.permission_type)
+            if filters_item.unknown_tags:
+                write_tags(out, [], filters_item.unknown_tags)
+            else:
+                out.append(0)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
+        else:
+            out.append(0)
 
-def new_DeleteAclsRequest(filters: list[DeleteAclsFilter]) -> DeleteAclsRequest:
-    return DeleteAclsRequest(filters=filters)
+    @staticmethod
+    def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[DeleteAclsRequest, i64]:
+        """Versions 0-1."""
+        n: int
+        end: i64
+        filters: list[DeleteAclsFilter]
+        filters_step: i64
+        resource_name_filter: str | None
+        principal_filter: str | None
+        host_filter: str | None
+        if version < 0:
+            give_up()
+
+        # filters: array
+        n = read_i32_be(data, pos)
+        pos += 4
+        if n < 0:
+            give_up()
+        filters = empty_list(n)
+        filters_count = n
+        for filters_step in range(filters_count):
+            # filters[]
+            resource_type_filter = (data[pos] ^ 128) - 128
+            # resource_name_filter: nullable string
+            n = read_i16_be(data, pos + 1)
+            pos += 3
+            if n < 0:
+                resource_name_filter = None
+            else:
+                end = pos + n
+                resource_name_filter = data[pos:end].decode()
+                pos = end
+            if version >= 1:
+                pattern_type_filter = (data[pos] ^ 128) - 128
+                pos += 1
+            else:
+                pattern_type_filter = 3
+            # principal_filter: nullable string
+            n = read_i16_be(data, pos)
+            pos += 2
+            if n < 0:
+                principal_filter = None
+            else:
+                end = pos + n
+                principal_filter = data[pos:end].decode()
+                pos = end
+            # host_filter: nullable string
+            n = read_i16_be(data, pos)
+            pos += 2
+            if n < 0:
+                host_filter = None
+            else:
+                end = pos + n
+                host_filter = data[pos:end].decode()
+                pos = end
+            operation = (data[pos] ^ 128) - 128
+            permission_type = (data[pos + 1] ^ 128) - 128
+            filters_item = new_DeleteAclsFilter(
+                resource_type_filter,
+                resource_name_filter,
+                pattern_type_filter,
+                principal_filter,
+                host_filter,
+                operation,
+                permission_type,
+            )
+            pos += 2
+            filters.append(filters_item)
+        message = new_DeleteAclsRequest(filters)
+        return message, pos
+
+    def _write_classic(self, out: BytesWriter, version: i64) -> None:
+        """Versions 0-1."""
+        if version < 0:
+            give_up()
+
+        filters = self.filters
+        write_i32_be(out, len(filters))
+        for filters_item in filters:
+            # filters[]
+            write_i8(out, filters_item.resource_type_filter)
+            resource_name_filter = filters_item.resource_name_filter
+            if resource_name_filter is None:
+                write_i16_be(out, -1)
+            else:
+                raw = resource_name_filter.encode()
+                write_i16_be(out, len(raw))
+                out.write(raw)
+            if version <= 0:
+                if filters_item.pattern_type_filter != 3:
+                    give_up()
+            else:
+                write_i8(out, filters_item.pattern_type_filter)
+            principal_filter = filters_item.principal_filter
+            if principal_filter is None:
+                write_i16_be(out, -1)
+            else:
+                raw = principal_filter.encode()
+                write_i16_be(out, len(raw))
+                out.write(raw)
+            host_filter = filters_item.host_filter
+            if host_filter is None:
+                write_i16_be(out, -1)
+            else:
+                raw = host_filter.encode()
+                write_i16_be(out, len(raw))
+                out.write(raw)
+            write_i8(out, filters_item.operation)
+            write_i8(out, filters_item.permission_type)
+            if filters_item.unknown_tags:
+                give_up()
+        if self.unknown_tags:
+            give_up()
 
 
 @mypyc_attr(acyclic=True)
@@ -188,20 +387,7 @@ class DeleteAclsMatchingAcl(Struct):
         Field("operation", "Operation", "int8", range(0, 4), enum="AclOperation"),
         Field("permission_type", "PermissionType", "int8", range(0, 4), enum="AclPermissionType"),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "error_code",
-        "error_message",
-        "resource_type",
-        "resource_name",
-        "pattern_type",
-        "principal",
-        "host",
-        "operation",
-        "permission_type",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     error_code: int
     """0 if this rule was removed; otherwise the reason."""
@@ -222,7 +408,6 @@ class DeleteAclsMatchingAcl(Struct):
     permission_type: int
     """Effect of the rule: 2 deny, 3 allow."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -250,30 +435,6 @@ class DeleteAclsMatchingAcl(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_DeleteAclsMatchingAcl(
-    error_code: int,
-    error_message: str | None,
-    resource_type: int,
-    resource_name: str,
-    pattern_type: int,
-    principal: str,
-    host: str,
-    operation: int,
-    permission_type: int,
-) -> DeleteAclsMatchingAcl:
-    return DeleteAclsMatchingAcl(
-        error_code=error_code,
-        error_message=error_message,
-        resource_type=resource_type,
-        resource_name=resource_name,
-        pattern_type=pattern_type,
-        principal=principal,
-        host=host,
-        operation=operation,
-        permission_type=permission_type,
-    )
-
-
 @mypyc_attr(acyclic=True)
 class DeleteAclsFilterResult(Struct):
     """Outcome for the filter at the same position in the request."""
@@ -285,9 +446,7 @@ class DeleteAclsFilterResult(Struct):
         Field("error_message", "ErrorMessage", "string", range(0, 4), nullable=range(0, 4)),
         Field("matching_acls", "MatchingAcls", "[]DeleteAclsMatchingAcl", range(0, 4)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("error_code", "error_message", "matching_acls", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     error_code: int
     """0 if the filter was evaluated, even if no rule matched; otherwise the reason."""
@@ -296,7 +455,6 @@ class DeleteAclsFilterResult(Struct):
     matching_acls: list[DeleteAclsMatchingAcl]
     """Rules that the filter matched, each with its own outcome."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -312,12 +470,6 @@ class DeleteAclsFilterResult(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_DeleteAclsFilterResult(
-    error_code: int, error_message: str | None, matching_acls: list[DeleteAclsMatchingAcl]
-) -> DeleteAclsFilterResult:
-    return DeleteAclsFilterResult(error_code=error_code, error_message=error_message, matching_acls=matching_acls)
-
-
 @mypyc_attr(acyclic=True)
 class DeleteAclsResponse(Message):
     """Returns, for each filter, the matching access rules and whether they were removed.
@@ -329,21 +481,19 @@ class DeleteAclsResponse(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 4)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 4)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 0, 2: 1}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(0, 4)),
         Field("filter_results", "FilterResults", "[]DeleteAclsFilterResult", range(0, 4)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("throttle_time_ms", "filter_results", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     throttle_time_ms: int
     """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled."""
     filter_results: list[DeleteAclsFilterResult]
     """Outcomes in the order of the request's filters; match them by position."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -356,620 +506,379 @@ class DeleteAclsResponse(Message):
         self.filter_results = [] if filter_results is None else filter_results
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        if version <= 1:
-            return 0
-        return 1
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[DeleteAclsResponse, i64]:
-        if 2 <= version <= 3:
-            return read_delete_acls_response_flexible(data, pos, version)
-        if 0 <= version <= 1:
-            return read_delete_acls_response_classic(data, pos, version)
-        give_up()
-
-    def _write(self, out: BytesWriter, version: i64) -> None:
-        if 2 <= version <= 3:
-            return write_delete_acls_response_flexible(out, self, version)
-        if 0 <= version <= 1:
-            return write_delete_acls_response_classic(out, self, version)
-        give_up()
-
-
-def new_DeleteAclsResponse(throttle_time_ms: int, filter_results: list[DeleteAclsFilterResult]) -> DeleteAclsResponse:
-    return DeleteAclsResponse(throttle_time_ms=throttle_time_ms, filter_results=filter_results)
-
-
-def read_delete_acls_request_classic(data: bytes, pos: i64, version: i64) -> tuple[DeleteAclsRequest, i64]:
-    """Versions 0-1."""
-    n: int
-    end: i64
-    filters: list[DeleteAclsFilter]
-    filters_step: i64
-    resource_name_filter: str | None
-    principal_filter: str | None
-    host_filter: str | None
-    n = read_i32_be(data, pos)
-    pos += 4
-    if n < 0:
-        give_up()
-    filters = empty_list(n)
-    filters_count = n
-    for filters_step in range(filters_count):
-        # filters[]
-        resource_type_filter = (data[pos] ^ 128) - 128
-        n = read_i16_be(data, pos + 1)
-        pos += 3
-        if n < 0:
-            resource_name_filter = None
-        else:
-            end = pos + n
-            resource_name_filter = data[pos:end].decode()
-            pos = end
-        if version >= 1:
-            pattern_type_filter = (data[pos] ^ 128) - 128
-            pos += 1
-        else:
-            pattern_type_filter = 3
-        n = read_i16_be(data, pos)
-        pos += 2
-        if n < 0:
-            principal_filter = None
-        else:
-            end = pos + n
-            principal_filter = data[pos:end].decode()
-            pos = end
-        n = read_i16_be(data, pos)
-        pos += 2
-        if n < 0:
-            host_filter = None
-        else:
-            end = pos + n
-            host_filter = data[pos:end].decode()
-            pos = end
-        operation = (data[pos] ^ 128) - 128
-        permission_type = (data[pos + 1] ^ 128) - 128
-        filters_item = new_DeleteAclsFilter(
-            resource_type_filter,
-            resource_name_filter,
-            pattern_type_filter,
-            principal_filter,
-            host_filter,
-            operation,
-            permission_type,
-        )
-        pos += 2
-        filters.append(filters_item)
-    message = new_DeleteAclsRequest(filters)
-    return message, pos
-
-
-def write_delete_acls_request_classic(out: BytesWriter, message: DeleteAclsRequest, version: i64) -> None:
-    """Versions 0-1."""
-    filters = message.filters
-    write_i32_be(out, len(filters))
-    for filters_item in filters:
-        # filters[]
-        write_i8(out, filters_item.resource_type_filter)
-        resource_name_filter = filters_item.resource_name_filter
-        if resource_name_filter is None:
-            write_i16_be(out, -1)
-        else:
-            raw = resource_name_filter.encode()
-            write_i16_be(out, len(raw))
-            out.write(raw)
-        if version <= 0:
-            if filters_item.pattern_type_filter != 3:
-                give_up()
-        else:
-            write_i8(out, filters_item.pattern_type_filter)
-        principal_filter = filters_item.principal_filter
-        if principal_filter is None:
-            write_i16_be(out, -1)
-        else:
-            raw = principal_filter.encode()
-            write_i16_be(out, len(raw))
-            out.write(raw)
-        host_filter = filters_item.host_filter
-        if host_filter is None:
-            write_i16_be(out, -1)
-        else:
-            raw = host_filter.encode()
-            write_i16_be(out, len(raw))
-            out.write(raw)
-        write_i8(out, filters_item.operation)
-        write_i8(out, filters_item.permission_type)
-        if filters_item.unknown_tags:
+        """Versions 2-3."""
+        n: i64
+        end: i64
+        filter_results: list[DeleteAclsFilterResult]
+        filter_results_step: i64
+        filter_results_error_message: str | None
+        matching_acls: list[DeleteAclsMatchingAcl]
+        matching_acls_step: i64
+        matching_acls_error_message: str | None
+        resource_name: str
+        principal: str
+        host: str
+        if version < 2:
+            return DeleteAclsResponse._read_classic(data, pos, version)
+        if version > 3:
             give_up()
-    if message.unknown_tags:
-        give_up()
 
-
-def read_delete_acls_request_flexible(data: bytes, pos: i64, version: i64) -> tuple[DeleteAclsRequest, i64]:
-    """Versions 2-3."""
-    n: i64
-    end: i64
-    filters: list[DeleteAclsFilter]
-    filters_step: i64
-    resource_name_filter: str | None
-    principal_filter: str | None
-    host_filter: str | None
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    filters = empty_list(n)
-    filters_count = n
-    for filters_step in range(filters_count):
-        # filters[]
-        resource_type_filter = (data[pos] ^ 128) - 128
-        n = data[pos + 1] - 1
-        pos += 2
-        if n < 0:
-            resource_name_filter = None
-        else:
-            if n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
-            resource_name_filter = data[pos:end].decode()
-            pos = end
-        pattern_type_filter = (data[pos] ^ 128) - 128
-        n = data[pos + 1] - 1
-        pos += 2
-        if n < 0:
-            principal_filter = None
-        else:
-            if n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
-            principal_filter = data[pos:end].decode()
-            pos = end
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            host_filter = None
-        else:
-            if n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
-            host_filter = data[pos:end].decode()
-            pos = end
-        operation = (data[pos] ^ 128) - 128
-        permission_type = (data[pos + 1] ^ 128) - 128
-        filters_item = new_DeleteAclsFilter(
-            resource_type_filter,
-            resource_name_filter,
-            pattern_type_filter,
-            principal_filter,
-            host_filter,
-            operation,
-            permission_type,
-        )
-        if data[pos + 2]:
-            pos += 2
-            filters_item.unknown_tags, pos = read_tags(data, pos)
-        else:
-            pos += 3
-        filters.append(filters_item)
-    message = new_DeleteAclsRequest(filters)
-    if data[pos]:
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 1
-    return message, pos
-
-
-def write_delete_acls_request_flexible(out: BytesWriter, message: DeleteAclsRequest, version: i64) -> None:
-    """Versions 2-3."""
-    filters = message.filters
-    n = len(filters)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for filters_item in filters:
-        # filters[]
-        write_i8(out, filters_item.resource_type_filter)
-        resource_name_filter = filters_item.resource_name_filter
-        if resource_name_filter is None:
-            out.append(0)
-        else:
-            raw = resource_name_filter.encode()
-            n = len(raw)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_string_length(out, n)
-            out.write(raw)
-        write_i8(out, filters_item.pattern_type_filter)
-        principal_filter = filters_item.principal_filter
-        if principal_filter is None:
-            out.append(0)
-        else:
-            raw = principal_filter.encode()
-            n = len(raw)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_string_length(out, n)
-            out.write(raw)
-        host_filter = filters_item.host_filter
-        if host_filter is None:
-            out.append(0)
-        else:
-            raw = host_filter.encode()
-            n = len(raw)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_string_length(out, n)
-            out.write(raw)
-        write_i8(out, filters_item.operation)
-        write_i8(out, filters_item.permission_type)
-        if filters_item.unknown_tags:
-            write_tags(out, [], filters_item.unknown_tags)
-        else:
-            out.append(0)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
-
-
-def read_delete_acls_response_classic(data: bytes, pos: i64, version: i64) -> tuple[DeleteAclsResponse, i64]:
-    """Versions 0-1."""
-    n: int
-    end: i64
-    filter_results: list[DeleteAclsFilterResult]
-    filter_results_step: i64
-    filter_results_error_message: str | None
-    matching_acls: list[DeleteAclsMatchingAcl]
-    matching_acls_step: i64
-    matching_acls_error_message: str | None
-    resource_name: str
-    principal: str
-    host: str
-    throttle_time_ms = read_i32_be(data, pos)
-    n = read_i32_be(data, pos + 4)
-    pos += 8
-    if n < 0:
-        give_up()
-    filter_results = empty_list(n)
-    filter_results_count = n
-    for filter_results_step in range(filter_results_count):
-        # filter_results[]
-        filter_results_error_code = read_i16_be(data, pos)
-        n = read_i16_be(data, pos + 2)
-        pos += 4
-        if n < 0:
-            filter_results_error_message = None
-        else:
-            end = pos + n
-            filter_results_error_message = data[pos:end].decode()
-            pos = end
-        n = read_i32_be(data, pos)
-        pos += 4
-        if n < 0:
-            give_up()
-        matching_acls = empty_list(n)
-        matching_acls_count = n
-        for matching_acls_step in range(matching_acls_count):
-            # filter_results[].matching_acls[]
-            matching_acls_error_code = read_i16_be(data, pos)
-            n = read_i16_be(data, pos + 2)
-            pos += 4
-            if n < 0:
-                matching_acls_error_message = None
-            else:
-                end = pos + n
-                matching_acls_error_message = data[pos:end].decode()
-                pos = end
-            resource_type = (data[pos] ^ 128) - 128
-            n = read_i16_be(data, pos + 1)
-            pos += 3
-            if n < 0:
-                give_up()
-            end = pos + n
-            resource_name = data[pos:end].decode()
-            pos = end
-            if version >= 1:
-                pattern_type = (data[pos] ^ 128) - 128
-                pos += 1
-            else:
-                pattern_type = 3
-            n = read_i16_be(data, pos)
-            pos += 2
-            if n < 0:
-                give_up()
-            end = pos + n
-            principal = data[pos:end].decode()
-            pos = end
-            n = read_i16_be(data, pos)
-            pos += 2
-            if n < 0:
-                give_up()
-            end = pos + n
-            host = data[pos:end].decode()
-            pos = end
-            operation = (data[pos] ^ 128) - 128
-            permission_type = (data[pos + 1] ^ 128) - 128
-            matching_acls_item = new_DeleteAclsMatchingAcl(
-                matching_acls_error_code,
-                matching_acls_error_message,
-                resource_type,
-                resource_name,
-                pattern_type,
-                principal,
-                host,
-                operation,
-                permission_type,
-            )
-            pos += 2
-            matching_acls.append(matching_acls_item)
-        filter_results_item = new_DeleteAclsFilterResult(
-            filter_results_error_code, filter_results_error_message, matching_acls
-        )
-        filter_results.append(filter_results_item)
-    message = new_DeleteAclsResponse(throttle_time_ms, filter_results)
-    return message, pos
-
-
-def write_delete_acls_response_classic(out: BytesWriter, message: DeleteAclsResponse, version: i64) -> None:
-    """Versions 0-1."""
-    write_i32_be(out, message.throttle_time_ms)
-    filter_results = message.filter_results
-    write_i32_be(out, len(filter_results))
-    for filter_results_item in filter_results:
-        # filter_results[]
-        write_i16_be(out, filter_results_item.error_code)
-        filter_results_error_message = filter_results_item.error_message
-        if filter_results_error_message is None:
-            write_i16_be(out, -1)
-        else:
-            raw = filter_results_error_message.encode()
-            write_i16_be(out, len(raw))
-            out.write(raw)
-        matching_acls = filter_results_item.matching_acls
-        write_i32_be(out, len(matching_acls))
-        for matching_acls_item in matching_acls:
-            # filter_results[].matching_acls[]
-            write_i16_be(out, matching_acls_item.error_code)
-            matching_acls_error_message = matching_acls_item.error_message
-            if matching_acls_error_message is None:
-                write_i16_be(out, -1)
-            else:
-                raw = matching_acls_error_message.encode()
-                write_i16_be(out, len(raw))
-                out.write(raw)
-            write_i8(out, matching_acls_item.resource_type)
-            raw = matching_acls_item.resource_name.encode()
-            write_i16_be(out, len(raw))
-            out.write(raw)
-            if version <= 0:
-                if matching_acls_item.pattern_type != 3:
-                    give_up()
-            else:
-                write_i8(out, matching_acls_item.pattern_type)
-            raw = matching_acls_item.principal.encode()
-            write_i16_be(out, len(raw))
-            out.write(raw)
-            raw = matching_acls_item.host.encode()
-            write_i16_be(out, len(raw))
-            out.write(raw)
-            write_i8(out, matching_acls_item.operation)
-            write_i8(out, matching_acls_item.permission_type)
-            if matching_acls_item.unknown_tags:
-                give_up()
-        if filter_results_item.unknown_tags:
-            give_up()
-    if message.unknown_tags:
-        give_up()
-
-
-def read_delete_acls_response_flexible(data: bytes, pos: i64, version: i64) -> tuple[DeleteAclsResponse, i64]:
-    """Versions 2-3."""
-    n: i64
-    end: i64
-    filter_results: list[DeleteAclsFilterResult]
-    filter_results_step: i64
-    filter_results_error_message: str | None
-    matching_acls: list[DeleteAclsMatchingAcl]
-    matching_acls_step: i64
-    matching_acls_error_message: str | None
-    resource_name: str
-    principal: str
-    host: str
-    throttle_time_ms = read_i32_be(data, pos)
-    n = data[pos + 4] - 1
-    pos += 5
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    filter_results = empty_list(n)
-    filter_results_count = n
-    for filter_results_step in range(filter_results_count):
-        # filter_results[]
-        filter_results_error_code = read_i16_be(data, pos)
-        n = data[pos + 2] - 1
-        pos += 3
-        if n < 0:
-            filter_results_error_message = None
-        else:
-            if n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
-            filter_results_error_message = data[pos:end].decode()
-            pos = end
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
+        throttle_time_ms = read_i32_be(data, pos)
+        # filter_results: compact array
+        n = data[pos + 4] - 1
+        pos += 5
+        if n < 0 or n > 126:
             n, pos = read_length(data, pos)
-        matching_acls = empty_list(n)
-        matching_acls_count = n
-        for matching_acls_step in range(matching_acls_count):
-            # filter_results[].matching_acls[]
-            matching_acls_error_code = read_i16_be(data, pos)
+        filter_results = empty_list(n)
+        filter_results_count = n
+        for filter_results_step in range(filter_results_count):
+            # filter_results[]
+            filter_results_error_code = read_i16_be(data, pos)
+            # error_message: compact nullable string
             n = data[pos + 2] - 1
             pos += 3
             if n < 0:
-                matching_acls_error_message = None
+                filter_results_error_message = None
             else:
                 if n > 126:
                     n, pos = read_string_length(data, pos)
                 end = pos + n
-                matching_acls_error_message = data[pos:end].decode()
+                filter_results_error_message = data[pos:end].decode()
                 pos = end
-            resource_type = (data[pos] ^ 128) - 128
-            n = data[pos + 1] - 1
-            pos += 2
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
-            resource_name = data[pos:end].decode()
-            pos = end
-            pattern_type = (data[pos] ^ 128) - 128
-            n = data[pos + 1] - 1
-            pos += 2
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
-            principal = data[pos:end].decode()
-            pos = end
+            # matching_acls: compact array
             n = data[pos] - 1
             pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
-            host = data[pos:end].decode()
-            pos = end
-            operation = (data[pos] ^ 128) - 128
-            permission_type = (data[pos + 1] ^ 128) - 128
-            matching_acls_item = new_DeleteAclsMatchingAcl(
-                matching_acls_error_code,
-                matching_acls_error_message,
-                resource_type,
-                resource_name,
-                pattern_type,
-                principal,
-                host,
-                operation,
-                permission_type,
-            )
-            if data[pos + 2]:
-                pos += 2
-                matching_acls_item.unknown_tags, pos = read_tags(data, pos)
-            else:
+            if n < 0 or n > 126:
+                n, pos = read_length(data, pos)
+            matching_acls = empty_list(n)
+            matching_acls_count = n
+            for matching_acls_step in range(matching_acls_count):
+                # filter_results[].matching_acls[]
+                matching_acls_error_code = read_i16_be(data, pos)
+                # error_message: compact nullable string
+                n = data[pos + 2] - 1
                 pos += 3
-            matching_acls.append(matching_acls_item)
-        filter_results_item = new_DeleteAclsFilterResult(
-            filter_results_error_code, filter_results_error_message, matching_acls
-        )
+                if n < 0:
+                    matching_acls_error_message = None
+                else:
+                    if n > 126:
+                        n, pos = read_string_length(data, pos)
+                    end = pos + n
+                    matching_acls_error_message = data[pos:end].decode()
+                    pos = end
+                resource_type = (data[pos] ^ 128) - 128
+                # resource_name: compact string
+                n = data[pos + 1] - 1
+                pos += 2
+                if n < 0 or n > 126:
+                    n, pos = read_string_length(data, pos)
+                end = pos + n
+                resource_name = data[pos:end].decode()
+                pos = end
+                pattern_type = (data[pos] ^ 128) - 128
+                # principal: compact string
+                n = data[pos + 1] - 1
+                pos += 2
+                if n < 0 or n > 126:
+                    n, pos = read_string_length(data, pos)
+                end = pos + n
+                principal = data[pos:end].decode()
+                pos = end
+                # host: compact string
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_string_length(data, pos)
+                end = pos + n
+                host = data[pos:end].decode()
+                pos = end
+                operation = (data[pos] ^ 128) - 128
+                permission_type = (data[pos + 1] ^ 128) - 128
+                matching_acls_item = new_DeleteAclsMatchingAcl(
+                    matching_acls_error_code,
+                    matching_acls_error_message,
+                    resource_type,
+                    resource_name,
+                    pattern_type,
+                    principal,
+                    host,
+                    operation,
+                    permission_type,
+                )
+                if data[pos + 2]:
+                    pos += 2
+                    matching_acls_item.unknown_tags, pos = read_tags(data, pos)
+                else:
+                    pos += 3
+                matching_acls.append(matching_acls_item)
+            filter_results_item = new_DeleteAclsFilterResult(
+                filter_results_error_code, filter_results_error_message, matching_acls
+            )
+            if data[pos]:
+                filter_results_item.unknown_tags, pos = read_tags(data, pos)
+            else:
+                pos += 1
+            filter_results.append(filter_results_item)
+        message = new_DeleteAclsResponse(throttle_time_ms, filter_results)
         if data[pos]:
-            filter_results_item.unknown_tags, pos = read_tags(data, pos)
+            message.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-        filter_results.append(filter_results_item)
-    message = new_DeleteAclsResponse(throttle_time_ms, filter_results)
-    if data[pos]:
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 1
-    return message, pos
+        return message, pos
 
+    def _write(self, out: BytesWriter, version: i64) -> None:
+        """Versions 2-3."""
+        if version < 2:
+            return self._write_classic(out, version)
+        if version > 3:
+            give_up()
 
-def write_delete_acls_response_flexible(out: BytesWriter, message: DeleteAclsResponse, version: i64) -> None:
-    """Versions 2-3."""
-    write_i32_be(out, message.throttle_time_ms)
-    filter_results = message.filter_results
-    n = len(filter_results)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for filter_results_item in filter_results:
-        # filter_results[]
-        write_i16_be(out, filter_results_item.error_code)
-        filter_results_error_message = filter_results_item.error_message
-        if filter_results_error_message is None:
-            out.append(0)
-        else:
-            raw = filter_results_error_message.encode()
-            n = len(raw)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_string_length(out, n)
-            out.write(raw)
-        matching_acls = filter_results_item.matching_acls
-        n = len(matching_acls)
+        write_i32_be(out, self.throttle_time_ms)
+        filter_results = self.filter_results
+        n = len(filter_results)
         if n < 127:
             out.append(n + 1)
         else:
             write_uvarint(out, n + 1)
-        for matching_acls_item in matching_acls:
-            # filter_results[].matching_acls[]
-            write_i16_be(out, matching_acls_item.error_code)
-            matching_acls_error_message = matching_acls_item.error_message
-            if matching_acls_error_message is None:
+        for filter_results_item in filter_results:
+            # filter_results[]
+            write_i16_be(out, filter_results_item.error_code)
+            filter_results_error_message = filter_results_item.error_message
+            if filter_results_error_message is None:
                 out.append(0)
             else:
-                raw = matching_acls_error_message.encode()
+                raw = filter_results_error_message.encode()
                 n = len(raw)
                 if n < 127:
                     out.append(n + 1)
                 else:
                     write_string_length(out, n)
                 out.write(raw)
-            write_i8(out, matching_acls_item.resource_type)
-            raw = matching_acls_item.resource_name.encode()
-            n = len(raw)
+            matching_acls = filter_results_item.matching_acls
+            n = len(matching_acls)
             if n < 127:
                 out.append(n + 1)
             else:
-                write_string_length(out, n)
-            out.write(raw)
-            write_i8(out, matching_acls_item.pattern_type)
-            raw = matching_acls_item.principal.encode()
-            n = len(raw)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_string_length(out, n)
-            out.write(raw)
-            raw = matching_acls_item.host.encode()
-            n = len(raw)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_string_length(out, n)
-            out.write(raw)
-            write_i8(out, matching_acls_item.operation)
-            write_i8(out, matching_acls_item.permission_type)
-            if matching_acls_item.unknown_tags:
-                write_tags(out, [], matching_acls_item.unknown_tags)
+                write_uvarint(out, n + 1)
+            for matching_acls_item in matching_acls:
+                # filter_results[].matching_acls[]
+                write_i16_be(out, matching_acls_item.error_code)
+                matching_acls_error_message = matching_acls_item.error_message
+                if matching_acls_error_message is None:
+                    out.append(0)
+                else:
+                    raw = matching_acls_error_message.encode()
+                    n = len(raw)
+                    if n < 127:
+                        out.append(n + 1)
+                    else:
+                        write_string_length(out, n)
+                    out.write(raw)
+                write_i8(out, matching_acls_item.resource_type)
+                raw = matching_acls_item.resource_name.encode()
+                n = len(raw)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_string_length(out, n)
+                out.write(raw)
+                write_i8(out, matching_acls_item.pattern_type)
+                raw = matching_acls_item.principal.encode()
+                n = len(raw)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_string_length(out, n)
+                out.write(raw)
+                raw = matching_acls_item.host.encode()
+                n = len(raw)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_string_length(out, n)
+                out.write(raw)
+                write_i8(out, matching_acls_item.operation)
+                write_i8(out, matching_acls_item.permission_type)
+                if matching_acls_item.unknown_tags:
+                    write_tags(out, [], matching_acls_item.unknown_tags)
+                else:
+                    out.append(0)
+            if filter_results_item.unknown_tags:
+                write_tags(out, [], filter_results_item.unknown_tags)
             else:
                 out.append(0)
-        if filter_results_item.unknown_tags:
-            write_tags(out, [], filter_results_item.unknown_tags)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
         else:
             out.append(0)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
+
+    @staticmethod
+    def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[DeleteAclsResponse, i64]:
+        """Versions 0-1."""
+        n: int
+        end: i64
+        filter_results: list[DeleteAclsFilterResult]
+        filter_results_step: i64
+        filter_results_error_message: str | None
+        matching_acls: list[DeleteAclsMatchingAcl]
+        matching_acls_step: i64
+        matching_acls_error_message: str | None
+        resource_name: str
+        principal: str
+        host: str
+        if version < 0:
+            give_up()
+
+        throttle_time_ms = read_i32_be(data, pos)
+        # filter_results: array
+        n = read_i32_be(data, pos + 4)
+        pos += 8
+        if n < 0:
+            give_up()
+        filter_results = empty_list(n)
+        filter_results_count = n
+        for filter_results_step in range(filter_results_count):
+            # filter_results[]
+            filter_results_error_code = read_i16_be(data, pos)
+            # error_message: nullable string
+            n = read_i16_be(data, pos + 2)
+            pos += 4
+            if n < 0:
+                filter_results_error_message = None
+            else:
+                end = pos + n
+                filter_results_error_message = data[pos:end].decode()
+                pos = end
+            # matching_acls: array
+            n = read_i32_be(data, pos)
+            pos += 4
+            if n < 0:
+                give_up()
+            matching_acls = empty_list(n)
+            matching_acls_count = n
+            for matching_acls_step in range(matching_acls_count):
+                # filter_results[].matching_acls[]
+                matching_acls_error_code = read_i16_be(data, pos)
+                # error_message: nullable string
+                n = read_i16_be(data, pos + 2)
+                pos += 4
+                if n < 0:
+                    matching_acls_error_message = None
+                else:
+                    end = pos + n
+                    matching_acls_error_message = data[pos:end].decode()
+                    pos = end
+                resource_type = (data[pos] ^ 128) - 128
+                # resource_name: string
+                n = read_i16_be(data, pos + 1)
+                pos += 3
+                if n < 0:
+                    give_up()
+                end = pos + n
+                resource_name = data[pos:end].decode()
+                pos = end
+                if version >= 1:
+                    pattern_type = (data[pos] ^ 128) - 128
+                    pos += 1
+                else:
+                    pattern_type = 3
+                # principal: string
+                n = read_i16_be(data, pos)
+                pos += 2
+                if n < 0:
+                    give_up()
+                end = pos + n
+                principal = data[pos:end].decode()
+                pos = end
+                # host: string
+                n = read_i16_be(data, pos)
+                pos += 2
+                if n < 0:
+                    give_up()
+                end = pos + n
+                host = data[pos:end].decode()
+                pos = end
+                operation = (data[pos] ^ 128) - 128
+                permission_type = (data[pos + 1] ^ 128) - 128
+                matching_acls_item = new_DeleteAclsMatchingAcl(
+                    matching_acls_error_code,
+                    matching_acls_error_message,
+                    resource_type,
+                    resource_name,
+                    pattern_type,
+                    principal,
+                    host,
+                    operation,
+                    permission_type,
+                )
+                pos += 2
+                matching_acls.append(matching_acls_item)
+            filter_results_item = new_DeleteAclsFilterResult(
+                filter_results_error_code, filter_results_error_message, matching_acls
+            )
+            filter_results.append(filter_results_item)
+        message = new_DeleteAclsResponse(throttle_time_ms, filter_results)
+        return message, pos
+
+    def _write_classic(self, out: BytesWriter, version: i64) -> None:
+        """Versions 0-1."""
+        if version < 0:
+            give_up()
+
+        write_i32_be(out, self.throttle_time_ms)
+        filter_results = self.filter_results
+        write_i32_be(out, len(filter_results))
+        for filter_results_item in filter_results:
+            # filter_results[]
+            write_i16_be(out, filter_results_item.error_code)
+            filter_results_error_message = filter_results_item.error_message
+            if filter_results_error_message is None:
+                write_i16_be(out, -1)
+            else:
+                raw = filter_results_error_message.encode()
+                write_i16_be(out, len(raw))
+                out.write(raw)
+            matching_acls = filter_results_item.matching_acls
+            write_i32_be(out, len(matching_acls))
+            for matching_acls_item in matching_acls:
+                # filter_results[].matching_acls[]
+                write_i16_be(out, matching_acls_item.error_code)
+                matching_acls_error_message = matching_acls_item.error_message
+                if matching_acls_error_message is None:
+                    write_i16_be(out, -1)
+                else:
+                    raw = matching_acls_error_message.encode()
+                    write_i16_be(out, len(raw))
+                    out.write(raw)
+                write_i8(out, matching_acls_item.resource_type)
+                raw = matching_acls_item.resource_name.encode()
+                write_i16_be(out, len(raw))
+                out.write(raw)
+                if version <= 0:
+                    if matching_acls_item.pattern_type != 3:
+                        give_up()
+                else:
+                    write_i8(out, matching_acls_item.pattern_type)
+                raw = matching_acls_item.principal.encode()
+                write_i16_be(out, len(raw))
+                out.write(raw)
+                raw = matching_acls_item.host.encode()
+                write_i16_be(out, len(raw))
+                out.write(raw)
+                write_i8(out, matching_acls_item.operation)
+                write_i8(out, matching_acls_item.permission_type)
+                if matching_acls_item.unknown_tags:
+                    give_up()
+            if filter_results_item.unknown_tags:
+                give_up()
+        if self.unknown_tags:
+            give_up()
 
 
-install_constructors(globals())
+new_DeleteAclsFilter = constructor(DeleteAclsFilter)
+new_DeleteAclsRequest = constructor(DeleteAclsRequest)
+new_DeleteAclsMatchingAcl = constructor(DeleteAclsMatchingAcl)
+new_DeleteAclsFilterResult = constructor(DeleteAclsFilterResult)
+new_DeleteAclsResponse = constructor(DeleteAclsResponse)

@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter, read_i16_be, read_i32_be, write_i16_be, write_i32_be
 
 from kwire.message import FieldTags, Message, Struct
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.wire import (
     empty_list,
     give_up,
@@ -37,16 +37,14 @@ class DeleteGroupsRequest(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 4)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 4)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 1, 2: 2}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (Field("groups_names", "GroupsNames", "[]string", range(0, 4)),)
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("groups_names", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     groups_names: list[str]
     """Ids of the groups to delete; the receiving broker must be the coordinator of each."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -57,30 +55,111 @@ class DeleteGroupsRequest(Message):
         self.groups_names = [] if groups_names is None else groups_names
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        if version <= 1:
-            return 1
-        return 2
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[DeleteGroupsRequest, i64]:
-        if 2 <= version <= 3:
-            return read_delete_groups_request_flexible(data, pos, version)
-        if 0 <= version <= 1:
-            return read_delete_groups_request_classic(data, pos, version)
-        give_up()
+        """Versions 2-3."""
+        n: i64
+        end: i64
+        groups_names: list[str]
+        groups_names_step: i64
+        if version < 2:
+            return DeleteGroupsRequest._read_classic(data, pos, version)
+        if version > 3:
+            give_up()
+
+        # groups_names: compact array
+        n = data[pos] - 1
+        pos += 1
+        if n < 0 or n > 126:
+            n, pos = read_length(data, pos)
+        groups_names = empty_list(n)
+        groups_names_count = n
+        for groups_names_step in range(groups_names_count):
+            # string[]: compact string
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            groups_names_item = data[pos:end].decode()
+            pos = end
+            groups_names.append(groups_names_item)
+        message = new_DeleteGroupsRequest(groups_names)
+        if data[pos]:
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 1
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 2 <= version <= 3:
-            return write_delete_groups_request_flexible(out, self, version)
-        if 0 <= version <= 1:
-            return write_delete_groups_request_classic(out, self, version)
-        give_up()
+        """Versions 2-3."""
+        if version < 2:
+            return self._write_classic(out, version)
+        if version > 3:
+            give_up()
 
+        groups_names = self.groups_names
+        n = len(groups_names)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_uvarint(out, n + 1)
+        for groups_names_item in groups_names:
+            raw = groups_names_item.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
+        else:
+            out.append(0)
 
-def new_DeleteGroupsRequest(groups_names: list[str]) -> DeleteGroupsRequest:
-    return DeleteGroupsRequest(groups_names=groups_names)
+    @staticmethod
+    def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[DeleteGroupsRequest, i64]:
+        """Versions 0-1."""
+        n: int
+        end: i64
+        groups_names: list[str]
+        groups_names_step: i64
+        if version < 0:
+            give_up()
+
+        # groups_names: array
+        n = read_i32_be(data, pos)
+        pos += 4
+        if n < 0:
+            give_up()
+        groups_names = empty_list(n)
+        groups_names_count = n
+        for groups_names_step in range(groups_names_count):
+            # string[]: string
+            n = read_i16_be(data, pos)
+            pos += 2
+            if n < 0:
+                give_up()
+            end = pos + n
+            groups_names_item = data[pos:end].decode()
+            pos = end
+            groups_names.append(groups_names_item)
+        message = new_DeleteGroupsRequest(groups_names)
+        return message, pos
+
+    def _write_classic(self, out: BytesWriter, version: i64) -> None:
+        """Versions 0-1."""
+        if version < 0:
+            give_up()
+
+        groups_names = self.groups_names
+        write_i32_be(out, len(groups_names))
+        for groups_names_item in groups_names:
+            raw = groups_names_item.encode()
+            write_i16_be(out, len(raw))
+            out.write(raw)
+        if self.unknown_tags:
+            give_up()
 
 
 @mypyc_attr(acyclic=True)
@@ -94,9 +173,7 @@ class DeletableGroupResult(Struct):
         Field("error_code", "ErrorCode", "int16", range(0, 4)),
         Field("error_message", "ErrorMessage", "string", range(3, 4), nullable=range(3, 4), ignorable=True),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("group_id", "error_code", "error_message", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     group_id: str
     """Id of the group that this outcome belongs to."""
@@ -105,7 +182,6 @@ class DeletableGroupResult(Struct):
     error_message: str | None
     """Human-readable explanation of the error; null if there is none. Versions 3+."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -121,10 +197,6 @@ class DeletableGroupResult(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_DeletableGroupResult(group_id: str, error_code: int, error_message: str | None) -> DeletableGroupResult:
-    return DeletableGroupResult(group_id=group_id, error_code=error_code, error_message=error_message)
-
-
 @mypyc_attr(acyclic=True)
 class DeleteGroupsResponse(Message):
     """Returns for each group whether it was deleted.
@@ -136,21 +208,19 @@ class DeleteGroupsResponse(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 4)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 4)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 0, 2: 1}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(0, 4)),
         Field("results", "Results", "[]DeletableGroupResult", range(0, 4)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("throttle_time_ms", "results", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     throttle_time_ms: int
     """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled."""
     results: list[DeletableGroupResult]
     """One outcome for each requested group."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -163,270 +233,170 @@ class DeleteGroupsResponse(Message):
         self.results = [] if results is None else results
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        if version <= 1:
-            return 0
-        return 1
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[DeleteGroupsResponse, i64]:
-        if 2 <= version <= 3:
-            return read_delete_groups_response_flexible(data, pos, version)
-        if 0 <= version <= 1:
-            return read_delete_groups_response_classic(data, pos, version)
-        give_up()
-
-    def _write(self, out: BytesWriter, version: i64) -> None:
-        if 2 <= version <= 3:
-            return write_delete_groups_response_flexible(out, self, version)
-        if 0 <= version <= 1:
-            return write_delete_groups_response_classic(out, self, version)
-        give_up()
-
-
-def new_DeleteGroupsResponse(throttle_time_ms: int, results: list[DeletableGroupResult]) -> DeleteGroupsResponse:
-    return DeleteGroupsResponse(throttle_time_ms=throttle_time_ms, results=results)
-
-
-def read_delete_groups_request_classic(data: bytes, pos: i64, version: i64) -> tuple[DeleteGroupsRequest, i64]:
-    """Versions 0-1."""
-    n: int
-    end: i64
-    groups_names: list[str]
-    groups_names_step: i64
-    n = read_i32_be(data, pos)
-    pos += 4
-    if n < 0:
-        give_up()
-    groups_names = empty_list(n)
-    groups_names_count = n
-    for groups_names_step in range(groups_names_count):
-        n = read_i16_be(data, pos)
-        pos += 2
-        if n < 0:
+        """Versions 2-3."""
+        n: i64
+        end: i64
+        results: list[DeletableGroupResult]
+        results_step: i64
+        group_id: str
+        error_message: str | None
+        if version < 2:
+            return DeleteGroupsResponse._read_classic(data, pos, version)
+        if version > 3:
             give_up()
-        end = pos + n
-        groups_names_item = data[pos:end].decode()
-        pos = end
-        groups_names.append(groups_names_item)
-    message = new_DeleteGroupsRequest(groups_names)
-    return message, pos
 
-
-def write_delete_groups_request_classic(out: BytesWriter, message: DeleteGroupsRequest, version: i64) -> None:
-    """Versions 0-1."""
-    groups_names = message.groups_names
-    write_i32_be(out, len(groups_names))
-    for groups_names_item in groups_names:
-        raw = groups_names_item.encode()
-        write_i16_be(out, len(raw))
-        out.write(raw)
-    if message.unknown_tags:
-        give_up()
-
-
-def read_delete_groups_request_flexible(data: bytes, pos: i64, version: i64) -> tuple[DeleteGroupsRequest, i64]:
-    """Versions 2-3."""
-    n: i64
-    end: i64
-    groups_names: list[str]
-    groups_names_step: i64
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    groups_names = empty_list(n)
-    groups_names_count = n
-    for groups_names_step in range(groups_names_count):
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        groups_names_item = data[pos:end].decode()
-        pos = end
-        groups_names.append(groups_names_item)
-    message = new_DeleteGroupsRequest(groups_names)
-    if data[pos]:
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 1
-    return message, pos
-
-
-def write_delete_groups_request_flexible(out: BytesWriter, message: DeleteGroupsRequest, version: i64) -> None:
-    """Versions 2-3."""
-    groups_names = message.groups_names
-    n = len(groups_names)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for groups_names_item in groups_names:
-        raw = groups_names_item.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
-
-
-def read_delete_groups_response_classic(data: bytes, pos: i64, version: i64) -> tuple[DeleteGroupsResponse, i64]:
-    """Versions 0-1."""
-    n: int
-    end: i64
-    results: list[DeletableGroupResult]
-    results_step: i64
-    group_id: str
-    error_message: str | None
-    throttle_time_ms = read_i32_be(data, pos)
-    n = read_i32_be(data, pos + 4)
-    pos += 8
-    if n < 0:
-        give_up()
-    results = empty_list(n)
-    results_count = n
-    for results_step in range(results_count):
-        # results[]
-        n = read_i16_be(data, pos)
-        pos += 2
-        if n < 0:
-            give_up()
-        end = pos + n
-        group_id = data[pos:end].decode()
-        pos = end
-        error_code = read_i16_be(data, pos)
-        error_message = None
-        results_item = new_DeletableGroupResult(group_id, error_code, error_message)
-        pos += 2
-        results.append(results_item)
-    message = new_DeleteGroupsResponse(throttle_time_ms, results)
-    return message, pos
-
-
-def write_delete_groups_response_classic(out: BytesWriter, message: DeleteGroupsResponse, version: i64) -> None:
-    """Versions 0-1."""
-    write_i32_be(out, message.throttle_time_ms)
-    results = message.results
-    write_i32_be(out, len(results))
-    for results_item in results:
-        # results[]
-        raw = results_item.group_id.encode()
-        write_i16_be(out, len(raw))
-        out.write(raw)
-        write_i16_be(out, results_item.error_code)
-        if results_item.unknown_tags:
-            give_up()
-    if message.unknown_tags:
-        give_up()
-
-
-def read_delete_groups_response_flexible(data: bytes, pos: i64, version: i64) -> tuple[DeleteGroupsResponse, i64]:
-    """Versions 2-3."""
-    n: i64
-    end: i64
-    results: list[DeletableGroupResult]
-    results_step: i64
-    group_id: str
-    error_message: str | None
-    throttle_time_ms = read_i32_be(data, pos)
-    n = data[pos + 4] - 1
-    pos += 5
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    results = empty_list(n)
-    results_count = n
-    for results_step in range(results_count):
-        # results[]
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        group_id = data[pos:end].decode()
-        pos = end
-        error_code = read_i16_be(data, pos)
-        pos += 2
-        if version >= 3:
+        throttle_time_ms = read_i32_be(data, pos)
+        # results: compact array
+        n = data[pos + 4] - 1
+        pos += 5
+        if n < 0 or n > 126:
+            n, pos = read_length(data, pos)
+        results = empty_list(n)
+        results_count = n
+        for results_step in range(results_count):
+            # results[]
+            # group_id: compact string
             n = data[pos] - 1
             pos += 1
-            if n < 0:
-                error_message = None
+            if n < 0 or n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            group_id = data[pos:end].decode()
+            pos = end
+            error_code = read_i16_be(data, pos)
+            pos += 2
+            if version >= 3:
+                # error_message: compact nullable string
+                n = data[pos] - 1
+                pos += 1
+                if n < 0:
+                    error_message = None
+                else:
+                    if n > 126:
+                        n, pos = read_string_length(data, pos)
+                    end = pos + n
+                    error_message = data[pos:end].decode()
+                    pos = end
             else:
-                if n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
-                error_message = data[pos:end].decode()
-                pos = end
-        else:
-            error_message = None
-        results_item = new_DeletableGroupResult(group_id, error_code, error_message)
+                error_message = None
+            results_item = new_DeletableGroupResult(group_id, error_code, error_message)
+            if data[pos]:
+                results_item.unknown_tags, pos = read_tags(data, pos)
+            else:
+                pos += 1
+            results.append(results_item)
+        message = new_DeleteGroupsResponse(throttle_time_ms, results)
         if data[pos]:
-            results_item.unknown_tags, pos = read_tags(data, pos)
+            message.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-        results.append(results_item)
-    message = new_DeleteGroupsResponse(throttle_time_ms, results)
-    if data[pos]:
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 1
-    return message, pos
+        return message, pos
 
+    def _write(self, out: BytesWriter, version: i64) -> None:
+        """Versions 2-3."""
+        if version < 2:
+            return self._write_classic(out, version)
+        if version > 3:
+            give_up()
 
-def write_delete_groups_response_flexible(out: BytesWriter, message: DeleteGroupsResponse, version: i64) -> None:
-    """Versions 2-3."""
-    write_i32_be(out, message.throttle_time_ms)
-    results = message.results
-    n = len(results)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for results_item in results:
-        # results[]
-        raw = results_item.group_id.encode()
-        n = len(raw)
+        write_i32_be(out, self.throttle_time_ms)
+        results = self.results
+        n = len(results)
         if n < 127:
             out.append(n + 1)
         else:
-            write_string_length(out, n)
-        out.write(raw)
-        write_i16_be(out, results_item.error_code)
-        if version >= 3:
-            error_message = results_item.error_message
-            if error_message is None:
-                out.append(0)
+            write_uvarint(out, n + 1)
+        for results_item in results:
+            # results[]
+            raw = results_item.group_id.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
             else:
-                raw = error_message.encode()
-                n = len(raw)
-                if n < 127:
-                    out.append(n + 1)
+                write_string_length(out, n)
+            out.write(raw)
+            write_i16_be(out, results_item.error_code)
+            if version >= 3:
+                error_message = results_item.error_message
+                if error_message is None:
+                    out.append(0)
                 else:
-                    write_string_length(out, n)
-                out.write(raw)
-        if results_item.unknown_tags:
-            write_tags(out, [], results_item.unknown_tags)
+                    raw = error_message.encode()
+                    n = len(raw)
+                    if n < 127:
+                        out.append(n + 1)
+                    else:
+                        write_string_length(out, n)
+                    out.write(raw)
+            if results_item.unknown_tags:
+                write_tags(out, [], results_item.unknown_tags)
+            else:
+                out.append(0)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
         else:
             out.append(0)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
+
+    @staticmethod
+    def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[DeleteGroupsResponse, i64]:
+        """Versions 0-1."""
+        n: int
+        end: i64
+        results: list[DeletableGroupResult]
+        results_step: i64
+        group_id: str
+        error_message: str | None
+        if version < 0:
+            give_up()
+
+        throttle_time_ms = read_i32_be(data, pos)
+        # results: array
+        n = read_i32_be(data, pos + 4)
+        pos += 8
+        if n < 0:
+            give_up()
+        results = empty_list(n)
+        results_count = n
+        for results_step in range(results_count):
+            # results[]
+            # group_id: string
+            n = read_i16_be(data, pos)
+            pos += 2
+            if n < 0:
+                give_up()
+            end = pos + n
+            group_id = data[pos:end].decode()
+            pos = end
+            error_code = read_i16_be(data, pos)
+            error_message = None
+            results_item = new_DeletableGroupResult(group_id, error_code, error_message)
+            pos += 2
+            results.append(results_item)
+        message = new_DeleteGroupsResponse(throttle_time_ms, results)
+        return message, pos
+
+    def _write_classic(self, out: BytesWriter, version: i64) -> None:
+        """Versions 0-1."""
+        if version < 0:
+            give_up()
+
+        write_i32_be(out, self.throttle_time_ms)
+        results = self.results
+        write_i32_be(out, len(results))
+        for results_item in results:
+            # results[]
+            raw = results_item.group_id.encode()
+            write_i16_be(out, len(raw))
+            out.write(raw)
+            write_i16_be(out, results_item.error_code)
+            if results_item.unknown_tags:
+                give_up()
+        if self.unknown_tags:
+            give_up()
 
 
-install_constructors(globals())
+new_DeleteGroupsRequest = constructor(DeleteGroupsRequest)
+new_DeletableGroupResult = constructor(DeletableGroupResult)
+new_DeleteGroupsResponse = constructor(DeleteGroupsResponse)

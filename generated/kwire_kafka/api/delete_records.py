@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter, read_i16_be, read_i32_be, read_i64_be, write_i16_be, write_i32_be, write_i64_be
 
 from kwire.message import FieldTags, Message, Struct
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.wire import (
     empty_list,
     give_up,
@@ -36,16 +36,13 @@ class DeleteRecordsPartition(Struct):
         Field("partition_index", "PartitionIndex", "int32", range(0, 3)),
         Field("offset", "Offset", "int64", range(0, 3)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("partition_index", "offset", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     partition_index: int
     """Number of the partition within its topic, counted from 0."""
     offset: int
     """First offset to keep; -1 for the current high watermark."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -59,10 +56,6 @@ class DeleteRecordsPartition(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_DeleteRecordsPartition(partition_index: int, offset: int) -> DeleteRecordsPartition:
-    return DeleteRecordsPartition(partition_index=partition_index, offset=offset)
-
-
 @mypyc_attr(acyclic=True)
 class DeleteRecordsTopic(Struct):
     """Partitions of one topic to delete records from."""
@@ -73,16 +66,13 @@ class DeleteRecordsTopic(Struct):
         Field("name", "Name", "string", range(0, 3)),
         Field("partitions", "Partitions", "[]DeleteRecordsPartition", range(0, 3)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("name", "partitions", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     name: str
     """Name of the topic that the partitions belong to."""
     partitions: list[DeleteRecordsPartition]
     """Partitions led by the receiving broker, each with the first offset to keep."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -96,10 +86,6 @@ class DeleteRecordsTopic(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_DeleteRecordsTopic(name: str, partitions: list[DeleteRecordsPartition]) -> DeleteRecordsTopic:
-    return DeleteRecordsTopic(name=name, partitions=partitions)
-
-
 @mypyc_attr(acyclic=True)
 class DeleteRecordsRequest(Message):
     """Sent by an admin client to partition leaders to delete all records below an offset.
@@ -111,21 +97,19 @@ class DeleteRecordsRequest(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 3)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 3)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 1, 2: 2}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("topics", "Topics", "[]DeleteRecordsTopic", range(0, 3)),
         Field("timeout_ms", "TimeoutMs", "int32", range(0, 3)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("topics", "timeout_ms", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     topics: list[DeleteRecordsTopic]
     """Topics with the partitions to delete records from."""
     timeout_ms: int
     """Milliseconds to wait until the replicas adopt the new start offset."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -138,30 +122,193 @@ class DeleteRecordsRequest(Message):
         self.timeout_ms = timeout_ms
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        if version <= 1:
-            return 1
-        return 2
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[DeleteRecordsRequest, i64]:
-        if 2 <= version <= 2:
-            return read_delete_records_request_flexible(data, pos, version)
-        if 0 <= version <= 1:
-            return read_delete_records_request_classic(data, pos, version)
-        give_up()
+        """Version 2."""
+        n: i64
+        end: i64
+        topics: list[DeleteRecordsTopic]
+        topics_step: i64
+        name: str
+        partitions: list[DeleteRecordsPartition]
+        partitions_step: i64
+        if version < 2:
+            return DeleteRecordsRequest._read_classic(data, pos, version)
+        if version > 2:
+            give_up()
+
+        # topics: compact array
+        n = data[pos] - 1
+        pos += 1
+        if n < 0 or n > 126:
+            n, pos = read_length(data, pos)
+        topics = empty_list(n)
+        topics_count = n
+        for topics_step in range(topics_count):
+            # topics[]
+            # name: compact string
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            name = data[pos:end].decode()
+            pos = end
+            # partitions: compact array
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_length(data, pos)
+            partitions = empty_list(n)
+            partitions_count = n
+            for partitions_step in range(partitions_count):
+                # topics[].partitions[]
+                partition_index = read_i32_be(data, pos)
+                offset = read_i64_be(data, pos + 4)
+                partitions_item = new_DeleteRecordsPartition(partition_index, offset)
+                if data[pos + 12]:
+                    pos += 12
+                    partitions_item.unknown_tags, pos = read_tags(data, pos)
+                else:
+                    pos += 13
+                partitions.append(partitions_item)
+            topics_item = new_DeleteRecordsTopic(name, partitions)
+            if data[pos]:
+                topics_item.unknown_tags, pos = read_tags(data, pos)
+            else:
+                pos += 1
+            topics.append(topics_item)
+        timeout_ms = read_i32_be(data, pos)
+        message = new_DeleteRecordsRequest(topics, timeout_ms)
+        if data[pos + 4]:
+            pos += 4
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 5
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 2 <= version <= 2:
-            return write_delete_records_request_flexible(out, self, version)
-        if 0 <= version <= 1:
-            return write_delete_records_request_classic(out, self, version)
-        give_up()
+        """Version 2."""
+        if version < 2:
+            return self._write_classic(out, version)
+        if version > 2:
+            give_up()
 
+        topics = self.topics
+        n = len(topics)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_uvarint(out, n + 1)
+        for topics_item in topics:
+            # topics[]
+            raw = topics_item.name.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+            partitions = topics_item.partitions
+            n = len(partitions)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_uvarint(out, n + 1)
+            for partitions_item in partitions:
+                # topics[].partitions[]
+                write_i32_be(out, partitions_item.partition_index)
+                write_i64_be(out, partitions_item.offset)
+                if partitions_item.unknown_tags:
+                    write_tags(out, [], partitions_item.unknown_tags)
+                else:
+                    out.append(0)
+            if topics_item.unknown_tags:
+                write_tags(out, [], topics_item.unknown_tags)
+            else:
+                out.append(0)
+        write_i32_be(out, self.timeout_ms)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
+        else:
+            out.append(0)
 
-def new_DeleteRecordsRequest(topics: list[DeleteRecordsTopic], timeout_ms: int) -> DeleteRecordsRequest:
-    return DeleteRecordsRequest(topics=topics, timeout_ms=timeout_ms)
+    @staticmethod
+    def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[DeleteRecordsRequest, i64]:
+        """Versions 0-1."""
+        n: int
+        end: i64
+        topics: list[DeleteRecordsTopic]
+        topics_step: i64
+        name: str
+        partitions: list[DeleteRecordsPartition]
+        partitions_step: i64
+        if version < 0:
+            give_up()
+
+        # topics: array
+        n = read_i32_be(data, pos)
+        pos += 4
+        if n < 0:
+            give_up()
+        topics = empty_list(n)
+        topics_count = n
+        for topics_step in range(topics_count):
+            # topics[]
+            # name: string
+            n = read_i16_be(data, pos)
+            pos += 2
+            if n < 0:
+                give_up()
+            end = pos + n
+            name = data[pos:end].decode()
+            pos = end
+            # partitions: array
+            n = read_i32_be(data, pos)
+            pos += 4
+            if n < 0:
+                give_up()
+            partitions = empty_list(n)
+            partitions_count = n
+            for partitions_step in range(partitions_count):
+                # topics[].partitions[]
+                partition_index = read_i32_be(data, pos)
+                offset = read_i64_be(data, pos + 4)
+                partitions_item = new_DeleteRecordsPartition(partition_index, offset)
+                pos += 12
+                partitions.append(partitions_item)
+            topics_item = new_DeleteRecordsTopic(name, partitions)
+            topics.append(topics_item)
+        timeout_ms = read_i32_be(data, pos)
+        message = new_DeleteRecordsRequest(topics, timeout_ms)
+        pos += 4
+        return message, pos
+
+    def _write_classic(self, out: BytesWriter, version: i64) -> None:
+        """Versions 0-1."""
+        if version < 0:
+            give_up()
+
+        topics = self.topics
+        write_i32_be(out, len(topics))
+        for topics_item in topics:
+            # topics[]
+            raw = topics_item.name.encode()
+            write_i16_be(out, len(raw))
+            out.write(raw)
+            partitions = topics_item.partitions
+            write_i32_be(out, len(partitions))
+            for partitions_item in partitions:
+                # topics[].partitions[]
+                write_i32_be(out, partitions_item.partition_index)
+                write_i64_be(out, partitions_item.offset)
+                if partitions_item.unknown_tags:
+                    give_up()
+            if topics_item.unknown_tags:
+                give_up()
+        write_i32_be(out, self.timeout_ms)
+        if self.unknown_tags:
+            give_up()
 
 
 @mypyc_attr(acyclic=True)
@@ -175,9 +322,7 @@ class DeleteRecordsPartitionResult(Struct):
         Field("low_watermark", "LowWatermark", "int64", range(0, 3)),
         Field("error_code", "ErrorCode", "int16", range(0, 3)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("partition_index", "low_watermark", "error_code", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     partition_index: int
     """Number of the partition within its topic, counted from 0."""
@@ -186,7 +331,6 @@ class DeleteRecordsPartitionResult(Struct):
     error_code: int
     """0 on success; otherwise the reason, e.g. OFFSET_OUT_OF_RANGE if the offset is above the high watermark."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -202,14 +346,6 @@ class DeleteRecordsPartitionResult(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_DeleteRecordsPartitionResult(
-    partition_index: int, low_watermark: int, error_code: int
-) -> DeleteRecordsPartitionResult:
-    return DeleteRecordsPartitionResult(
-        partition_index=partition_index, low_watermark=low_watermark, error_code=error_code
-    )
-
-
 @mypyc_attr(acyclic=True)
 class DeleteRecordsTopicResult(Struct):
     """Outcomes for the partitions of one topic."""
@@ -220,16 +356,13 @@ class DeleteRecordsTopicResult(Struct):
         Field("name", "Name", "string", range(0, 3)),
         Field("partitions", "Partitions", "[]DeleteRecordsPartitionResult", range(0, 3)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("name", "partitions", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     name: str
     """Name of the topic that the partitions belong to."""
     partitions: list[DeleteRecordsPartitionResult]
     """One outcome for each requested partition."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -243,12 +376,6 @@ class DeleteRecordsTopicResult(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_DeleteRecordsTopicResult(
-    name: str, partitions: list[DeleteRecordsPartitionResult]
-) -> DeleteRecordsTopicResult:
-    return DeleteRecordsTopicResult(name=name, partitions=partitions)
-
-
 @mypyc_attr(acyclic=True)
 class DeleteRecordsResponse(Message):
     """Returns the new start of each partition.
@@ -260,21 +387,19 @@ class DeleteRecordsResponse(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 3)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 3)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 0, 2: 1}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(0, 3)),
         Field("topics", "Topics", "[]DeleteRecordsTopicResult", range(0, 3)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("throttle_time_ms", "topics", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     throttle_time_ms: int
     """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled."""
     topics: list[DeleteRecordsTopicResult]
     """Outcomes grouped by topic."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -287,380 +412,200 @@ class DeleteRecordsResponse(Message):
         self.topics = [] if topics is None else topics
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        if version <= 1:
-            return 0
-        return 1
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[DeleteRecordsResponse, i64]:
-        if 2 <= version <= 2:
-            return read_delete_records_response_flexible(data, pos, version)
-        if 0 <= version <= 1:
-            return read_delete_records_response_classic(data, pos, version)
-        give_up()
+        """Version 2."""
+        n: i64
+        end: i64
+        topics: list[DeleteRecordsTopicResult]
+        topics_step: i64
+        name: str
+        partitions: list[DeleteRecordsPartitionResult]
+        partitions_step: i64
+        if version < 2:
+            return DeleteRecordsResponse._read_classic(data, pos, version)
+        if version > 2:
+            give_up()
+
+        throttle_time_ms = read_i32_be(data, pos)
+        # topics: compact array
+        n = data[pos + 4] - 1
+        pos += 5
+        if n < 0 or n > 126:
+            n, pos = read_length(data, pos)
+        topics = empty_list(n)
+        topics_count = n
+        for topics_step in range(topics_count):
+            # topics[]
+            # name: compact string
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            name = data[pos:end].decode()
+            pos = end
+            # partitions: compact array
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_length(data, pos)
+            partitions = empty_list(n)
+            partitions_count = n
+            for partitions_step in range(partitions_count):
+                # topics[].partitions[]
+                partition_index = read_i32_be(data, pos)
+                low_watermark = read_i64_be(data, pos + 4)
+                error_code = read_i16_be(data, pos + 12)
+                partitions_item = new_DeleteRecordsPartitionResult(partition_index, low_watermark, error_code)
+                if data[pos + 14]:
+                    pos += 14
+                    partitions_item.unknown_tags, pos = read_tags(data, pos)
+                else:
+                    pos += 15
+                partitions.append(partitions_item)
+            topics_item = new_DeleteRecordsTopicResult(name, partitions)
+            if data[pos]:
+                topics_item.unknown_tags, pos = read_tags(data, pos)
+            else:
+                pos += 1
+            topics.append(topics_item)
+        message = new_DeleteRecordsResponse(throttle_time_ms, topics)
+        if data[pos]:
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 1
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 2 <= version <= 2:
-            return write_delete_records_response_flexible(out, self, version)
-        if 0 <= version <= 1:
-            return write_delete_records_response_classic(out, self, version)
-        give_up()
-
-
-def new_DeleteRecordsResponse(throttle_time_ms: int, topics: list[DeleteRecordsTopicResult]) -> DeleteRecordsResponse:
-    return DeleteRecordsResponse(throttle_time_ms=throttle_time_ms, topics=topics)
-
-
-def read_delete_records_request_classic(data: bytes, pos: i64, version: i64) -> tuple[DeleteRecordsRequest, i64]:
-    """Versions 0-1."""
-    n: int
-    end: i64
-    topics: list[DeleteRecordsTopic]
-    topics_step: i64
-    name: str
-    partitions: list[DeleteRecordsPartition]
-    partitions_step: i64
-    n = read_i32_be(data, pos)
-    pos += 4
-    if n < 0:
-        give_up()
-    topics = empty_list(n)
-    topics_count = n
-    for topics_step in range(topics_count):
-        # topics[]
-        n = read_i16_be(data, pos)
-        pos += 2
-        if n < 0:
+        """Version 2."""
+        if version < 2:
+            return self._write_classic(out, version)
+        if version > 2:
             give_up()
-        end = pos + n
-        name = data[pos:end].decode()
-        pos = end
-        n = read_i32_be(data, pos)
-        pos += 4
-        if n < 0:
-            give_up()
-        partitions = empty_list(n)
-        partitions_count = n
-        for partitions_step in range(partitions_count):
-            # topics[].partitions[]
-            partition_index = read_i32_be(data, pos)
-            offset = read_i64_be(data, pos + 4)
-            partitions_item = new_DeleteRecordsPartition(partition_index, offset)
-            pos += 12
-            partitions.append(partitions_item)
-        topics_item = new_DeleteRecordsTopic(name, partitions)
-        topics.append(topics_item)
-    timeout_ms = read_i32_be(data, pos)
-    message = new_DeleteRecordsRequest(topics, timeout_ms)
-    pos += 4
-    return message, pos
 
-
-def write_delete_records_request_classic(out: BytesWriter, message: DeleteRecordsRequest, version: i64) -> None:
-    """Versions 0-1."""
-    topics = message.topics
-    write_i32_be(out, len(topics))
-    for topics_item in topics:
-        # topics[]
-        raw = topics_item.name.encode()
-        write_i16_be(out, len(raw))
-        out.write(raw)
-        partitions = topics_item.partitions
-        write_i32_be(out, len(partitions))
-        for partitions_item in partitions:
-            # topics[].partitions[]
-            write_i32_be(out, partitions_item.partition_index)
-            write_i64_be(out, partitions_item.offset)
-            if partitions_item.unknown_tags:
-                give_up()
-        if topics_item.unknown_tags:
-            give_up()
-    write_i32_be(out, message.timeout_ms)
-    if message.unknown_tags:
-        give_up()
-
-
-def read_delete_records_request_flexible(data: bytes, pos: i64, version: i64) -> tuple[DeleteRecordsRequest, i64]:
-    """Version 2."""
-    n: i64
-    end: i64
-    topics: list[DeleteRecordsTopic]
-    topics_step: i64
-    name: str
-    partitions: list[DeleteRecordsPartition]
-    partitions_step: i64
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    topics = empty_list(n)
-    topics_count = n
-    for topics_step in range(topics_count):
-        # topics[]
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        name = data[pos:end].decode()
-        pos = end
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_length(data, pos)
-        partitions = empty_list(n)
-        partitions_count = n
-        for partitions_step in range(partitions_count):
-            # topics[].partitions[]
-            partition_index = read_i32_be(data, pos)
-            offset = read_i64_be(data, pos + 4)
-            partitions_item = new_DeleteRecordsPartition(partition_index, offset)
-            if data[pos + 12]:
-                pos += 12
-                partitions_item.unknown_tags, pos = read_tags(data, pos)
-            else:
-                pos += 13
-            partitions.append(partitions_item)
-        topics_item = new_DeleteRecordsTopic(name, partitions)
-        if data[pos]:
-            topics_item.unknown_tags, pos = read_tags(data, pos)
-        else:
-            pos += 1
-        topics.append(topics_item)
-    timeout_ms = read_i32_be(data, pos)
-    message = new_DeleteRecordsRequest(topics, timeout_ms)
-    if data[pos + 4]:
-        pos += 4
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 5
-    return message, pos
-
-
-def write_delete_records_request_flexible(out: BytesWriter, message: DeleteRecordsRequest, version: i64) -> None:
-    """Version 2."""
-    topics = message.topics
-    n = len(topics)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for topics_item in topics:
-        # topics[]
-        raw = topics_item.name.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-        partitions = topics_item.partitions
-        n = len(partitions)
+        write_i32_be(out, self.throttle_time_ms)
+        topics = self.topics
+        n = len(topics)
         if n < 127:
             out.append(n + 1)
         else:
             write_uvarint(out, n + 1)
-        for partitions_item in partitions:
-            # topics[].partitions[]
-            write_i32_be(out, partitions_item.partition_index)
-            write_i64_be(out, partitions_item.offset)
-            if partitions_item.unknown_tags:
-                write_tags(out, [], partitions_item.unknown_tags)
+        for topics_item in topics:
+            # topics[]
+            raw = topics_item.name.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+            partitions = topics_item.partitions
+            n = len(partitions)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_uvarint(out, n + 1)
+            for partitions_item in partitions:
+                # topics[].partitions[]
+                write_i32_be(out, partitions_item.partition_index)
+                write_i64_be(out, partitions_item.low_watermark)
+                write_i16_be(out, partitions_item.error_code)
+                if partitions_item.unknown_tags:
+                    write_tags(out, [], partitions_item.unknown_tags)
+                else:
+                    out.append(0)
+            if topics_item.unknown_tags:
+                write_tags(out, [], topics_item.unknown_tags)
             else:
                 out.append(0)
-        if topics_item.unknown_tags:
-            write_tags(out, [], topics_item.unknown_tags)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
         else:
             out.append(0)
-    write_i32_be(out, message.timeout_ms)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
 
+    @staticmethod
+    def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[DeleteRecordsResponse, i64]:
+        """Versions 0-1."""
+        n: int
+        end: i64
+        topics: list[DeleteRecordsTopicResult]
+        topics_step: i64
+        name: str
+        partitions: list[DeleteRecordsPartitionResult]
+        partitions_step: i64
+        if version < 0:
+            give_up()
 
-def read_delete_records_response_classic(data: bytes, pos: i64, version: i64) -> tuple[DeleteRecordsResponse, i64]:
-    """Versions 0-1."""
-    n: int
-    end: i64
-    topics: list[DeleteRecordsTopicResult]
-    topics_step: i64
-    name: str
-    partitions: list[DeleteRecordsPartitionResult]
-    partitions_step: i64
-    throttle_time_ms = read_i32_be(data, pos)
-    n = read_i32_be(data, pos + 4)
-    pos += 8
-    if n < 0:
-        give_up()
-    topics = empty_list(n)
-    topics_count = n
-    for topics_step in range(topics_count):
-        # topics[]
-        n = read_i16_be(data, pos)
-        pos += 2
+        throttle_time_ms = read_i32_be(data, pos)
+        # topics: array
+        n = read_i32_be(data, pos + 4)
+        pos += 8
         if n < 0:
             give_up()
-        end = pos + n
-        name = data[pos:end].decode()
-        pos = end
-        n = read_i32_be(data, pos)
-        pos += 4
-        if n < 0:
-            give_up()
-        partitions = empty_list(n)
-        partitions_count = n
-        for partitions_step in range(partitions_count):
-            # topics[].partitions[]
-            partition_index = read_i32_be(data, pos)
-            low_watermark = read_i64_be(data, pos + 4)
-            error_code = read_i16_be(data, pos + 12)
-            partitions_item = new_DeleteRecordsPartitionResult(partition_index, low_watermark, error_code)
-            pos += 14
-            partitions.append(partitions_item)
-        topics_item = new_DeleteRecordsTopicResult(name, partitions)
-        topics.append(topics_item)
-    message = new_DeleteRecordsResponse(throttle_time_ms, topics)
-    return message, pos
-
-
-def write_delete_records_response_classic(out: BytesWriter, message: DeleteRecordsResponse, version: i64) -> None:
-    """Versions 0-1."""
-    write_i32_be(out, message.throttle_time_ms)
-    topics = message.topics
-    write_i32_be(out, len(topics))
-    for topics_item in topics:
-        # topics[]
-        raw = topics_item.name.encode()
-        write_i16_be(out, len(raw))
-        out.write(raw)
-        partitions = topics_item.partitions
-        write_i32_be(out, len(partitions))
-        for partitions_item in partitions:
-            # topics[].partitions[]
-            write_i32_be(out, partitions_item.partition_index)
-            write_i64_be(out, partitions_item.low_watermark)
-            write_i16_be(out, partitions_item.error_code)
-            if partitions_item.unknown_tags:
+        topics = empty_list(n)
+        topics_count = n
+        for topics_step in range(topics_count):
+            # topics[]
+            # name: string
+            n = read_i16_be(data, pos)
+            pos += 2
+            if n < 0:
                 give_up()
-        if topics_item.unknown_tags:
-            give_up()
-    if message.unknown_tags:
-        give_up()
-
-
-def read_delete_records_response_flexible(data: bytes, pos: i64, version: i64) -> tuple[DeleteRecordsResponse, i64]:
-    """Version 2."""
-    n: i64
-    end: i64
-    topics: list[DeleteRecordsTopicResult]
-    topics_step: i64
-    name: str
-    partitions: list[DeleteRecordsPartitionResult]
-    partitions_step: i64
-    throttle_time_ms = read_i32_be(data, pos)
-    n = data[pos + 4] - 1
-    pos += 5
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    topics = empty_list(n)
-    topics_count = n
-    for topics_step in range(topics_count):
-        # topics[]
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        name = data[pos:end].decode()
-        pos = end
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_length(data, pos)
-        partitions = empty_list(n)
-        partitions_count = n
-        for partitions_step in range(partitions_count):
-            # topics[].partitions[]
-            partition_index = read_i32_be(data, pos)
-            low_watermark = read_i64_be(data, pos + 4)
-            error_code = read_i16_be(data, pos + 12)
-            partitions_item = new_DeleteRecordsPartitionResult(partition_index, low_watermark, error_code)
-            if data[pos + 14]:
+            end = pos + n
+            name = data[pos:end].decode()
+            pos = end
+            # partitions: array
+            n = read_i32_be(data, pos)
+            pos += 4
+            if n < 0:
+                give_up()
+            partitions = empty_list(n)
+            partitions_count = n
+            for partitions_step in range(partitions_count):
+                # topics[].partitions[]
+                partition_index = read_i32_be(data, pos)
+                low_watermark = read_i64_be(data, pos + 4)
+                error_code = read_i16_be(data, pos + 12)
+                partitions_item = new_DeleteRecordsPartitionResult(partition_index, low_watermark, error_code)
                 pos += 14
-                partitions_item.unknown_tags, pos = read_tags(data, pos)
-            else:
-                pos += 15
-            partitions.append(partitions_item)
-        topics_item = new_DeleteRecordsTopicResult(name, partitions)
-        if data[pos]:
-            topics_item.unknown_tags, pos = read_tags(data, pos)
-        else:
-            pos += 1
-        topics.append(topics_item)
-    message = new_DeleteRecordsResponse(throttle_time_ms, topics)
-    if data[pos]:
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 1
-    return message, pos
+                partitions.append(partitions_item)
+            topics_item = new_DeleteRecordsTopicResult(name, partitions)
+            topics.append(topics_item)
+        message = new_DeleteRecordsResponse(throttle_time_ms, topics)
+        return message, pos
+
+    def _write_classic(self, out: BytesWriter, version: i64) -> None:
+        """Versions 0-1."""
+        if version < 0:
+            give_up()
+
+        write_i32_be(out, self.throttle_time_ms)
+        topics = self.topics
+        write_i32_be(out, len(topics))
+        for topics_item in topics:
+            # topics[]
+            raw = topics_item.name.encode()
+            write_i16_be(out, len(raw))
+            out.write(raw)
+            partitions = topics_item.partitions
+            write_i32_be(out, len(partitions))
+            for partitions_item in partitions:
+                # topics[].partitions[]
+                write_i32_be(out, partitions_item.partition_index)
+                write_i64_be(out, partitions_item.low_watermark)
+                write_i16_be(out, partitions_item.error_code)
+                if partitions_item.unknown_tags:
+                    give_up()
+            if topics_item.unknown_tags:
+                give_up()
+        if self.unknown_tags:
+            give_up()
 
 
-def write_delete_records_response_flexible(out: BytesWriter, message: DeleteRecordsResponse, version: i64) -> None:
-    """Version 2."""
-    write_i32_be(out, message.throttle_time_ms)
-    topics = message.topics
-    n = len(topics)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for topics_item in topics:
-        # topics[]
-        raw = topics_item.name.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-        partitions = topics_item.partitions
-        n = len(partitions)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_uvarint(out, n + 1)
-        for partitions_item in partitions:
-            # topics[].partitions[]
-            write_i32_be(out, partitions_item.partition_index)
-            write_i64_be(out, partitions_item.low_watermark)
-            write_i16_be(out, partitions_item.error_code)
-            if partitions_item.unknown_tags:
-                write_tags(out, [], partitions_item.unknown_tags)
-            else:
-                out.append(0)
-        if topics_item.unknown_tags:
-            write_tags(out, [], topics_item.unknown_tags)
-        else:
-            out.append(0)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
-
-
-install_constructors(globals())
+new_DeleteRecordsPartition = constructor(DeleteRecordsPartition)
+new_DeleteRecordsTopic = constructor(DeleteRecordsTopic)
+new_DeleteRecordsRequest = constructor(DeleteRecordsRequest)
+new_DeleteRecordsPartitionResult = constructor(DeleteRecordsPartitionResult)
+new_DeleteRecordsTopicResult = constructor(DeleteRecordsTopicResult)
+new_DeleteRecordsResponse = constructor(DeleteRecordsResponse)

@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter, read_i16_be, read_i32_be, write_i16_be, write_i32_be
 
 from kwire.message import FieldTags, Message, Struct
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.uuids import Uuid
 from kwire.wire import (
     empty_list,
@@ -36,14 +36,11 @@ class DeleteShareGroupOffsetsRequestTopic(Struct):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (Field("topic_name", "TopicName", "string", range(0, 1)),)
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("topic_name", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     topic_name: str
     """Name of the topic, which the coordinator maps to an id."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -53,10 +50,6 @@ class DeleteShareGroupOffsetsRequestTopic(Struct):
     ) -> None:
         self.topic_name = topic_name
         self.unknown_tags = unknown_tags
-
-
-def new_DeleteShareGroupOffsetsRequestTopic(topic_name: str) -> DeleteShareGroupOffsetsRequestTopic:
-    return DeleteShareGroupOffsetsRequestTopic(topic_name=topic_name)
 
 
 @mypyc_attr(acyclic=True)
@@ -70,21 +63,19 @@ class DeleteShareGroupOffsetsRequest(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 1)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 2}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("group_id", "GroupId", "string", range(0, 1)),
         Field("topics", "Topics", "[]DeleteShareGroupOffsetsRequestTopic", range(0, 1)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("group_id", "topics", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     group_id: str
     """Id of the share group, which must have no members."""
     topics: list[DeleteShareGroupOffsetsRequestTopic]
     """Topics whose state is to be deleted from the group."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -97,26 +88,91 @@ class DeleteShareGroupOffsetsRequest(Message):
         self.topics = [] if topics is None else topics
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        return 2
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[DeleteShareGroupOffsetsRequest, i64]:
-        if 0 <= version <= 0:
-            return read_delete_share_group_offsets_request_flexible(data, pos, version)
-        give_up()
+        """Version 0."""
+        n: i64
+        end: i64
+        group_id: str
+        topics: list[DeleteShareGroupOffsetsRequestTopic]
+        topics_step: i64
+        topic_name: str
+        if version < 0 or version > 0:
+            give_up()
+
+        # group_id: compact string
+        n = data[pos] - 1
+        pos += 1
+        if n < 0 or n > 126:
+            n, pos = read_string_length(data, pos)
+        end = pos + n
+        group_id = data[pos:end].decode()
+        pos = end
+        # topics: compact array
+        n = data[pos] - 1
+        pos += 1
+        if n < 0 or n > 126:
+            n, pos = read_length(data, pos)
+        topics = empty_list(n)
+        topics_count = n
+        for topics_step in range(topics_count):
+            # topics[]
+            # topic_name: compact string
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            topic_name = data[pos:end].decode()
+            pos = end
+            topics_item = new_DeleteShareGroupOffsetsRequestTopic(topic_name)
+            if data[pos]:
+                topics_item.unknown_tags, pos = read_tags(data, pos)
+            else:
+                pos += 1
+            topics.append(topics_item)
+        message = new_DeleteShareGroupOffsetsRequest(group_id, topics)
+        if data[pos]:
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 1
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 0:
-            return write_delete_share_group_offsets_request_flexible(out, self, version)
-        give_up()
+        """Version 0."""
+        if version < 0 or version > 0:
+            give_up()
 
-
-def new_DeleteShareGroupOffsetsRequest(
-    group_id: str, topics: list[DeleteShareGroupOffsetsRequestTopic]
-) -> DeleteShareGroupOffsetsRequest:
-    return DeleteShareGroupOffsetsRequest(group_id=group_id, topics=topics)
+        raw = self.group_id.encode()
+        n = len(raw)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_string_length(out, n)
+        out.write(raw)
+        topics = self.topics
+        n = len(topics)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_uvarint(out, n + 1)
+        for topics_item in topics:
+            # topics[]
+            raw = topics_item.topic_name.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+            if topics_item.unknown_tags:
+                write_tags(out, [], topics_item.unknown_tags)
+            else:
+                out.append(0)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
+        else:
+            out.append(0)
 
 
 @mypyc_attr(acyclic=True)
@@ -131,9 +187,7 @@ class DeleteShareGroupOffsetsResponseTopic(Struct):
         Field("error_code", "ErrorCode", "int16", range(0, 1)),
         Field("error_message", "ErrorMessage", "string", range(0, 1), nullable=range(0, 1)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("topic_name", "topic_id", "error_code", "error_message", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     topic_name: str
     """Name of the topic, repeated from the request."""
@@ -144,7 +198,6 @@ class DeleteShareGroupOffsetsResponseTopic(Struct):
     error_message: str | None
     """Human-readable explanation of the error; null if there is none."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -162,14 +215,6 @@ class DeleteShareGroupOffsetsResponseTopic(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_DeleteShareGroupOffsetsResponseTopic(
-    topic_name: str, topic_id: Uuid, error_code: int, error_message: str | None
-) -> DeleteShareGroupOffsetsResponseTopic:
-    return DeleteShareGroupOffsetsResponseTopic(
-        topic_name=topic_name, topic_id=topic_id, error_code=error_code, error_message=error_message
-    )
-
-
 @mypyc_attr(acyclic=True)
 class DeleteShareGroupOffsetsResponse(Message):
     """Reports whether the offsets of the topics were deleted from the share group.
@@ -181,6 +226,7 @@ class DeleteShareGroupOffsetsResponse(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 1)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 1}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(0, 1)),
@@ -188,15 +234,7 @@ class DeleteShareGroupOffsetsResponse(Message):
         Field("error_message", "ErrorMessage", "string", range(0, 1), nullable=range(0, 1)),
         Field("responses", "Responses", "[]DeleteShareGroupOffsetsResponseTopic", range(0, 1)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "throttle_time_ms",
-        "error_code",
-        "error_message",
-        "responses",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     throttle_time_ms: int
     """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled."""
@@ -208,7 +246,6 @@ class DeleteShareGroupOffsetsResponse(Message):
     responses: list[DeleteShareGroupOffsetsResponseTopic]
     """One outcome for each topic of the request."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -225,244 +262,134 @@ class DeleteShareGroupOffsetsResponse(Message):
         self.responses = [] if responses is None else responses
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        return 1
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[DeleteShareGroupOffsetsResponse, i64]:
-        if 0 <= version <= 0:
-            return read_delete_share_group_offsets_response_flexible(data, pos, version)
-        give_up()
-
-    def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 0:
-            return write_delete_share_group_offsets_response_flexible(out, self, version)
-        give_up()
-
-
-def new_DeleteShareGroupOffsetsResponse(
-    throttle_time_ms: int,
-    error_code: int,
-    error_message: str | None,
-    responses: list[DeleteShareGroupOffsetsResponseTopic],
-) -> DeleteShareGroupOffsetsResponse:
-    return DeleteShareGroupOffsetsResponse(
-        throttle_time_ms=throttle_time_ms, error_code=error_code, error_message=error_message, responses=responses
-    )
-
-
-def read_delete_share_group_offsets_request_flexible(
-    data: bytes, pos: i64, version: i64
-) -> tuple[DeleteShareGroupOffsetsRequest, i64]:
-    """Version 0."""
-    n: i64
-    end: i64
-    group_id: str
-    topics: list[DeleteShareGroupOffsetsRequestTopic]
-    topics_step: i64
-    topic_name: str
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_string_length(data, pos)
-    end = pos + n
-    group_id = data[pos:end].decode()
-    pos = end
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    topics = empty_list(n)
-    topics_count = n
-    for topics_step in range(topics_count):
-        # topics[]
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
+        """Version 0."""
+        n: i64
+        end: i64
+        error_message: str | None
+        responses: list[DeleteShareGroupOffsetsResponseTopic]
+        responses_step: i64
+        topic_name: str
+        responses_error_message: str | None
+        if version < 0 or version > 0:
             give_up()
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        topic_name = data[pos:end].decode()
-        pos = end
-        topics_item = new_DeleteShareGroupOffsetsRequestTopic(topic_name)
-        if data[pos]:
-            topics_item.unknown_tags, pos = read_tags(data, pos)
-        else:
-            pos += 1
-        topics.append(topics_item)
-    message = new_DeleteShareGroupOffsetsRequest(group_id, topics)
-    if data[pos]:
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 1
-    return message, pos
 
-
-def write_delete_share_group_offsets_request_flexible(
-    out: BytesWriter, message: DeleteShareGroupOffsetsRequest, version: i64
-) -> None:
-    """Version 0."""
-    raw = message.group_id.encode()
-    n = len(raw)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_string_length(out, n)
-    out.write(raw)
-    topics = message.topics
-    n = len(topics)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for topics_item in topics:
-        # topics[]
-        raw = topics_item.topic_name.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-        if topics_item.unknown_tags:
-            write_tags(out, [], topics_item.unknown_tags)
-        else:
-            out.append(0)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
-
-
-def read_delete_share_group_offsets_response_flexible(
-    data: bytes, pos: i64, version: i64
-) -> tuple[DeleteShareGroupOffsetsResponse, i64]:
-    """Version 0."""
-    n: i64
-    end: i64
-    error_message: str | None
-    responses: list[DeleteShareGroupOffsetsResponseTopic]
-    responses_step: i64
-    topic_name: str
-    responses_error_message: str | None
-    throttle_time_ms = read_i32_be(data, pos)
-    error_code = read_i16_be(data, pos + 4)
-    n = data[pos + 6] - 1
-    pos += 7
-    if n < 0:
-        error_message = None
-    else:
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        error_message = data[pos:end].decode()
-        pos = end
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    responses = empty_list(n)
-    responses_count = n
-    for responses_step in range(responses_count):
-        # responses[]
-        n = data[pos] - 1
-        pos += 1
+        throttle_time_ms = read_i32_be(data, pos)
+        error_code = read_i16_be(data, pos + 4)
+        # error_message: compact nullable string
+        n = data[pos + 6] - 1
+        pos += 7
         if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        topic_name = data[pos:end].decode()
-        pos = end
-        topic_id = Uuid(data[pos : pos + 16])
-        responses_error_code = read_i16_be(data, pos + 16)
-        n = data[pos + 18] - 1
-        pos += 19
-        if n < 0:
-            responses_error_message = None
+            error_message = None
         else:
             if n > 126:
                 n, pos = read_string_length(data, pos)
             end = pos + n
-            responses_error_message = data[pos:end].decode()
+            error_message = data[pos:end].decode()
             pos = end
-        responses_item = new_DeleteShareGroupOffsetsResponseTopic(
-            topic_name, topic_id, responses_error_code, responses_error_message
-        )
+        # responses: compact array
+        n = data[pos] - 1
+        pos += 1
+        if n < 0 or n > 126:
+            n, pos = read_length(data, pos)
+        responses = empty_list(n)
+        responses_count = n
+        for responses_step in range(responses_count):
+            # responses[]
+            # topic_name: compact string
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            topic_name = data[pos:end].decode()
+            pos = end
+            topic_id = Uuid(data[pos : pos + 16])
+            responses_error_code = read_i16_be(data, pos + 16)
+            # error_message: compact nullable string
+            n = data[pos + 18] - 1
+            pos += 19
+            if n < 0:
+                responses_error_message = None
+            else:
+                if n > 126:
+                    n, pos = read_string_length(data, pos)
+                end = pos + n
+                responses_error_message = data[pos:end].decode()
+                pos = end
+            responses_item = new_DeleteShareGroupOffsetsResponseTopic(
+                topic_name, topic_id, responses_error_code, responses_error_message
+            )
+            if data[pos]:
+                responses_item.unknown_tags, pos = read_tags(data, pos)
+            else:
+                pos += 1
+            responses.append(responses_item)
+        message = new_DeleteShareGroupOffsetsResponse(throttle_time_ms, error_code, error_message, responses)
         if data[pos]:
-            responses_item.unknown_tags, pos = read_tags(data, pos)
+            message.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-        responses.append(responses_item)
-    message = new_DeleteShareGroupOffsetsResponse(throttle_time_ms, error_code, error_message, responses)
-    if data[pos]:
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 1
-    return message, pos
+        return message, pos
 
+    def _write(self, out: BytesWriter, version: i64) -> None:
+        """Version 0."""
+        if version < 0 or version > 0:
+            give_up()
 
-def write_delete_share_group_offsets_response_flexible(
-    out: BytesWriter, message: DeleteShareGroupOffsetsResponse, version: i64
-) -> None:
-    """Version 0."""
-    write_i32_be(out, message.throttle_time_ms)
-    write_i16_be(out, message.error_code)
-    error_message = message.error_message
-    if error_message is None:
-        out.append(0)
-    else:
-        raw = error_message.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-    responses = message.responses
-    n = len(responses)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for responses_item in responses:
-        # responses[]
-        raw = responses_item.topic_name.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-        write_uuid(out, responses_item.topic_id)
-        write_i16_be(out, responses_item.error_code)
-        responses_error_message = responses_item.error_message
-        if responses_error_message is None:
+        write_i32_be(out, self.throttle_time_ms)
+        write_i16_be(out, self.error_code)
+        error_message = self.error_message
+        if error_message is None:
             out.append(0)
         else:
-            raw = responses_error_message.encode()
+            raw = error_message.encode()
             n = len(raw)
             if n < 127:
                 out.append(n + 1)
             else:
                 write_string_length(out, n)
             out.write(raw)
-        if responses_item.unknown_tags:
-            write_tags(out, [], responses_item.unknown_tags)
+        responses = self.responses
+        n = len(responses)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_uvarint(out, n + 1)
+        for responses_item in responses:
+            # responses[]
+            raw = responses_item.topic_name.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+            write_uuid(out, responses_item.topic_id)
+            write_i16_be(out, responses_item.error_code)
+            responses_error_message = responses_item.error_message
+            if responses_error_message is None:
+                out.append(0)
+            else:
+                raw = responses_error_message.encode()
+                n = len(raw)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_string_length(out, n)
+                out.write(raw)
+            if responses_item.unknown_tags:
+                write_tags(out, [], responses_item.unknown_tags)
+            else:
+                out.append(0)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
         else:
             out.append(0)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
 
 
-install_constructors(globals())
+new_DeleteShareGroupOffsetsRequestTopic = constructor(DeleteShareGroupOffsetsRequestTopic)
+new_DeleteShareGroupOffsetsRequest = constructor(DeleteShareGroupOffsetsRequest)
+new_DeleteShareGroupOffsetsResponseTopic = constructor(DeleteShareGroupOffsetsResponseTopic)
+new_DeleteShareGroupOffsetsResponse = constructor(DeleteShareGroupOffsetsResponse)

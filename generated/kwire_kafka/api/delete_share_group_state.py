@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter, read_i16_be, read_i32_be, write_i16_be, write_i32_be
 
 from kwire.message import FieldTags, Message, Struct
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.uuids import Uuid
 from kwire.wire import (
     empty_list,
@@ -36,14 +36,11 @@ class PartitionData(Struct):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (Field("partition", "Partition", "int32", range(0, 1)),)
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("partition", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     partition: int
     """Number of the partition within its topic, counted from 0."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -53,10 +50,6 @@ class PartitionData(Struct):
     ) -> None:
         self.partition = partition
         self.unknown_tags = unknown_tags
-
-
-def new_PartitionData(partition: int) -> PartitionData:
-    return PartitionData(partition=partition)
 
 
 @mypyc_attr(acyclic=True)
@@ -69,16 +62,13 @@ class DeleteStateData(Struct):
         Field("topic_id", "TopicId", "uuid", range(0, 1)),
         Field("partitions", "Partitions", "[]PartitionData", range(0, 1)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("topic_id", "partitions", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     topic_id: Uuid
     """Id of the topic, which may itself already be deleted."""
     partitions: list[PartitionData]
     """Partitions of the topic whose state is to be deleted."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -92,10 +82,6 @@ class DeleteStateData(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_DeleteStateData(topic_id: Uuid, partitions: list[PartitionData]) -> DeleteStateData:
-    return DeleteStateData(topic_id=topic_id, partitions=partitions)
-
-
 @mypyc_attr(acyclic=True)
 class DeleteShareGroupStateRequest(Message):
     """Sent by the group coordinator to the share coordinator to delete the stored state of share-partitions.
@@ -107,21 +93,19 @@ class DeleteShareGroupStateRequest(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 1)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 2}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("group_id", "GroupId", "string", range(0, 1)),
         Field("topics", "Topics", "[]DeleteStateData", range(0, 1)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("group_id", "topics", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     group_id: str
     """Id of the share group that is deleted or loses topics."""
     topics: list[DeleteStateData]
     """Share-partitions whose state is to be deleted, grouped by topic."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -134,24 +118,109 @@ class DeleteShareGroupStateRequest(Message):
         self.topics = [] if topics is None else topics
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        return 2
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[DeleteShareGroupStateRequest, i64]:
-        if 0 <= version <= 0:
-            return read_delete_share_group_state_request_flexible(data, pos, version)
-        give_up()
+        """Version 0."""
+        n: i64
+        end: i64
+        group_id: str
+        topics: list[DeleteStateData]
+        topics_step: i64
+        partitions: list[PartitionData]
+        partitions_step: i64
+        if version < 0 or version > 0:
+            give_up()
+
+        # group_id: compact string
+        n = data[pos] - 1
+        pos += 1
+        if n < 0 or n > 126:
+            n, pos = read_string_length(data, pos)
+        end = pos + n
+        group_id = data[pos:end].decode()
+        pos = end
+        # topics: compact array
+        n = data[pos] - 1
+        pos += 1
+        if n < 0 or n > 126:
+            n, pos = read_length(data, pos)
+        topics = empty_list(n)
+        topics_count = n
+        for topics_step in range(topics_count):
+            # topics[]
+            topic_id = Uuid(data[pos : pos + 16])
+            # partitions: compact array
+            n = data[pos + 16] - 1
+            pos += 17
+            if n < 0 or n > 126:
+                n, pos = read_length(data, pos)
+            partitions = empty_list(n)
+            partitions_count = n
+            for partitions_step in range(partitions_count):
+                # topics[].partitions[]
+                partition = read_i32_be(data, pos)
+                partitions_item = new_PartitionData(partition)
+                if data[pos + 4]:
+                    pos += 4
+                    partitions_item.unknown_tags, pos = read_tags(data, pos)
+                else:
+                    pos += 5
+                partitions.append(partitions_item)
+            topics_item = new_DeleteStateData(topic_id, partitions)
+            if data[pos]:
+                topics_item.unknown_tags, pos = read_tags(data, pos)
+            else:
+                pos += 1
+            topics.append(topics_item)
+        message = new_DeleteShareGroupStateRequest(group_id, topics)
+        if data[pos]:
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 1
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 0:
-            return write_delete_share_group_state_request_flexible(out, self, version)
-        give_up()
+        """Version 0."""
+        if version < 0 or version > 0:
+            give_up()
 
-
-def new_DeleteShareGroupStateRequest(group_id: str, topics: list[DeleteStateData]) -> DeleteShareGroupStateRequest:
-    return DeleteShareGroupStateRequest(group_id=group_id, topics=topics)
+        raw = self.group_id.encode()
+        n = len(raw)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_string_length(out, n)
+        out.write(raw)
+        topics = self.topics
+        n = len(topics)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_uvarint(out, n + 1)
+        for topics_item in topics:
+            # topics[]
+            write_uuid(out, topics_item.topic_id)
+            partitions = topics_item.partitions
+            n = len(partitions)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_uvarint(out, n + 1)
+            for partitions_item in partitions:
+                # topics[].partitions[]
+                write_i32_be(out, partitions_item.partition)
+                if partitions_item.unknown_tags:
+                    write_tags(out, [], partitions_item.unknown_tags)
+                else:
+                    out.append(0)
+            if topics_item.unknown_tags:
+                write_tags(out, [], topics_item.unknown_tags)
+            else:
+                out.append(0)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
+        else:
+            out.append(0)
 
 
 @mypyc_attr(acyclic=True)
@@ -165,9 +234,7 @@ class PartitionResult(Struct):
         Field("error_code", "ErrorCode", "int16", range(0, 1)),
         Field("error_message", "ErrorMessage", "string", range(0, 1), nullable=range(0, 1)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("partition", "error_code", "error_message", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     partition: int
     """Number of the partition within its topic, counted from 0."""
@@ -176,7 +243,6 @@ class PartitionResult(Struct):
     error_message: str | None
     """Human-readable explanation of the error; null if there is none."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -192,10 +258,6 @@ class PartitionResult(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_PartitionResult(partition: int, error_code: int, error_message: str | None) -> PartitionResult:
-    return PartitionResult(partition=partition, error_code=error_code, error_message=error_message)
-
-
 @mypyc_attr(acyclic=True)
 class DeleteStateResult(Struct):
     """Outcomes for one topic."""
@@ -206,16 +268,13 @@ class DeleteStateResult(Struct):
         Field("topic_id", "TopicId", "uuid", range(0, 1)),
         Field("partitions", "Partitions", "[]PartitionResult", range(0, 1)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("topic_id", "partitions", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     topic_id: Uuid
     """Id of the topic, repeated from the request."""
     partitions: list[PartitionResult]
     """One outcome for each partition of the request."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -229,10 +288,6 @@ class DeleteStateResult(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_DeleteStateResult(topic_id: Uuid, partitions: list[PartitionResult]) -> DeleteStateResult:
-    return DeleteStateResult(topic_id=topic_id, partitions=partitions)
-
-
 @mypyc_attr(acyclic=True)
 class DeleteShareGroupStateResponse(Message):
     """Reports whether the stored state of the share-partitions was deleted.
@@ -244,16 +299,14 @@ class DeleteShareGroupStateResponse(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 1)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 1}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (Field("results", "Results", "[]DeleteStateResult", range(0, 1)),)
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("results", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     results: list[DeleteStateResult]
     """Outcomes grouped by topic."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -264,242 +317,122 @@ class DeleteShareGroupStateResponse(Message):
         self.results = [] if results is None else results
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        return 1
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[DeleteShareGroupStateResponse, i64]:
-        if 0 <= version <= 0:
-            return read_delete_share_group_state_response_flexible(data, pos, version)
-        give_up()
-
-    def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 0:
-            return write_delete_share_group_state_response_flexible(out, self, version)
-        give_up()
-
-
-def new_DeleteShareGroupStateResponse(results: list[DeleteStateResult]) -> DeleteShareGroupStateResponse:
-    return DeleteShareGroupStateResponse(results=results)
-
-
-def read_delete_share_group_state_request_flexible(
-    data: bytes, pos: i64, version: i64
-) -> tuple[DeleteShareGroupStateRequest, i64]:
-    """Version 0."""
-    n: i64
-    end: i64
-    group_id: str
-    topics: list[DeleteStateData]
-    topics_step: i64
-    partitions: list[PartitionData]
-    partitions_step: i64
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_string_length(data, pos)
-    end = pos + n
-    group_id = data[pos:end].decode()
-    pos = end
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    topics = empty_list(n)
-    topics_count = n
-    for topics_step in range(topics_count):
-        # topics[]
-        topic_id = Uuid(data[pos : pos + 16])
-        n = data[pos + 16] - 1
-        pos += 17
-        if n < 0:
+        """Version 0."""
+        n: i64
+        end: i64
+        results: list[DeleteStateResult]
+        results_step: i64
+        partitions: list[PartitionResult]
+        partitions_step: i64
+        error_message: str | None
+        if version < 0 or version > 0:
             give_up()
-        if n > 126:
-            n, pos = read_length(data, pos)
-        partitions = empty_list(n)
-        partitions_count = n
-        for partitions_step in range(partitions_count):
-            # topics[].partitions[]
-            partition = read_i32_be(data, pos)
-            partitions_item = new_PartitionData(partition)
-            if data[pos + 4]:
-                pos += 4
-                partitions_item.unknown_tags, pos = read_tags(data, pos)
-            else:
-                pos += 5
-            partitions.append(partitions_item)
-        topics_item = new_DeleteStateData(topic_id, partitions)
-        if data[pos]:
-            topics_item.unknown_tags, pos = read_tags(data, pos)
-        else:
-            pos += 1
-        topics.append(topics_item)
-    message = new_DeleteShareGroupStateRequest(group_id, topics)
-    if data[pos]:
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
+
+        # results: compact array
+        n = data[pos] - 1
         pos += 1
-    return message, pos
-
-
-def write_delete_share_group_state_request_flexible(
-    out: BytesWriter, message: DeleteShareGroupStateRequest, version: i64
-) -> None:
-    """Version 0."""
-    raw = message.group_id.encode()
-    n = len(raw)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_string_length(out, n)
-    out.write(raw)
-    topics = message.topics
-    n = len(topics)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for topics_item in topics:
-        # topics[]
-        write_uuid(out, topics_item.topic_id)
-        partitions = topics_item.partitions
-        n = len(partitions)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_uvarint(out, n + 1)
-        for partitions_item in partitions:
-            # topics[].partitions[]
-            write_i32_be(out, partitions_item.partition)
-            if partitions_item.unknown_tags:
-                write_tags(out, [], partitions_item.unknown_tags)
-            else:
-                out.append(0)
-        if topics_item.unknown_tags:
-            write_tags(out, [], topics_item.unknown_tags)
-        else:
-            out.append(0)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
-
-
-def read_delete_share_group_state_response_flexible(
-    data: bytes, pos: i64, version: i64
-) -> tuple[DeleteShareGroupStateResponse, i64]:
-    """Version 0."""
-    n: i64
-    end: i64
-    results: list[DeleteStateResult]
-    results_step: i64
-    partitions: list[PartitionResult]
-    partitions_step: i64
-    error_message: str | None
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    results = empty_list(n)
-    results_count = n
-    for results_step in range(results_count):
-        # results[]
-        topic_id = Uuid(data[pos : pos + 16])
-        n = data[pos + 16] - 1
-        pos += 17
-        if n < 0:
-            give_up()
-        if n > 126:
+        if n < 0 or n > 126:
             n, pos = read_length(data, pos)
-        partitions = empty_list(n)
-        partitions_count = n
-        for partitions_step in range(partitions_count):
-            # results[].partitions[]
-            partition = read_i32_be(data, pos)
-            error_code = read_i16_be(data, pos + 4)
-            n = data[pos + 6] - 1
-            pos += 7
-            if n < 0:
-                error_message = None
-            else:
-                if n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
-                error_message = data[pos:end].decode()
-                pos = end
-            partitions_item = new_PartitionResult(partition, error_code, error_message)
+        results = empty_list(n)
+        results_count = n
+        for results_step in range(results_count):
+            # results[]
+            topic_id = Uuid(data[pos : pos + 16])
+            # partitions: compact array
+            n = data[pos + 16] - 1
+            pos += 17
+            if n < 0 or n > 126:
+                n, pos = read_length(data, pos)
+            partitions = empty_list(n)
+            partitions_count = n
+            for partitions_step in range(partitions_count):
+                # results[].partitions[]
+                partition = read_i32_be(data, pos)
+                error_code = read_i16_be(data, pos + 4)
+                # error_message: compact nullable string
+                n = data[pos + 6] - 1
+                pos += 7
+                if n < 0:
+                    error_message = None
+                else:
+                    if n > 126:
+                        n, pos = read_string_length(data, pos)
+                    end = pos + n
+                    error_message = data[pos:end].decode()
+                    pos = end
+                partitions_item = new_PartitionResult(partition, error_code, error_message)
+                if data[pos]:
+                    partitions_item.unknown_tags, pos = read_tags(data, pos)
+                else:
+                    pos += 1
+                partitions.append(partitions_item)
+            results_item = new_DeleteStateResult(topic_id, partitions)
             if data[pos]:
-                partitions_item.unknown_tags, pos = read_tags(data, pos)
+                results_item.unknown_tags, pos = read_tags(data, pos)
             else:
                 pos += 1
-            partitions.append(partitions_item)
-        results_item = new_DeleteStateResult(topic_id, partitions)
+            results.append(results_item)
+        message = new_DeleteShareGroupStateResponse(results)
         if data[pos]:
-            results_item.unknown_tags, pos = read_tags(data, pos)
+            message.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-        results.append(results_item)
-    message = new_DeleteShareGroupStateResponse(results)
-    if data[pos]:
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 1
-    return message, pos
+        return message, pos
 
+    def _write(self, out: BytesWriter, version: i64) -> None:
+        """Version 0."""
+        if version < 0 or version > 0:
+            give_up()
 
-def write_delete_share_group_state_response_flexible(
-    out: BytesWriter, message: DeleteShareGroupStateResponse, version: i64
-) -> None:
-    """Version 0."""
-    results = message.results
-    n = len(results)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for results_item in results:
-        # results[]
-        write_uuid(out, results_item.topic_id)
-        partitions = results_item.partitions
-        n = len(partitions)
+        results = self.results
+        n = len(results)
         if n < 127:
             out.append(n + 1)
         else:
             write_uvarint(out, n + 1)
-        for partitions_item in partitions:
-            # results[].partitions[]
-            write_i32_be(out, partitions_item.partition)
-            write_i16_be(out, partitions_item.error_code)
-            error_message = partitions_item.error_message
-            if error_message is None:
-                out.append(0)
+        for results_item in results:
+            # results[]
+            write_uuid(out, results_item.topic_id)
+            partitions = results_item.partitions
+            n = len(partitions)
+            if n < 127:
+                out.append(n + 1)
             else:
-                raw = error_message.encode()
-                n = len(raw)
-                if n < 127:
-                    out.append(n + 1)
+                write_uvarint(out, n + 1)
+            for partitions_item in partitions:
+                # results[].partitions[]
+                write_i32_be(out, partitions_item.partition)
+                write_i16_be(out, partitions_item.error_code)
+                error_message = partitions_item.error_message
+                if error_message is None:
+                    out.append(0)
                 else:
-                    write_string_length(out, n)
-                out.write(raw)
-            if partitions_item.unknown_tags:
-                write_tags(out, [], partitions_item.unknown_tags)
+                    raw = error_message.encode()
+                    n = len(raw)
+                    if n < 127:
+                        out.append(n + 1)
+                    else:
+                        write_string_length(out, n)
+                    out.write(raw)
+                if partitions_item.unknown_tags:
+                    write_tags(out, [], partitions_item.unknown_tags)
+                else:
+                    out.append(0)
+            if results_item.unknown_tags:
+                write_tags(out, [], results_item.unknown_tags)
             else:
                 out.append(0)
-        if results_item.unknown_tags:
-            write_tags(out, [], results_item.unknown_tags)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
         else:
             out.append(0)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
 
 
-install_constructors(globals())
+new_PartitionData = constructor(PartitionData)
+new_DeleteStateData = constructor(DeleteStateData)
+new_DeleteShareGroupStateRequest = constructor(DeleteShareGroupStateRequest)
+new_PartitionResult = constructor(PartitionResult)
+new_DeleteStateResult = constructor(DeleteStateResult)
+new_DeleteShareGroupStateResponse = constructor(DeleteShareGroupStateResponse)

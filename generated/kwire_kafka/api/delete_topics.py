@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter, read_i16_be, read_i32_be, write_i16_be, write_i32_be
 
 from kwire.message import FieldTags, Message, Struct
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.uuids import Uuid
 from kwire.wire import (
     empty_list,
@@ -39,16 +39,13 @@ class DeleteTopicState(Struct):
         Field("name", "Name", "string", range(6, 7), nullable=range(6, 7)),
         Field("topic_id", "TopicId", "uuid", range(6, 7)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("name", "topic_id", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     name: str | None
     """Name of the topic; null if it is given by id. Versions 6+."""
     topic_id: Uuid
     """Id of the topic; the zero UUID if it is given by name. Versions 6+."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -62,10 +59,6 @@ class DeleteTopicState(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_DeleteTopicState(name: str | None, topic_id: Uuid) -> DeleteTopicState:
-    return DeleteTopicState(name=name, topic_id=topic_id)
-
-
 @mypyc_attr(acyclic=True)
 class DeleteTopicsRequest(Message):
     """Sent by an admin client to the controller (forwarded by any broker in KRaft) to delete topics by name or id.
@@ -77,15 +70,14 @@ class DeleteTopicsRequest(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 7)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(4, 7)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0, 1)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 1, 4: 2}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("topics", "Topics", "[]DeleteTopicState", range(6, 7)),
         Field("topic_names", "TopicNames", "[]string", range(0, 6), ignorable=True),
         Field("timeout_ms", "TimeoutMs", "int32", range(0, 7)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("topics", "topic_names", "timeout_ms", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     topics: list[DeleteTopicState]
     """Topics to delete, each by name or by id. Versions 6+."""
@@ -94,7 +86,6 @@ class DeleteTopicsRequest(Message):
     timeout_ms: int
     """Milliseconds to wait for the deletion before TIMED_OUT; it can still complete later."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -109,32 +100,184 @@ class DeleteTopicsRequest(Message):
         self.timeout_ms = timeout_ms
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        if version <= 3:
-            return 1
-        return 2
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[DeleteTopicsRequest, i64]:
-        if 4 <= version <= 6:
-            return read_delete_topics_request_flexible(data, pos, version)
-        if 0 <= version <= 3:
-            return read_delete_topics_request_classic(data, pos, version)
-        give_up()
+        """Versions 4-6."""
+        n: i64
+        end: i64
+        topics: list[DeleteTopicState]
+        topics_step: i64
+        name: str | None
+        topic_names: list[str]
+        topic_names_step: i64
+        if version < 4:
+            return DeleteTopicsRequest._read_classic(data, pos, version)
+        if version > 6:
+            give_up()
+
+        if version >= 6:
+            # topics: compact array
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_length(data, pos)
+            topics = empty_list(n)
+            topics_count = n
+            for topics_step in range(topics_count):
+                # topics[]
+                # name: compact nullable string
+                n = data[pos] - 1
+                pos += 1
+                if n < 0:
+                    name = None
+                else:
+                    if n > 126:
+                        n, pos = read_string_length(data, pos)
+                    end = pos + n
+                    name = data[pos:end].decode()
+                    pos = end
+                topic_id = Uuid(data[pos : pos + 16])
+                topics_item = new_DeleteTopicState(name, topic_id)
+                if data[pos + 16]:
+                    pos += 16
+                    topics_item.unknown_tags, pos = read_tags(data, pos)
+                else:
+                    pos += 17
+                topics.append(topics_item)
+            topic_names = []
+        else:
+            topics = []
+            # topic_names: compact array
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_length(data, pos)
+            topic_names = empty_list(n)
+            topic_names_count = n
+            for topic_names_step in range(topic_names_count):
+                # string[]: compact string
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_string_length(data, pos)
+                end = pos + n
+                topic_names_item = data[pos:end].decode()
+                pos = end
+                topic_names.append(topic_names_item)
+        timeout_ms = read_i32_be(data, pos)
+        message = new_DeleteTopicsRequest(topics, topic_names, timeout_ms)
+        if data[pos + 4]:
+            pos += 4
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 5
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 4 <= version <= 6:
-            return write_delete_topics_request_flexible(out, self, version)
-        if 0 <= version <= 3:
-            return write_delete_topics_request_classic(out, self, version)
-        give_up()
+        """Versions 4-6."""
+        if version < 4:
+            return self._write_classic(out, version)
+        if version > 6:
+            give_up()
 
+        if version <= 5:
+            if self.topics != []:
+                give_up()
+            topic_names = self.topic_names
+            n = len(topic_names)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_uvarint(out, n + 1)
+            for topic_names_item in topic_names:
+                raw = topic_names_item.encode()
+                n = len(raw)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_string_length(out, n)
+                out.write(raw)
+        else:
+            topics = self.topics
+            n = len(topics)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_uvarint(out, n + 1)
+            for topics_item in topics:
+                # topics[]
+                name = topics_item.name
+                if name is None:
+                    out.append(0)
+                else:
+                    raw = name.encode()
+                    n = len(raw)
+                    if n < 127:
+                        out.append(n + 1)
+                    else:
+                        write_string_length(out, n)
+                    out.write(raw)
+                write_uuid(out, topics_item.topic_id)
+                if topics_item.unknown_tags:
+                    write_tags(out, [], topics_item.unknown_tags)
+                else:
+                    out.append(0)
+        write_i32_be(out, self.timeout_ms)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
+        else:
+            out.append(0)
 
-def new_DeleteTopicsRequest(
-    topics: list[DeleteTopicState], topic_names: list[str], timeout_ms: int
-) -> DeleteTopicsRequest:
-    return DeleteTopicsRequest(topics=topics, topic_names=topic_names, timeout_ms=timeout_ms)
+    @staticmethod
+    def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[DeleteTopicsRequest, i64]:
+        """Versions 0-3."""
+        n: int
+        end: i64
+        topics: list[DeleteTopicState]
+        topic_names: list[str]
+        topic_names_step: i64
+        if version < 0:
+            give_up()
+
+        topics = []
+        # topic_names: array
+        n = read_i32_be(data, pos)
+        pos += 4
+        if n < 0:
+            give_up()
+        topic_names = empty_list(n)
+        topic_names_count = n
+        for topic_names_step in range(topic_names_count):
+            # string[]: string
+            n = read_i16_be(data, pos)
+            pos += 2
+            if n < 0:
+                give_up()
+            end = pos + n
+            topic_names_item = data[pos:end].decode()
+            pos = end
+            topic_names.append(topic_names_item)
+        timeout_ms = read_i32_be(data, pos)
+        message = new_DeleteTopicsRequest(topics, topic_names, timeout_ms)
+        pos += 4
+        return message, pos
+
+    def _write_classic(self, out: BytesWriter, version: i64) -> None:
+        """Versions 0-3."""
+        if version < 0:
+            give_up()
+
+        if self.topics != []:
+            give_up()
+        topic_names = self.topic_names
+        write_i32_be(out, len(topic_names))
+        for topic_names_item in topic_names:
+            raw = topic_names_item.encode()
+            write_i16_be(out, len(raw))
+            out.write(raw)
+        write_i32_be(out, self.timeout_ms)
+        if self.unknown_tags:
+            give_up()
 
 
 @mypyc_attr(acyclic=True)
@@ -149,9 +292,7 @@ class DeletableTopicResult(Struct):
         Field("error_code", "ErrorCode", "int16", range(0, 7)),
         Field("error_message", "ErrorMessage", "string", range(5, 7), nullable=range(5, 7), ignorable=True),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("name", "topic_id", "error_code", "error_message", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     name: str | None
     """Name of the topic; null if it was given by an id that is unknown or whose name the caller may not see."""
@@ -162,7 +303,6 @@ class DeletableTopicResult(Struct):
     error_message: str | None
     """Human-readable explanation of the error; null if there is none. Versions 5+."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -180,12 +320,6 @@ class DeletableTopicResult(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_DeletableTopicResult(
-    name: str | None, topic_id: Uuid, error_code: int, error_message: str | None
-) -> DeletableTopicResult:
-    return DeletableTopicResult(name=name, topic_id=topic_id, error_code=error_code, error_message=error_message)
-
-
 @mypyc_attr(acyclic=True)
 class DeleteTopicsResponse(Message):
     """Reports, for each topic, whether it was marked for deletion.
@@ -197,6 +331,7 @@ class DeleteTopicsResponse(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 7)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(4, 7)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 0, 4: 1}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field(
@@ -209,9 +344,7 @@ class DeleteTopicsResponse(Message):
         ),
         Field("responses", "Responses", "[]DeletableTopicResult", range(0, 7)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("throttle_time_ms", "responses", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     throttle_time_ms: int
     """Milliseconds the client must pause because it exceeded a quota, e.g. that on topic mutations; 0 if it is not
@@ -220,7 +353,6 @@ class DeleteTopicsResponse(Message):
     responses: list[DeletableTopicResult]
     """One outcome for each topic of the request."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -233,177 +365,100 @@ class DeleteTopicsResponse(Message):
         self.responses = [] if responses is None else responses
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        if version <= 3:
-            return 0
-        return 1
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[DeleteTopicsResponse, i64]:
-        if 4 <= version <= 6:
-            return read_delete_topics_response_flexible(data, pos, version)
-        if 0 <= version <= 3:
-            return read_delete_topics_response_classic(data, pos, version)
-        give_up()
-
-    def _write(self, out: BytesWriter, version: i64) -> None:
-        if 4 <= version <= 6:
-            return write_delete_topics_response_flexible(out, self, version)
-        if 0 <= version <= 3:
-            return write_delete_topics_response_classic(out, self, version)
-        give_up()
-
-
-def new_DeleteTopicsResponse(throttle_time_ms: int, responses: list[DeletableTopicResult]) -> DeleteTopicsResponse:
-    return DeleteTopicsResponse(throttle_time_ms=throttle_time_ms, responses=responses)
-
-
-def read_delete_topics_request_classic(data: bytes, pos: i64, version: i64) -> tuple[DeleteTopicsRequest, i64]:
-    """Versions 0-3."""
-    n: int
-    end: i64
-    topics: list[DeleteTopicState]
-    topic_names: list[str]
-    topic_names_step: i64
-    topics = []
-    n = read_i32_be(data, pos)
-    pos += 4
-    if n < 0:
-        give_up()
-    topic_names = empty_list(n)
-    topic_names_count = n
-    for topic_names_step in range(topic_names_count):
-        n = read_i16_be(data, pos)
-        pos += 2
-        if n < 0:
+        """Versions 4-6."""
+        n: i64
+        end: i64
+        responses: list[DeletableTopicResult]
+        responses_step: i64
+        name: str | None
+        error_message: str | None
+        if version < 4:
+            return DeleteTopicsResponse._read_classic(data, pos, version)
+        if version > 6:
             give_up()
-        end = pos + n
-        topic_names_item = data[pos:end].decode()
-        pos = end
-        topic_names.append(topic_names_item)
-    timeout_ms = read_i32_be(data, pos)
-    message = new_DeleteTopicsRequest(topics, topic_names, timeout_ms)
-    pos += 4
-    return message, pos
 
-
-def write_delete_topics_request_classic(out: BytesWriter, message: DeleteTopicsRequest, version: i64) -> None:
-    """Versions 0-3."""
-    if message.topics != []:
-        give_up()
-    topic_names = message.topic_names
-    write_i32_be(out, len(topic_names))
-    for topic_names_item in topic_names:
-        raw = topic_names_item.encode()
-        write_i16_be(out, len(raw))
-        out.write(raw)
-    write_i32_be(out, message.timeout_ms)
-    if message.unknown_tags:
-        give_up()
-
-
-def read_delete_topics_request_flexible(data: bytes, pos: i64, version: i64) -> tuple[DeleteTopicsRequest, i64]:
-    """Versions 4-6."""
-    n: i64
-    end: i64
-    topics: list[DeleteTopicState]
-    topics_step: i64
-    name: str | None
-    topic_names: list[str]
-    topic_names_step: i64
-    if version >= 6:
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
+        throttle_time_ms = read_i32_be(data, pos)
+        # responses: compact array
+        n = data[pos + 4] - 1
+        pos += 5
+        if n < 0 or n > 126:
             n, pos = read_length(data, pos)
-        topics = empty_list(n)
-        topics_count = n
-        for topics_step in range(topics_count):
-            # topics[]
+        responses = empty_list(n)
+        responses_count = n
+        for responses_step in range(responses_count):
+            # responses[]
+            # name: compact nullable string
             n = data[pos] - 1
             pos += 1
             if n < 0:
-                name = None
+                if version >= 6:
+                    name = None
+                else:
+                    give_up()
             else:
                 if n > 126:
                     n, pos = read_string_length(data, pos)
                 end = pos + n
                 name = data[pos:end].decode()
                 pos = end
-            topic_id = Uuid(data[pos : pos + 16])
-            topics_item = new_DeleteTopicState(name, topic_id)
-            if data[pos + 16]:
+            if version >= 6:
+                topic_id = Uuid(data[pos : pos + 16])
                 pos += 16
-                topics_item.unknown_tags, pos = read_tags(data, pos)
             else:
-                pos += 17
-            topics.append(topics_item)
-        topic_names = []
-    else:
-        topics = []
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_length(data, pos)
-        topic_names = empty_list(n)
-        topic_names_count = n
-        for topic_names_step in range(topic_names_count):
-            n = data[pos] - 1
+                topic_id = ZERO_UUID
+            error_code = read_i16_be(data, pos)
+            pos += 2
+            if version >= 5:
+                # error_message: compact nullable string
+                n = data[pos] - 1
+                pos += 1
+                if n < 0:
+                    error_message = None
+                else:
+                    if n > 126:
+                        n, pos = read_string_length(data, pos)
+                    end = pos + n
+                    error_message = data[pos:end].decode()
+                    pos = end
+            else:
+                error_message = None
+            responses_item = new_DeletableTopicResult(name, topic_id, error_code, error_message)
+            if data[pos]:
+                responses_item.unknown_tags, pos = read_tags(data, pos)
+            else:
+                pos += 1
+            responses.append(responses_item)
+        message = new_DeleteTopicsResponse(throttle_time_ms, responses)
+        if data[pos]:
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
             pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
-            topic_names_item = data[pos:end].decode()
-            pos = end
-            topic_names.append(topic_names_item)
-    timeout_ms = read_i32_be(data, pos)
-    message = new_DeleteTopicsRequest(topics, topic_names, timeout_ms)
-    if data[pos + 4]:
-        pos += 4
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 5
-    return message, pos
+        return message, pos
 
-
-def write_delete_topics_request_flexible(out: BytesWriter, message: DeleteTopicsRequest, version: i64) -> None:
-    """Versions 4-6."""
-    if version <= 5:
-        if message.topics != []:
+    def _write(self, out: BytesWriter, version: i64) -> None:
+        """Versions 4-6."""
+        if version < 4:
+            return self._write_classic(out, version)
+        if version > 6:
             give_up()
-        topic_names = message.topic_names
-        n = len(topic_names)
+
+        write_i32_be(out, self.throttle_time_ms)
+        responses = self.responses
+        n = len(responses)
         if n < 127:
             out.append(n + 1)
         else:
             write_uvarint(out, n + 1)
-        for topic_names_item in topic_names:
-            raw = topic_names_item.encode()
-            n = len(raw)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_string_length(out, n)
-            out.write(raw)
-    else:
-        topics = message.topics
-        n = len(topics)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_uvarint(out, n + 1)
-        for topics_item in topics:
-            # topics[]
-            name = topics_item.name
+        for responses_item in responses:
+            # responses[]
+            name = responses_item.name
             if name is None:
-                out.append(0)
+                if version >= 6:
+                    out.append(0)
+                else:
+                    give_up()
             else:
                 raw = name.encode()
                 n = len(raw)
@@ -412,192 +467,99 @@ def write_delete_topics_request_flexible(out: BytesWriter, message: DeleteTopics
                 else:
                     write_string_length(out, n)
                 out.write(raw)
-            write_uuid(out, topics_item.topic_id)
-            if topics_item.unknown_tags:
-                write_tags(out, [], topics_item.unknown_tags)
+            if version >= 6:
+                write_uuid(out, responses_item.topic_id)
+            write_i16_be(out, responses_item.error_code)
+            if version >= 5:
+                error_message = responses_item.error_message
+                if error_message is None:
+                    out.append(0)
+                else:
+                    raw = error_message.encode()
+                    n = len(raw)
+                    if n < 127:
+                        out.append(n + 1)
+                    else:
+                        write_string_length(out, n)
+                    out.write(raw)
+            if responses_item.unknown_tags:
+                write_tags(out, [], responses_item.unknown_tags)
             else:
                 out.append(0)
-    write_i32_be(out, message.timeout_ms)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
+        else:
+            out.append(0)
 
+    @staticmethod
+    def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[DeleteTopicsResponse, i64]:
+        """Versions 0-3."""
+        n: int
+        end: i64
+        responses: list[DeletableTopicResult]
+        responses_step: i64
+        name: str | None
+        error_message: str | None
+        if version < 0:
+            give_up()
 
-def read_delete_topics_response_classic(data: bytes, pos: i64, version: i64) -> tuple[DeleteTopicsResponse, i64]:
-    """Versions 0-3."""
-    n: int
-    end: i64
-    responses: list[DeletableTopicResult]
-    responses_step: i64
-    name: str | None
-    error_message: str | None
-    if version >= 1:
-        throttle_time_ms = read_i32_be(data, pos)
+        if version >= 1:
+            throttle_time_ms = read_i32_be(data, pos)
+            pos += 4
+        else:
+            throttle_time_ms = 0
+        # responses: array
+        n = read_i32_be(data, pos)
         pos += 4
-    else:
-        throttle_time_ms = 0
-    n = read_i32_be(data, pos)
-    pos += 4
-    if n < 0:
-        give_up()
-    responses = empty_list(n)
-    responses_count = n
-    for responses_step in range(responses_count):
-        # responses[]
-        n = read_i16_be(data, pos)
-        pos += 2
         if n < 0:
             give_up()
-        end = pos + n
-        name = data[pos:end].decode()
-        pos = end
-        topic_id = ZERO_UUID
-        error_code = read_i16_be(data, pos)
-        error_message = None
-        responses_item = new_DeletableTopicResult(name, topic_id, error_code, error_message)
-        pos += 2
-        responses.append(responses_item)
-    message = new_DeleteTopicsResponse(throttle_time_ms, responses)
-    return message, pos
-
-
-def write_delete_topics_response_classic(out: BytesWriter, message: DeleteTopicsResponse, version: i64) -> None:
-    """Versions 0-3."""
-    if version >= 1:
-        write_i32_be(out, message.throttle_time_ms)
-    responses = message.responses
-    write_i32_be(out, len(responses))
-    for responses_item in responses:
-        # responses[]
-        name = responses_item.name
-        if name is None:
-            give_up()
-        else:
-            raw = name.encode()
-            write_i16_be(out, len(raw))
-            out.write(raw)
-        write_i16_be(out, responses_item.error_code)
-        if responses_item.unknown_tags:
-            give_up()
-    if message.unknown_tags:
-        give_up()
-
-
-def read_delete_topics_response_flexible(data: bytes, pos: i64, version: i64) -> tuple[DeleteTopicsResponse, i64]:
-    """Versions 4-6."""
-    n: i64
-    end: i64
-    responses: list[DeletableTopicResult]
-    responses_step: i64
-    name: str | None
-    error_message: str | None
-    throttle_time_ms = read_i32_be(data, pos)
-    n = data[pos + 4] - 1
-    pos += 5
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    responses = empty_list(n)
-    responses_count = n
-    for responses_step in range(responses_count):
-        # responses[]
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            if version >= 6:
-                name = None
-            else:
+        responses = empty_list(n)
+        responses_count = n
+        for responses_step in range(responses_count):
+            # responses[]
+            # name: string
+            n = read_i16_be(data, pos)
+            pos += 2
+            if n < 0:
                 give_up()
-        else:
-            if n > 126:
-                n, pos = read_string_length(data, pos)
             end = pos + n
             name = data[pos:end].decode()
             pos = end
-        if version >= 6:
-            topic_id = Uuid(data[pos : pos + 16])
-            pos += 16
-        else:
             topic_id = ZERO_UUID
-        error_code = read_i16_be(data, pos)
-        pos += 2
-        if version >= 5:
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                error_message = None
-            else:
-                if n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
-                error_message = data[pos:end].decode()
-                pos = end
-        else:
+            error_code = read_i16_be(data, pos)
             error_message = None
-        responses_item = new_DeletableTopicResult(name, topic_id, error_code, error_message)
-        if data[pos]:
-            responses_item.unknown_tags, pos = read_tags(data, pos)
-        else:
-            pos += 1
-        responses.append(responses_item)
-    message = new_DeleteTopicsResponse(throttle_time_ms, responses)
-    if data[pos]:
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 1
-    return message, pos
+            responses_item = new_DeletableTopicResult(name, topic_id, error_code, error_message)
+            pos += 2
+            responses.append(responses_item)
+        message = new_DeleteTopicsResponse(throttle_time_ms, responses)
+        return message, pos
 
+    def _write_classic(self, out: BytesWriter, version: i64) -> None:
+        """Versions 0-3."""
+        if version < 0:
+            give_up()
 
-def write_delete_topics_response_flexible(out: BytesWriter, message: DeleteTopicsResponse, version: i64) -> None:
-    """Versions 4-6."""
-    write_i32_be(out, message.throttle_time_ms)
-    responses = message.responses
-    n = len(responses)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for responses_item in responses:
-        # responses[]
-        name = responses_item.name
-        if name is None:
-            if version >= 6:
-                out.append(0)
-            else:
+        if version >= 1:
+            write_i32_be(out, self.throttle_time_ms)
+        responses = self.responses
+        write_i32_be(out, len(responses))
+        for responses_item in responses:
+            # responses[]
+            name = responses_item.name
+            if name is None:
                 give_up()
-        else:
-            raw = name.encode()
-            n = len(raw)
-            if n < 127:
-                out.append(n + 1)
             else:
-                write_string_length(out, n)
-            out.write(raw)
-        if version >= 6:
-            write_uuid(out, responses_item.topic_id)
-        write_i16_be(out, responses_item.error_code)
-        if version >= 5:
-            error_message = responses_item.error_message
-            if error_message is None:
-                out.append(0)
-            else:
-                raw = error_message.encode()
-                n = len(raw)
-                if n < 127:
-                    out.append(n + 1)
-                else:
-                    write_string_length(out, n)
+                raw = name.encode()
+                write_i16_be(out, len(raw))
                 out.write(raw)
-        if responses_item.unknown_tags:
-            write_tags(out, [], responses_item.unknown_tags)
-        else:
-            out.append(0)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
+            write_i16_be(out, responses_item.error_code)
+            if responses_item.unknown_tags:
+                give_up()
+        if self.unknown_tags:
+            give_up()
 
 
-install_constructors(globals())
+new_DeleteTopicState = constructor(DeleteTopicState)
+new_DeleteTopicsRequest = constructor(DeleteTopicsRequest)
+new_DeletableTopicResult = constructor(DeletableTopicResult)
+new_DeleteTopicsResponse = constructor(DeleteTopicsResponse)

@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter, read_i16_be, read_i32_be, write_i16_be, write_i32_be
 
 from kwire.message import FieldTags, Message, Struct
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.wire import (
     empty_list,
     give_up,
@@ -38,6 +38,7 @@ class DescribeAclsRequest(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 4)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 4)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0, 1)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 1, 2: 2}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field(
@@ -62,18 +63,7 @@ class DescribeAclsRequest(Message):
         Field("operation", "Operation", "int8", range(0, 4), enum="AclOperation"),
         Field("permission_type", "PermissionType", "int8", range(0, 4), enum="AclPermissionType"),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "resource_type_filter",
-        "resource_name_filter",
-        "pattern_type_filter",
-        "principal_filter",
-        "host_filter",
-        "operation",
-        "permission_type",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     resource_type_filter: int
     """Kind of resource: 1 any, 2 topic, 3 group, 4 cluster, 5 transactional id, 6 delegation token, 7 user."""
@@ -90,7 +80,6 @@ class DescribeAclsRequest(Message):
     permission_type: int
     """Effect of the rule: 2 deny, 3 allow; 1 matches both."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -113,46 +102,215 @@ class DescribeAclsRequest(Message):
         self.permission_type = permission_type
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        if version <= 1:
-            return 1
-        return 2
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[DescribeAclsRequest, i64]:
-        if 2 <= version <= 3:
-            return read_describe_acls_request_flexible(data, pos, version)
-        if 0 <= version <= 1:
-            return read_describe_acls_request_classic(data, pos, version)
-        give_up()
+        """Versions 2-3."""
+        n: i64
+        end: i64
+        resource_name_filter: str | None
+        principal_filter: str | None
+        host_filter: str | None
+        if version < 2:
+            return DescribeAclsRequest._read_classic(data, pos, version)
+        if version > 3:
+            give_up()
+
+        resource_type_filter = (data[pos] ^ 128) - 128
+        # resource_name_filter: compact nullable string
+        n = data[pos + 1] - 1
+        pos += 2
+        if n < 0:
+            resource_name_filter = None
+        else:
+            if n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            resource_name_filter = data[pos:end].decode()
+            pos = end
+        pattern_type_filter = (data[pos] ^ 128) - 128
+        # principal_filter: compact nullable string
+        n = data[pos + 1] - 1
+        pos += 2
+        if n < 0:
+            principal_filter = None
+        else:
+            if n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            principal_filter = data[pos:end].decode()
+            pos = end
+        # host_filter: compact nullable string
+        n = data[pos] - 1
+        pos += 1
+        if n < 0:
+            host_filter = None
+        else:
+            if n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            host_filter = data[pos:end].decode()
+            pos = end
+        operation = (data[pos] ^ 128) - 128
+        permission_type = (data[pos + 1] ^ 128) - 128
+        message = new_DescribeAclsRequest(
+            resource_type_filter,
+            resource_name_filter,
+            pattern_type_filter,
+            principal_filter,
+            host_filter,
+            operation,
+            permission_type,
+        )
+        if data[pos + 2]:
+            pos += 2
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 3
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 2 <= version <= 3:
-            return write_describe_acls_request_flexible(out, self, version)
-        if 0 <= version <= 1:
-            return write_describe_acls_request_classic(out, self, version)
-        give_up()
+        """Versions 2-3."""
+        if version < 2:
+            return self._write_classic(out, version)
+        if version > 3:
+            give_up()
 
+        write_i8(out, self.resource_type_filter)
+        resource_name_filter = self.resource_name_filter
+        if resource_name_filter is None:
+            out.append(0)
+        else:
+            raw = resource_name_filter.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+        write_i8(out, self.pattern_type_filter)
+        principal_filter = self.principal_filter
+        if principal_filter is None:
+            out.append(0)
+        else:
+            raw = principal_filter.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+        host_filter = self.host_filter
+        if host_filter is None:
+            out.append(0)
+        else:
+            raw = host_filter.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+        write_i8(out, self.operation)
+        write_i8(out, self.permission_type)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
+        else:
+            out.append(0)
 
-def new_DescribeAclsRequest(
-    resource_type_filter: int,
-    resource_name_filter: str | None,
-    pattern_type_filter: int,
-    principal_filter: str | None,
-    host_filter: str | None,
-    operation: int,
-    permission_type: int,
-) -> DescribeAclsRequest:
-    return DescribeAclsRequest(
-        resource_type_filter=resource_type_filter,
-        resource_name_filter=resource_name_filter,
-        pattern_type_filter=pattern_type_filter,
-        principal_filter=principal_filter,
-        host_filter=host_filter,
-        operation=operation,
-        permission_type=permission_type,
-    )
+    @staticmethod
+    def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[DescribeAclsRequest, i64]:
+        """Versions 0-1."""
+        n: int
+        end: i64
+        resource_name_filter: str | None
+        principal_filter: str | None
+        host_filter: str | None
+        if version < 0:
+            give_up()
+
+        resource_type_filter = (data[pos] ^ 128) - 128
+        # resource_name_filter: nullable string
+        n = read_i16_be(data, pos + 1)
+        pos += 3
+        if n < 0:
+            resource_name_filter = None
+        else:
+            end = pos + n
+            resource_name_filter = data[pos:end].decode()
+            pos = end
+        if version >= 1:
+            pattern_type_filter = (data[pos] ^ 128) - 128
+            pos += 1
+        else:
+            pattern_type_filter = 3
+        # principal_filter: nullable string
+        n = read_i16_be(data, pos)
+        pos += 2
+        if n < 0:
+            principal_filter = None
+        else:
+            end = pos + n
+            principal_filter = data[pos:end].decode()
+            pos = end
+        # host_filter: nullable string
+        n = read_i16_be(data, pos)
+        pos += 2
+        if n < 0:
+            host_filter = None
+        else:
+            end = pos + n
+            host_filter = data[pos:end].decode()
+            pos = end
+        operation = (data[pos] ^ 128) - 128
+        permission_type = (data[pos + 1] ^ 128) - 128
+        message = new_DescribeAclsRequest(
+            resource_type_filter,
+            resource_name_filter,
+            pattern_type_filter,
+            principal_filter,
+            host_filter,
+            operation,
+            permission_type,
+        )
+        pos += 2
+        return message, pos
+
+    def _write_classic(self, out: BytesWriter, version: i64) -> None:
+        """Versions 0-1."""
+        if version < 0:
+            give_up()
+
+        write_i8(out, self.resource_type_filter)
+        resource_name_filter = self.resource_name_filter
+        if resource_name_filter is None:
+            write_i16_be(out, -1)
+        else:
+            raw = resource_name_filter.encode()
+            write_i16_be(out, len(raw))
+            out.write(raw)
+        if version <= 0:
+            if self.pattern_type_filter != 3:
+                give_up()
+        else:
+            write_i8(out, self.pattern_type_filter)
+        principal_filter = self.principal_filter
+        if principal_filter is None:
+            write_i16_be(out, -1)
+        else:
+            raw = principal_filter.encode()
+            write_i16_be(out, len(raw))
+            out.write(raw)
+        host_filter = self.host_filter
+        if host_filter is None:
+            write_i16_be(out, -1)
+        else:
+            raw = host_filter.encode()
+            write_i16_be(out, len(raw))
+            out.write(raw)
+        write_i8(out, self.operation)
+        write_i8(out, self.permission_type)
+        if self.unknown_tags:
+            give_up()
 
 
 @mypyc_attr(acyclic=True)
@@ -167,9 +325,7 @@ class AclDescription(Struct):
         Field("operation", "Operation", "int8", range(0, 4), enum="AclOperation"),
         Field("permission_type", "PermissionType", "int8", range(0, 4), enum="AclPermissionType"),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("principal", "host", "operation", "permission_type", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     principal: str
     """Principal of the rule as Type:name; User:* for everyone."""
@@ -180,7 +336,6 @@ class AclDescription(Struct):
     permission_type: int
     """Effect of the rule: 2 deny, 3 allow; deny wins over allow."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -198,10 +353,6 @@ class AclDescription(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_AclDescription(principal: str, host: str, operation: int, permission_type: int) -> AclDescription:
-    return AclDescription(principal=principal, host=host, operation=operation, permission_type=permission_type)
-
-
 @mypyc_attr(acyclic=True)
 class DescribeAclsResource(Struct):
     """One resource with its matching rules."""
@@ -214,9 +365,7 @@ class DescribeAclsResource(Struct):
         Field("pattern_type", "PatternType", "int8", range(1, 4), enum="AclPatternType"),
         Field("acls", "Acls", "[]AclDescription", range(0, 4)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("resource_type", "resource_name", "pattern_type", "acls", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     resource_type: int
     """Kind of resource: 2 topic, 3 group, 4 cluster, 5 transactional id, 6 delegation token, 7 user."""
@@ -227,7 +376,6 @@ class DescribeAclsResource(Struct):
     acls: list[AclDescription]
     """Matching rules of this resource."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -245,14 +393,6 @@ class DescribeAclsResource(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_DescribeAclsResource(
-    resource_type: int, resource_name: str, pattern_type: int, acls: list[AclDescription]
-) -> DescribeAclsResource:
-    return DescribeAclsResource(
-        resource_type=resource_type, resource_name=resource_name, pattern_type=pattern_type, acls=acls
-    )
-
-
 @mypyc_attr(acyclic=True)
 class DescribeAclsResponse(Message):
     """Returns the access rules that matched, grouped by resource.
@@ -264,6 +404,7 @@ class DescribeAclsResponse(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 4)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 4)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 0, 2: 1}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(0, 4)),
@@ -271,15 +412,7 @@ class DescribeAclsResponse(Message):
         Field("error_message", "ErrorMessage", "string", range(0, 4), nullable=range(0, 4)),
         Field("resources", "Resources", "[]DescribeAclsResource", range(0, 4)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "throttle_time_ms",
-        "error_code",
-        "error_message",
-        "resources",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     throttle_time_ms: int
     """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled."""
@@ -290,7 +423,6 @@ class DescribeAclsResponse(Message):
     resources: list[DescribeAclsResource]
     """Resources that have at least one matching rule."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -307,510 +439,310 @@ class DescribeAclsResponse(Message):
         self.resources = [] if resources is None else resources
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        if version <= 1:
-            return 0
-        return 1
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[DescribeAclsResponse, i64]:
-        if 2 <= version <= 3:
-            return read_describe_acls_response_flexible(data, pos, version)
-        if 0 <= version <= 1:
-            return read_describe_acls_response_classic(data, pos, version)
-        give_up()
+        """Versions 2-3."""
+        n: i64
+        end: i64
+        error_message: str | None
+        resources: list[DescribeAclsResource]
+        resources_step: i64
+        resource_name: str
+        acls: list[AclDescription]
+        acls_step: i64
+        principal: str
+        host: str
+        if version < 2:
+            return DescribeAclsResponse._read_classic(data, pos, version)
+        if version > 3:
+            give_up()
+
+        throttle_time_ms = read_i32_be(data, pos)
+        error_code = read_i16_be(data, pos + 4)
+        # error_message: compact nullable string
+        n = data[pos + 6] - 1
+        pos += 7
+        if n < 0:
+            error_message = None
+        else:
+            if n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            error_message = data[pos:end].decode()
+            pos = end
+        # resources: compact array
+        n = data[pos] - 1
+        pos += 1
+        if n < 0 or n > 126:
+            n, pos = read_length(data, pos)
+        resources = empty_list(n)
+        resources_count = n
+        for resources_step in range(resources_count):
+            # resources[]
+            resource_type = (data[pos] ^ 128) - 128
+            # resource_name: compact string
+            n = data[pos + 1] - 1
+            pos += 2
+            if n < 0 or n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            resource_name = data[pos:end].decode()
+            pos = end
+            pattern_type = (data[pos] ^ 128) - 128
+            # acls: compact array
+            n = data[pos + 1] - 1
+            pos += 2
+            if n < 0 or n > 126:
+                n, pos = read_length(data, pos)
+            acls = empty_list(n)
+            acls_count = n
+            for acls_step in range(acls_count):
+                # resources[].acls[]
+                # principal: compact string
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_string_length(data, pos)
+                end = pos + n
+                principal = data[pos:end].decode()
+                pos = end
+                # host: compact string
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_string_length(data, pos)
+                end = pos + n
+                host = data[pos:end].decode()
+                pos = end
+                operation = (data[pos] ^ 128) - 128
+                permission_type = (data[pos + 1] ^ 128) - 128
+                acls_item = new_AclDescription(principal, host, operation, permission_type)
+                if data[pos + 2]:
+                    pos += 2
+                    acls_item.unknown_tags, pos = read_tags(data, pos)
+                else:
+                    pos += 3
+                acls.append(acls_item)
+            resources_item = new_DescribeAclsResource(resource_type, resource_name, pattern_type, acls)
+            if data[pos]:
+                resources_item.unknown_tags, pos = read_tags(data, pos)
+            else:
+                pos += 1
+            resources.append(resources_item)
+        message = new_DescribeAclsResponse(throttle_time_ms, error_code, error_message, resources)
+        if data[pos]:
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 1
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 2 <= version <= 3:
-            return write_describe_acls_response_flexible(out, self, version)
-        if 0 <= version <= 1:
-            return write_describe_acls_response_classic(out, self, version)
-        give_up()
-
-
-def new_DescribeAclsResponse(
-    throttle_time_ms: int, error_code: int, error_message: str | None, resources: list[DescribeAclsResource]
-) -> DescribeAclsResponse:
-    return DescribeAclsResponse(
-        throttle_time_ms=throttle_time_ms, error_code=error_code, error_message=error_message, resources=resources
-    )
-
-
-def read_describe_acls_request_classic(data: bytes, pos: i64, version: i64) -> tuple[DescribeAclsRequest, i64]:
-    """Versions 0-1."""
-    n: int
-    end: i64
-    resource_name_filter: str | None
-    principal_filter: str | None
-    host_filter: str | None
-    resource_type_filter = (data[pos] ^ 128) - 128
-    n = read_i16_be(data, pos + 1)
-    pos += 3
-    if n < 0:
-        resource_name_filter = None
-    else:
-        end = pos + n
-        resource_name_filter = data[pos:end].decode()
-        pos = end
-    if version >= 1:
-        pattern_type_filter = (data[pos] ^ 128) - 128
-        pos += 1
-    else:
-        pattern_type_filter = 3
-    n = read_i16_be(data, pos)
-    pos += 2
-    if n < 0:
-        principal_filter = None
-    else:
-        end = pos + n
-        principal_filter = data[pos:end].decode()
-        pos = end
-    n = read_i16_be(data, pos)
-    pos += 2
-    if n < 0:
-        host_filter = None
-    else:
-        end = pos + n
-        host_filter = data[pos:end].decode()
-        pos = end
-    operation = (data[pos] ^ 128) - 128
-    permission_type = (data[pos + 1] ^ 128) - 128
-    message = new_DescribeAclsRequest(
-        resource_type_filter,
-        resource_name_filter,
-        pattern_type_filter,
-        principal_filter,
-        host_filter,
-        operation,
-        permission_type,
-    )
-    pos += 2
-    return message, pos
-
-
-def write_describe_acls_request_classic(out: BytesWriter, message: DescribeAclsRequest, version: i64) -> None:
-    """Versions 0-1."""
-    write_i8(out, message.resource_type_filter)
-    resource_name_filter = message.resource_name_filter
-    if resource_name_filter is None:
-        write_i16_be(out, -1)
-    else:
-        raw = resource_name_filter.encode()
-        write_i16_be(out, len(raw))
-        out.write(raw)
-    if version <= 0:
-        if message.pattern_type_filter != 3:
+        """Versions 2-3."""
+        if version < 2:
+            return self._write_classic(out, version)
+        if version > 3:
             give_up()
-    else:
-        write_i8(out, message.pattern_type_filter)
-    principal_filter = message.principal_filter
-    if principal_filter is None:
-        write_i16_be(out, -1)
-    else:
-        raw = principal_filter.encode()
-        write_i16_be(out, len(raw))
-        out.write(raw)
-    host_filter = message.host_filter
-    if host_filter is None:
-        write_i16_be(out, -1)
-    else:
-        raw = host_filter.encode()
-        write_i16_be(out, len(raw))
-        out.write(raw)
-    write_i8(out, message.operation)
-    write_i8(out, message.permission_type)
-    if message.unknown_tags:
-        give_up()
 
-
-def read_describe_acls_request_flexible(data: bytes, pos: i64, version: i64) -> tuple[DescribeAclsRequest, i64]:
-    """Versions 2-3."""
-    n: i64
-    end: i64
-    resource_name_filter: str | None
-    principal_filter: str | None
-    host_filter: str | None
-    resource_type_filter = (data[pos] ^ 128) - 128
-    n = data[pos + 1] - 1
-    pos += 2
-    if n < 0:
-        resource_name_filter = None
-    else:
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        resource_name_filter = data[pos:end].decode()
-        pos = end
-    pattern_type_filter = (data[pos] ^ 128) - 128
-    n = data[pos + 1] - 1
-    pos += 2
-    if n < 0:
-        principal_filter = None
-    else:
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        principal_filter = data[pos:end].decode()
-        pos = end
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        host_filter = None
-    else:
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        host_filter = data[pos:end].decode()
-        pos = end
-    operation = (data[pos] ^ 128) - 128
-    permission_type = (data[pos + 1] ^ 128) - 128
-    message = new_DescribeAclsRequest(
-        resource_type_filter,
-        resource_name_filter,
-        pattern_type_filter,
-        principal_filter,
-        host_filter,
-        operation,
-        permission_type,
-    )
-    if data[pos + 2]:
-        pos += 2
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 3
-    return message, pos
-
-
-def write_describe_acls_request_flexible(out: BytesWriter, message: DescribeAclsRequest, version: i64) -> None:
-    """Versions 2-3."""
-    write_i8(out, message.resource_type_filter)
-    resource_name_filter = message.resource_name_filter
-    if resource_name_filter is None:
-        out.append(0)
-    else:
-        raw = resource_name_filter.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
+        write_i32_be(out, self.throttle_time_ms)
+        write_i16_be(out, self.error_code)
+        error_message = self.error_message
+        if error_message is None:
+            out.append(0)
         else:
-            write_string_length(out, n)
-        out.write(raw)
-    write_i8(out, message.pattern_type_filter)
-    principal_filter = message.principal_filter
-    if principal_filter is None:
-        out.append(0)
-    else:
-        raw = principal_filter.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-    host_filter = message.host_filter
-    if host_filter is None:
-        out.append(0)
-    else:
-        raw = host_filter.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-    write_i8(out, message.operation)
-    write_i8(out, message.permission_type)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
-
-
-def read_describe_acls_response_classic(data: bytes, pos: i64, version: i64) -> tuple[DescribeAclsResponse, i64]:
-    """Versions 0-1."""
-    n: int
-    end: i64
-    error_message: str | None
-    resources: list[DescribeAclsResource]
-    resources_step: i64
-    resource_name: str
-    acls: list[AclDescription]
-    acls_step: i64
-    principal: str
-    host: str
-    throttle_time_ms = read_i32_be(data, pos)
-    error_code = read_i16_be(data, pos + 4)
-    n = read_i16_be(data, pos + 6)
-    pos += 8
-    if n < 0:
-        error_message = None
-    else:
-        end = pos + n
-        error_message = data[pos:end].decode()
-        pos = end
-    n = read_i32_be(data, pos)
-    pos += 4
-    if n < 0:
-        give_up()
-    resources = empty_list(n)
-    resources_count = n
-    for resources_step in range(resources_count):
-        # resources[]
-        resource_type = (data[pos] ^ 128) - 128
-        n = read_i16_be(data, pos + 1)
-        pos += 3
-        if n < 0:
-            give_up()
-        end = pos + n
-        resource_name = data[pos:end].decode()
-        pos = end
-        if version >= 1:
-            pattern_type = (data[pos] ^ 128) - 128
-            pos += 1
-        else:
-            pattern_type = 3
-        n = read_i32_be(data, pos)
-        pos += 4
-        if n < 0:
-            give_up()
-        acls = empty_list(n)
-        acls_count = n
-        for acls_step in range(acls_count):
-            # resources[].acls[]
-            n = read_i16_be(data, pos)
-            pos += 2
-            if n < 0:
-                give_up()
-            end = pos + n
-            principal = data[pos:end].decode()
-            pos = end
-            n = read_i16_be(data, pos)
-            pos += 2
-            if n < 0:
-                give_up()
-            end = pos + n
-            host = data[pos:end].decode()
-            pos = end
-            operation = (data[pos] ^ 128) - 128
-            permission_type = (data[pos + 1] ^ 128) - 128
-            acls_item = new_AclDescription(principal, host, operation, permission_type)
-            pos += 2
-            acls.append(acls_item)
-        resources_item = new_DescribeAclsResource(resource_type, resource_name, pattern_type, acls)
-        resources.append(resources_item)
-    message = new_DescribeAclsResponse(throttle_time_ms, error_code, error_message, resources)
-    return message, pos
-
-
-def write_describe_acls_response_classic(out: BytesWriter, message: DescribeAclsResponse, version: i64) -> None:
-    """Versions 0-1."""
-    write_i32_be(out, message.throttle_time_ms)
-    write_i16_be(out, message.error_code)
-    error_message = message.error_message
-    if error_message is None:
-        write_i16_be(out, -1)
-    else:
-        raw = error_message.encode()
-        write_i16_be(out, len(raw))
-        out.write(raw)
-    resources = message.resources
-    write_i32_be(out, len(resources))
-    for resources_item in resources:
-        # resources[]
-        write_i8(out, resources_item.resource_type)
-        raw = resources_item.resource_name.encode()
-        write_i16_be(out, len(raw))
-        out.write(raw)
-        if version <= 0:
-            if resources_item.pattern_type != 3:
-                give_up()
-        else:
-            write_i8(out, resources_item.pattern_type)
-        acls = resources_item.acls
-        write_i32_be(out, len(acls))
-        for acls_item in acls:
-            # resources[].acls[]
-            raw = acls_item.principal.encode()
-            write_i16_be(out, len(raw))
-            out.write(raw)
-            raw = acls_item.host.encode()
-            write_i16_be(out, len(raw))
-            out.write(raw)
-            write_i8(out, acls_item.operation)
-            write_i8(out, acls_item.permission_type)
-            if acls_item.unknown_tags:
-                give_up()
-        if resources_item.unknown_tags:
-            give_up()
-    if message.unknown_tags:
-        give_up()
-
-
-def read_describe_acls_response_flexible(data: bytes, pos: i64, version: i64) -> tuple[DescribeAclsResponse, i64]:
-    """Versions 2-3."""
-    n: i64
-    end: i64
-    error_message: str | None
-    resources: list[DescribeAclsResource]
-    resources_step: i64
-    resource_name: str
-    acls: list[AclDescription]
-    acls_step: i64
-    principal: str
-    host: str
-    throttle_time_ms = read_i32_be(data, pos)
-    error_code = read_i16_be(data, pos + 4)
-    n = data[pos + 6] - 1
-    pos += 7
-    if n < 0:
-        error_message = None
-    else:
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        error_message = data[pos:end].decode()
-        pos = end
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    resources = empty_list(n)
-    resources_count = n
-    for resources_step in range(resources_count):
-        # resources[]
-        resource_type = (data[pos] ^ 128) - 128
-        n = data[pos + 1] - 1
-        pos += 2
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        resource_name = data[pos:end].decode()
-        pos = end
-        pattern_type = (data[pos] ^ 128) - 128
-        n = data[pos + 1] - 1
-        pos += 2
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_length(data, pos)
-        acls = empty_list(n)
-        acls_count = n
-        for acls_step in range(acls_count):
-            # resources[].acls[]
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
-            principal = data[pos:end].decode()
-            pos = end
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
-            host = data[pos:end].decode()
-            pos = end
-            operation = (data[pos] ^ 128) - 128
-            permission_type = (data[pos + 1] ^ 128) - 128
-            acls_item = new_AclDescription(principal, host, operation, permission_type)
-            if data[pos + 2]:
-                pos += 2
-                acls_item.unknown_tags, pos = read_tags(data, pos)
+            raw = error_message.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
             else:
-                pos += 3
-            acls.append(acls_item)
-        resources_item = new_DescribeAclsResource(resource_type, resource_name, pattern_type, acls)
-        if data[pos]:
-            resources_item.unknown_tags, pos = read_tags(data, pos)
-        else:
-            pos += 1
-        resources.append(resources_item)
-    message = new_DescribeAclsResponse(throttle_time_ms, error_code, error_message, resources)
-    if data[pos]:
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 1
-    return message, pos
-
-
-def write_describe_acls_response_flexible(out: BytesWriter, message: DescribeAclsResponse, version: i64) -> None:
-    """Versions 2-3."""
-    write_i32_be(out, message.throttle_time_ms)
-    write_i16_be(out, message.error_code)
-    error_message = message.error_message
-    if error_message is None:
-        out.append(0)
-    else:
-        raw = error_message.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-    resources = message.resources
-    n = len(resources)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for resources_item in resources:
-        # resources[]
-        write_i8(out, resources_item.resource_type)
-        raw = resources_item.resource_name.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-        write_i8(out, resources_item.pattern_type)
-        acls = resources_item.acls
-        n = len(acls)
+                write_string_length(out, n)
+            out.write(raw)
+        resources = self.resources
+        n = len(resources)
         if n < 127:
             out.append(n + 1)
         else:
             write_uvarint(out, n + 1)
-        for acls_item in acls:
-            # resources[].acls[]
-            raw = acls_item.principal.encode()
+        for resources_item in resources:
+            # resources[]
+            write_i8(out, resources_item.resource_type)
+            raw = resources_item.resource_name.encode()
             n = len(raw)
             if n < 127:
                 out.append(n + 1)
             else:
                 write_string_length(out, n)
             out.write(raw)
-            raw = acls_item.host.encode()
-            n = len(raw)
+            write_i8(out, resources_item.pattern_type)
+            acls = resources_item.acls
+            n = len(acls)
             if n < 127:
                 out.append(n + 1)
             else:
-                write_string_length(out, n)
-            out.write(raw)
-            write_i8(out, acls_item.operation)
-            write_i8(out, acls_item.permission_type)
-            if acls_item.unknown_tags:
-                write_tags(out, [], acls_item.unknown_tags)
+                write_uvarint(out, n + 1)
+            for acls_item in acls:
+                # resources[].acls[]
+                raw = acls_item.principal.encode()
+                n = len(raw)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_string_length(out, n)
+                out.write(raw)
+                raw = acls_item.host.encode()
+                n = len(raw)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_string_length(out, n)
+                out.write(raw)
+                write_i8(out, acls_item.operation)
+                write_i8(out, acls_item.permission_type)
+                if acls_item.unknown_tags:
+                    write_tags(out, [], acls_item.unknown_tags)
+                else:
+                    out.append(0)
+            if resources_item.unknown_tags:
+                write_tags(out, [], resources_item.unknown_tags)
             else:
                 out.append(0)
-        if resources_item.unknown_tags:
-            write_tags(out, [], resources_item.unknown_tags)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
         else:
             out.append(0)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
+
+    @staticmethod
+    def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[DescribeAclsResponse, i64]:
+        """Versions 0-1."""
+        n: int
+        end: i64
+        error_message: str | None
+        resources: list[DescribeAclsResource]
+        resources_step: i64
+        resource_name: str
+        acls: list[AclDescription]
+        acls_step: i64
+        principal: str
+        host: str
+        if version < 0:
+            give_up()
+
+        throttle_time_ms = read_i32_be(data, pos)
+        error_code = read_i16_be(data, pos + 4)
+        # error_message: nullable string
+        n = read_i16_be(data, pos + 6)
+        pos += 8
+        if n < 0:
+            error_message = None
+        else:
+            end = pos + n
+            error_message = data[pos:end].decode()
+            pos = end
+        # resources: array
+        n = read_i32_be(data, pos)
+        pos += 4
+        if n < 0:
+            give_up()
+        resources = empty_list(n)
+        resources_count = n
+        for resources_step in range(resources_count):
+            # resources[]
+            resource_type = (data[pos] ^ 128) - 128
+            # resource_name: string
+            n = read_i16_be(data, pos + 1)
+            pos += 3
+            if n < 0:
+                give_up()
+            end = pos + n
+            resource_name = data[pos:end].decode()
+            pos = end
+            if version >= 1:
+                pattern_type = (data[pos] ^ 128) - 128
+                pos += 1
+            else:
+                pattern_type = 3
+            # acls: array
+            n = read_i32_be(data, pos)
+            pos += 4
+            if n < 0:
+                give_up()
+            acls = empty_list(n)
+            acls_count = n
+            for acls_step in range(acls_count):
+                # resources[].acls[]
+                # principal: string
+                n = read_i16_be(data, pos)
+                pos += 2
+                if n < 0:
+                    give_up()
+                end = pos + n
+                principal = data[pos:end].decode()
+                pos = end
+                # host: string
+                n = read_i16_be(data, pos)
+                pos += 2
+                if n < 0:
+                    give_up()
+                end = pos + n
+                host = data[pos:end].decode()
+                pos = end
+                operation = (data[pos] ^ 128) - 128
+                permission_type = (data[pos + 1] ^ 128) - 128
+                acls_item = new_AclDescription(principal, host, operation, permission_type)
+                pos += 2
+                acls.append(acls_item)
+            resources_item = new_DescribeAclsResource(resource_type, resource_name, pattern_type, acls)
+            resources.append(resources_item)
+        message = new_DescribeAclsResponse(throttle_time_ms, error_code, error_message, resources)
+        return message, pos
+
+    def _write_classic(self, out: BytesWriter, version: i64) -> None:
+        """Versions 0-1."""
+        if version < 0:
+            give_up()
+
+        write_i32_be(out, self.throttle_time_ms)
+        write_i16_be(out, self.error_code)
+        error_message = self.error_message
+        if error_message is None:
+            write_i16_be(out, -1)
+        else:
+            raw = error_message.encode()
+            write_i16_be(out, len(raw))
+            out.write(raw)
+        resources = self.resources
+        write_i32_be(out, len(resources))
+        for resources_item in resources:
+            # resources[]
+            write_i8(out, resources_item.resource_type)
+            raw = resources_item.resource_name.encode()
+            write_i16_be(out, len(raw))
+            out.write(raw)
+            if version <= 0:
+                if resources_item.pattern_type != 3:
+                    give_up()
+            else:
+                write_i8(out, resources_item.pattern_type)
+            acls = resources_item.acls
+            write_i32_be(out, len(acls))
+            for acls_item in acls:
+                # resources[].acls[]
+                raw = acls_item.principal.encode()
+                write_i16_be(out, len(raw))
+                out.write(raw)
+                raw = acls_item.host.encode()
+                write_i16_be(out, len(raw))
+                out.write(raw)
+                write_i8(out, acls_item.operation)
+                write_i8(out, acls_item.permission_type)
+                if acls_item.unknown_tags:
+                    give_up()
+            if resources_item.unknown_tags:
+                give_up()
+        if self.unknown_tags:
+            give_up()
 
 
-install_constructors(globals())
+new_DescribeAclsRequest = constructor(DescribeAclsRequest)
+new_AclDescription = constructor(AclDescription)
+new_DescribeAclsResource = constructor(DescribeAclsResource)
+new_DescribeAclsResponse = constructor(DescribeAclsResponse)

@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter, read_f64_be, read_i16_be, read_i32_be, write_f64_be, write_i16_be, write_i32_be
 
 from kwire.message import FieldTags, Message, Struct, UNSET
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.wire import (
     empty_list,
     give_up,
@@ -38,9 +38,7 @@ class ComponentData(Struct):
         Field("match_type", "MatchType", "int8", range(0, 2), enum="QuotaMatchType"),
         Field("match", "Match", "string", range(0, 2), nullable=range(0, 2)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("entity_type", "match_type", "match", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     entity_type: str
     """Type of the dimension to test: user, client-id or ip; each at most once per request."""
@@ -49,7 +47,6 @@ class ComponentData(Struct):
     match: str | None
     """Name for an exact match; null for the other kinds."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -65,10 +62,6 @@ class ComponentData(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_ComponentData(entity_type: str, match_type: int, match: str | None) -> ComponentData:
-    return ComponentData(entity_type=entity_type, match_type=match_type, match=match)
-
-
 @mypyc_attr(acyclic=True)
 class DescribeClientQuotasRequest(Message):
     """Sent by an admin client to list the quotas of users, client ids or IP addresses that match a filter.
@@ -80,21 +73,19 @@ class DescribeClientQuotasRequest(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 2)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(1, 2)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 1, 1: 2}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("components", "Components", "[]ComponentData", range(0, 2)),
         Field("strict", "Strict", "bool", range(0, 2)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("components", "strict", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     components: list[ComponentData]
     """Conditions that must all hold; an empty list with Strict off matches every quota."""
     strict: bool
     """True excludes entities that have dimensions not named in the filter."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -107,30 +98,179 @@ class DescribeClientQuotasRequest(Message):
         self.strict = strict
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        if version <= 0:
-            return 1
-        return 2
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[DescribeClientQuotasRequest, i64]:
-        if 1 <= version <= 1:
-            return read_describe_client_quotas_request_flexible(data, pos, version)
-        if 0 <= version <= 0:
-            return read_describe_client_quotas_request_classic(data, pos, version)
-        give_up()
+        """Version 1."""
+        n: i64
+        end: i64
+        components: list[ComponentData]
+        components_step: i64
+        entity_type: str
+        match: str | None
+        if version < 1:
+            return DescribeClientQuotasRequest._read_classic(data, pos, version)
+        if version > 1:
+            give_up()
+
+        # components: compact array
+        n = data[pos] - 1
+        pos += 1
+        if n < 0 or n > 126:
+            n, pos = read_length(data, pos)
+        components = empty_list(n)
+        components_count = n
+        for components_step in range(components_count):
+            # components[]
+            # entity_type: compact string
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            entity_type = data[pos:end].decode()
+            pos = end
+            match_type = (data[pos] ^ 128) - 128
+            # match: compact nullable string
+            n = data[pos + 1] - 1
+            pos += 2
+            if n < 0:
+                match = None
+            else:
+                if n > 126:
+                    n, pos = read_string_length(data, pos)
+                end = pos + n
+                match = data[pos:end].decode()
+                pos = end
+            components_item = new_ComponentData(entity_type, match_type, match)
+            if data[pos]:
+                components_item.unknown_tags, pos = read_tags(data, pos)
+            else:
+                pos += 1
+            components.append(components_item)
+        strict = data[pos] != 0
+        message = new_DescribeClientQuotasRequest(components, strict)
+        if data[pos + 1]:
+            pos += 1
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 2
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 1 <= version <= 1:
-            return write_describe_client_quotas_request_flexible(out, self, version)
-        if 0 <= version <= 0:
-            return write_describe_client_quotas_request_classic(out, self, version)
-        give_up()
+        """Version 1."""
+        if version < 1:
+            return self._write_classic(out, version)
+        if version > 1:
+            give_up()
 
+        components = self.components
+        n = len(components)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_uvarint(out, n + 1)
+        for components_item in components:
+            # components[]
+            raw = components_item.entity_type.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+            write_i8(out, components_item.match_type)
+            match = components_item.match
+            if match is None:
+                out.append(0)
+            else:
+                raw = match.encode()
+                n = len(raw)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_string_length(out, n)
+                out.write(raw)
+            if components_item.unknown_tags:
+                write_tags(out, [], components_item.unknown_tags)
+            else:
+                out.append(0)
+        out.append(1 if self.strict else self.strict & 0)  # & 0 refuses None
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
+        else:
+            out.append(0)
 
-def new_DescribeClientQuotasRequest(components: list[ComponentData], strict: bool) -> DescribeClientQuotasRequest:
-    return DescribeClientQuotasRequest(components=components, strict=strict)
+    @staticmethod
+    def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[DescribeClientQuotasRequest, i64]:
+        """Version 0."""
+        n: int
+        end: i64
+        components: list[ComponentData]
+        components_step: i64
+        entity_type: str
+        match: str | None
+        if version < 0:
+            give_up()
+
+        # components: array
+        n = read_i32_be(data, pos)
+        pos += 4
+        if n < 0:
+            give_up()
+        components = empty_list(n)
+        components_count = n
+        for components_step in range(components_count):
+            # components[]
+            # entity_type: string
+            n = read_i16_be(data, pos)
+            pos += 2
+            if n < 0:
+                give_up()
+            end = pos + n
+            entity_type = data[pos:end].decode()
+            pos = end
+            match_type = (data[pos] ^ 128) - 128
+            # match: nullable string
+            n = read_i16_be(data, pos + 1)
+            pos += 3
+            if n < 0:
+                match = None
+            else:
+                end = pos + n
+                match = data[pos:end].decode()
+                pos = end
+            components_item = new_ComponentData(entity_type, match_type, match)
+            components.append(components_item)
+        strict = data[pos] != 0
+        message = new_DescribeClientQuotasRequest(components, strict)
+        pos += 1
+        return message, pos
+
+    def _write_classic(self, out: BytesWriter, version: i64) -> None:
+        """Version 0."""
+        if version < 0:
+            give_up()
+
+        components = self.components
+        write_i32_be(out, len(components))
+        for components_item in components:
+            # components[]
+            raw = components_item.entity_type.encode()
+            write_i16_be(out, len(raw))
+            out.write(raw)
+            write_i8(out, components_item.match_type)
+            match = components_item.match
+            if match is None:
+                write_i16_be(out, -1)
+            else:
+                raw = match.encode()
+                write_i16_be(out, len(raw))
+                out.write(raw)
+            if components_item.unknown_tags:
+                give_up()
+        out.append(1 if self.strict else self.strict & 0)  # & 0 refuses None
+        if self.unknown_tags:
+            give_up()
 
 
 @mypyc_attr(acyclic=True)
@@ -143,16 +283,13 @@ class EntityData(Struct):
         Field("entity_type", "EntityType", "string", range(0, 2)),
         Field("entity_name", "EntityName", "string", range(0, 2), nullable=range(0, 2)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("entity_type", "entity_name", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     entity_type: str
     """Type of the dimension: user, client-id or ip."""
     entity_name: str | None
     """Name within the dimension; null for the default entity, used if no specific quota exists."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -166,10 +303,6 @@ class EntityData(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_EntityData(entity_type: str, entity_name: str | None) -> EntityData:
-    return EntityData(entity_type=entity_type, entity_name=entity_name)
-
-
 @mypyc_attr(acyclic=True)
 class ValueData(Struct):
     """One limit of the entity."""
@@ -180,9 +313,7 @@ class ValueData(Struct):
         Field("key", "Key", "string", range(0, 2)),
         Field("value", "Value", "float64", range(0, 2)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("key", "value", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     key: str
     """Name of the limit: producer_byte_rate, consumer_byte_rate, request_percentage, connection_creation_rate and
@@ -191,7 +322,6 @@ class ValueData(Struct):
     value: float
     """Value of the limit; bytes per second for byte rates, percent of one thread's time for request_percentage."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -205,10 +335,6 @@ class ValueData(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_ValueData(key: str, value: float) -> ValueData:
-    return ValueData(key=key, value=value)
-
-
 @mypyc_attr(acyclic=True)
 class EntryData(Struct):
     """One quota entity, e.g. a user and client id pair, with its limits."""
@@ -219,16 +345,13 @@ class EntryData(Struct):
         Field("entity", "Entity", "[]EntityData", range(0, 2)),
         Field("values", "Values", "[]ValueData", range(0, 2)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("entity", "values", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     entity: list[EntityData]
     """Dimensions that together identify the entity; user and client-id can be combined."""
     values: list[ValueData]
     """Limits configured on this entity itself; inherited ones are not shown."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -242,10 +365,6 @@ class EntryData(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_EntryData(entity: list[EntityData], values: list[ValueData]) -> EntryData:
-    return EntryData(entity=entity, values=values)
-
-
 @mypyc_attr(acyclic=True)
 class DescribeClientQuotasResponse(Message):
     """Returns the quota settings of the entities that matched.
@@ -257,6 +376,7 @@ class DescribeClientQuotasResponse(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 2)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(1, 2)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 0, 1: 1}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(0, 2)),
@@ -264,9 +384,7 @@ class DescribeClientQuotasResponse(Message):
         Field("error_message", "ErrorMessage", "string", range(0, 2), nullable=range(0, 2)),
         Field("entries", "Entries", "[]EntryData", range(0, 2), nullable=range(0, 2)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("throttle_time_ms", "error_code", "error_message", "entries", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     throttle_time_ms: int
     """Milliseconds the client itself must pause because it exceeded a quota, regardless of the quotas listed; 0 if it
@@ -279,7 +397,6 @@ class DescribeClientQuotasResponse(Message):
     entries: list[EntryData] | None
     """Matching entities with their limits, possibly none; null if the request failed."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -296,540 +413,362 @@ class DescribeClientQuotasResponse(Message):
         self.entries = [] if entries is UNSET else entries
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        if version <= 0:
-            return 0
-        return 1
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[DescribeClientQuotasResponse, i64]:
-        if 1 <= version <= 1:
-            return read_describe_client_quotas_response_flexible(data, pos, version)
-        if 0 <= version <= 0:
-            return read_describe_client_quotas_response_classic(data, pos, version)
-        give_up()
-
-    def _write(self, out: BytesWriter, version: i64) -> None:
-        if 1 <= version <= 1:
-            return write_describe_client_quotas_response_flexible(out, self, version)
-        if 0 <= version <= 0:
-            return write_describe_client_quotas_response_classic(out, self, version)
-        give_up()
-
-
-def new_DescribeClientQuotasResponse(
-    throttle_time_ms: int, error_code: int, error_message: str | None, entries: list[EntryData] | None
-) -> DescribeClientQuotasResponse:
-    return DescribeClientQuotasResponse(
-        throttle_time_ms=throttle_time_ms, error_code=error_code, error_message=error_message, entries=entries
-    )
-
-
-def read_describe_client_quotas_request_classic(
-    data: bytes, pos: i64, version: i64
-) -> tuple[DescribeClientQuotasRequest, i64]:
-    """Version 0."""
-    n: int
-    end: i64
-    components: list[ComponentData]
-    components_step: i64
-    entity_type: str
-    match: str | None
-    n = read_i32_be(data, pos)
-    pos += 4
-    if n < 0:
-        give_up()
-    components = empty_list(n)
-    components_count = n
-    for components_step in range(components_count):
-        # components[]
-        n = read_i16_be(data, pos)
-        pos += 2
-        if n < 0:
+        """Version 1."""
+        n: i64
+        end: i64
+        error_message: str | None
+        entries: list[EntryData] | None
+        entries_step: i64
+        entity: list[EntityData]
+        entity_step: i64
+        entity_type: str
+        entity_name: str | None
+        values: list[ValueData]
+        values_step: i64
+        key: str
+        if version < 1:
+            return DescribeClientQuotasResponse._read_classic(data, pos, version)
+        if version > 1:
             give_up()
-        end = pos + n
-        entity_type = data[pos:end].decode()
-        pos = end
-        match_type = (data[pos] ^ 128) - 128
-        n = read_i16_be(data, pos + 1)
-        pos += 3
+
+        throttle_time_ms = read_i32_be(data, pos)
+        error_code = read_i16_be(data, pos + 4)
+        # error_message: compact nullable string
+        n = data[pos + 6] - 1
+        pos += 7
         if n < 0:
-            match = None
-        else:
-            end = pos + n
-            match = data[pos:end].decode()
-            pos = end
-        components_item = new_ComponentData(entity_type, match_type, match)
-        components.append(components_item)
-    strict = data[pos] != 0
-    message = new_DescribeClientQuotasRequest(components, strict)
-    pos += 1
-    return message, pos
-
-
-def write_describe_client_quotas_request_classic(
-    out: BytesWriter, message: DescribeClientQuotasRequest, version: i64
-) -> None:
-    """Version 0."""
-    components = message.components
-    write_i32_be(out, len(components))
-    for components_item in components:
-        # components[]
-        raw = components_item.entity_type.encode()
-        write_i16_be(out, len(raw))
-        out.write(raw)
-        write_i8(out, components_item.match_type)
-        match = components_item.match
-        if match is None:
-            write_i16_be(out, -1)
-        else:
-            raw = match.encode()
-            write_i16_be(out, len(raw))
-            out.write(raw)
-        if components_item.unknown_tags:
-            give_up()
-    out.append(1 if message.strict else message.strict & 0)
-    if message.unknown_tags:
-        give_up()
-
-
-def read_describe_client_quotas_request_flexible(
-    data: bytes, pos: i64, version: i64
-) -> tuple[DescribeClientQuotasRequest, i64]:
-    """Version 1."""
-    n: i64
-    end: i64
-    components: list[ComponentData]
-    components_step: i64
-    entity_type: str
-    match: str | None
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    components = empty_list(n)
-    components_count = n
-    for components_step in range(components_count):
-        # components[]
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        entity_type = data[pos:end].decode()
-        pos = end
-        match_type = (data[pos] ^ 128) - 128
-        n = data[pos + 1] - 1
-        pos += 2
-        if n < 0:
-            match = None
+            error_message = None
         else:
             if n > 126:
                 n, pos = read_string_length(data, pos)
             end = pos + n
-            match = data[pos:end].decode()
+            error_message = data[pos:end].decode()
             pos = end
-        components_item = new_ComponentData(entity_type, match_type, match)
+        # entries: compact nullable array
+        n = data[pos] - 1
+        pos += 1
+        if n < 0:
+            entries = None
+        else:
+            if n > 126:
+                n, pos = read_length(data, pos)
+            entries = empty_list(n)
+            entries_count = n
+            for entries_step in range(entries_count):
+                # entries[]
+                # entity: compact array
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_length(data, pos)
+                entity = empty_list(n)
+                entity_count = n
+                for entity_step in range(entity_count):
+                    # entries[].entity[]
+                    # entity_type: compact string
+                    n = data[pos] - 1
+                    pos += 1
+                    if n < 0 or n > 126:
+                        n, pos = read_string_length(data, pos)
+                    end = pos + n
+                    entity_type = data[pos:end].decode()
+                    pos = end
+                    # entity_name: compact nullable string
+                    n = data[pos] - 1
+                    pos += 1
+                    if n < 0:
+                        entity_name = None
+                    else:
+                        if n > 126:
+                            n, pos = read_string_length(data, pos)
+                        end = pos + n
+                        entity_name = data[pos:end].decode()
+                        pos = end
+                    entity_item = new_EntityData(entity_type, entity_name)
+                    if data[pos]:
+                        entity_item.unknown_tags, pos = read_tags(data, pos)
+                    else:
+                        pos += 1
+                    entity.append(entity_item)
+                # values: compact array
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_length(data, pos)
+                values = empty_list(n)
+                values_count = n
+                for values_step in range(values_count):
+                    # entries[].values[]
+                    # key: compact string
+                    n = data[pos] - 1
+                    pos += 1
+                    if n < 0 or n > 126:
+                        n, pos = read_string_length(data, pos)
+                    end = pos + n
+                    key = data[pos:end].decode()
+                    pos = end
+                    value = read_f64_be(data, pos)
+                    values_item = new_ValueData(key, value)
+                    if data[pos + 8]:
+                        pos += 8
+                        values_item.unknown_tags, pos = read_tags(data, pos)
+                    else:
+                        pos += 9
+                    values.append(values_item)
+                entries_item = new_EntryData(entity, values)
+                if data[pos]:
+                    entries_item.unknown_tags, pos = read_tags(data, pos)
+                else:
+                    pos += 1
+                entries.append(entries_item)
+        message = new_DescribeClientQuotasResponse(throttle_time_ms, error_code, error_message, entries)
         if data[pos]:
-            components_item.unknown_tags, pos = read_tags(data, pos)
+            message.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-        components.append(components_item)
-    strict = data[pos] != 0
-    message = new_DescribeClientQuotasRequest(components, strict)
-    if data[pos + 1]:
-        pos += 1
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 2
-    return message, pos
+        return message, pos
 
+    def _write(self, out: BytesWriter, version: i64) -> None:
+        """Version 1."""
+        if version < 1:
+            return self._write_classic(out, version)
+        if version > 1:
+            give_up()
 
-def write_describe_client_quotas_request_flexible(
-    out: BytesWriter, message: DescribeClientQuotasRequest, version: i64
-) -> None:
-    """Version 1."""
-    components = message.components
-    n = len(components)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for components_item in components:
-        # components[]
-        raw = components_item.entity_type.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-        write_i8(out, components_item.match_type)
-        match = components_item.match
-        if match is None:
+        write_i32_be(out, self.throttle_time_ms)
+        write_i16_be(out, self.error_code)
+        error_message = self.error_message
+        if error_message is None:
             out.append(0)
         else:
-            raw = match.encode()
+            raw = error_message.encode()
             n = len(raw)
             if n < 127:
                 out.append(n + 1)
             else:
                 write_string_length(out, n)
             out.write(raw)
-        if components_item.unknown_tags:
-            write_tags(out, [], components_item.unknown_tags)
-        else:
+        entries = self.entries
+        if entries is None:
             out.append(0)
-    out.append(1 if message.strict else message.strict & 0)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
-
-
-def read_describe_client_quotas_response_classic(
-    data: bytes, pos: i64, version: i64
-) -> tuple[DescribeClientQuotasResponse, i64]:
-    """Version 0."""
-    n: int
-    end: i64
-    error_message: str | None
-    entries: list[EntryData] | None
-    entries_step: i64
-    entity: list[EntityData]
-    entity_step: i64
-    entity_type: str
-    entity_name: str | None
-    values: list[ValueData]
-    values_step: i64
-    key: str
-    throttle_time_ms = read_i32_be(data, pos)
-    error_code = read_i16_be(data, pos + 4)
-    n = read_i16_be(data, pos + 6)
-    pos += 8
-    if n < 0:
-        error_message = None
-    else:
-        end = pos + n
-        error_message = data[pos:end].decode()
-        pos = end
-    n = read_i32_be(data, pos)
-    pos += 4
-    if n < 0:
-        entries = None
-    else:
-        entries = empty_list(n)
-        entries_count = n
-        for entries_step in range(entries_count):
-            # entries[]
-            n = read_i32_be(data, pos)
-            pos += 4
-            if n < 0:
-                give_up()
-            entity = empty_list(n)
-            entity_count = n
-            for entity_step in range(entity_count):
-                # entries[].entity[]
-                n = read_i16_be(data, pos)
-                pos += 2
-                if n < 0:
-                    give_up()
-                end = pos + n
-                entity_type = data[pos:end].decode()
-                pos = end
-                n = read_i16_be(data, pos)
-                pos += 2
-                if n < 0:
-                    entity_name = None
-                else:
-                    end = pos + n
-                    entity_name = data[pos:end].decode()
-                    pos = end
-                entity_item = new_EntityData(entity_type, entity_name)
-                entity.append(entity_item)
-            n = read_i32_be(data, pos)
-            pos += 4
-            if n < 0:
-                give_up()
-            values = empty_list(n)
-            values_count = n
-            for values_step in range(values_count):
-                # entries[].values[]
-                n = read_i16_be(data, pos)
-                pos += 2
-                if n < 0:
-                    give_up()
-                end = pos + n
-                key = data[pos:end].decode()
-                pos = end
-                value = read_f64_be(data, pos)
-                values_item = new_ValueData(key, value)
-                pos += 8
-                values.append(values_item)
-            entries_item = new_EntryData(entity, values)
-            entries.append(entries_item)
-    message = new_DescribeClientQuotasResponse(throttle_time_ms, error_code, error_message, entries)
-    return message, pos
-
-
-def write_describe_client_quotas_response_classic(
-    out: BytesWriter, message: DescribeClientQuotasResponse, version: i64
-) -> None:
-    """Version 0."""
-    write_i32_be(out, message.throttle_time_ms)
-    write_i16_be(out, message.error_code)
-    error_message = message.error_message
-    if error_message is None:
-        write_i16_be(out, -1)
-    else:
-        raw = error_message.encode()
-        write_i16_be(out, len(raw))
-        out.write(raw)
-    entries = message.entries
-    if entries is None:
-        write_i32_be(out, -1)
-    else:
-        write_i32_be(out, len(entries))
-        for entries_item in entries:
-            # entries[]
-            entity = entries_item.entity
-            write_i32_be(out, len(entity))
-            for entity_item in entity:
-                # entries[].entity[]
-                raw = entity_item.entity_type.encode()
-                write_i16_be(out, len(raw))
-                out.write(raw)
-                entity_name = entity_item.entity_name
-                if entity_name is None:
-                    write_i16_be(out, -1)
-                else:
-                    raw = entity_name.encode()
-                    write_i16_be(out, len(raw))
-                    out.write(raw)
-                if entity_item.unknown_tags:
-                    give_up()
-            values = entries_item.values
-            write_i32_be(out, len(values))
-            for values_item in values:
-                # entries[].values[]
-                raw = values_item.key.encode()
-                write_i16_be(out, len(raw))
-                out.write(raw)
-                write_f64_be(out, values_item.value)
-                if values_item.unknown_tags:
-                    give_up()
-            if entries_item.unknown_tags:
-                give_up()
-    if message.unknown_tags:
-        give_up()
-
-
-def read_describe_client_quotas_response_flexible(
-    data: bytes, pos: i64, version: i64
-) -> tuple[DescribeClientQuotasResponse, i64]:
-    """Version 1."""
-    n: i64
-    end: i64
-    error_message: str | None
-    entries: list[EntryData] | None
-    entries_step: i64
-    entity: list[EntityData]
-    entity_step: i64
-    entity_type: str
-    entity_name: str | None
-    values: list[ValueData]
-    values_step: i64
-    key: str
-    throttle_time_ms = read_i32_be(data, pos)
-    error_code = read_i16_be(data, pos + 4)
-    n = data[pos + 6] - 1
-    pos += 7
-    if n < 0:
-        error_message = None
-    else:
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        error_message = data[pos:end].decode()
-        pos = end
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        entries = None
-    else:
-        if n > 126:
-            n, pos = read_length(data, pos)
-        entries = empty_list(n)
-        entries_count = n
-        for entries_step in range(entries_count):
-            # entries[]
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_length(data, pos)
-            entity = empty_list(n)
-            entity_count = n
-            for entity_step in range(entity_count):
-                # entries[].entity[]
-                n = data[pos] - 1
-                pos += 1
-                if n < 0:
-                    give_up()
-                if n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
-                entity_type = data[pos:end].decode()
-                pos = end
-                n = data[pos] - 1
-                pos += 1
-                if n < 0:
-                    entity_name = None
-                else:
-                    if n > 126:
-                        n, pos = read_string_length(data, pos)
-                    end = pos + n
-                    entity_name = data[pos:end].decode()
-                    pos = end
-                entity_item = new_EntityData(entity_type, entity_name)
-                if data[pos]:
-                    entity_item.unknown_tags, pos = read_tags(data, pos)
-                else:
-                    pos += 1
-                entity.append(entity_item)
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_length(data, pos)
-            values = empty_list(n)
-            values_count = n
-            for values_step in range(values_count):
-                # entries[].values[]
-                n = data[pos] - 1
-                pos += 1
-                if n < 0:
-                    give_up()
-                if n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
-                key = data[pos:end].decode()
-                pos = end
-                value = read_f64_be(data, pos)
-                values_item = new_ValueData(key, value)
-                if data[pos + 8]:
-                    pos += 8
-                    values_item.unknown_tags, pos = read_tags(data, pos)
-                else:
-                    pos += 9
-                values.append(values_item)
-            entries_item = new_EntryData(entity, values)
-            if data[pos]:
-                entries_item.unknown_tags, pos = read_tags(data, pos)
-            else:
-                pos += 1
-            entries.append(entries_item)
-    message = new_DescribeClientQuotasResponse(throttle_time_ms, error_code, error_message, entries)
-    if data[pos]:
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 1
-    return message, pos
-
-
-def write_describe_client_quotas_response_flexible(
-    out: BytesWriter, message: DescribeClientQuotasResponse, version: i64
-) -> None:
-    """Version 1."""
-    write_i32_be(out, message.throttle_time_ms)
-    write_i16_be(out, message.error_code)
-    error_message = message.error_message
-    if error_message is None:
-        out.append(0)
-    else:
-        raw = error_message.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
         else:
-            write_string_length(out, n)
-        out.write(raw)
-    entries = message.entries
-    if entries is None:
-        out.append(0)
-    else:
-        n = len(entries)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_uvarint(out, n + 1)
-        for entries_item in entries:
-            # entries[]
-            entity = entries_item.entity
-            n = len(entity)
+            n = len(entries)
             if n < 127:
                 out.append(n + 1)
             else:
                 write_uvarint(out, n + 1)
-            for entity_item in entity:
-                # entries[].entity[]
-                raw = entity_item.entity_type.encode()
-                n = len(raw)
+            for entries_item in entries:
+                # entries[]
+                entity = entries_item.entity
+                n = len(entity)
                 if n < 127:
                     out.append(n + 1)
                 else:
-                    write_string_length(out, n)
-                out.write(raw)
-                entity_name = entity_item.entity_name
-                if entity_name is None:
-                    out.append(0)
-                else:
-                    raw = entity_name.encode()
+                    write_uvarint(out, n + 1)
+                for entity_item in entity:
+                    # entries[].entity[]
+                    raw = entity_item.entity_type.encode()
                     n = len(raw)
                     if n < 127:
                         out.append(n + 1)
                     else:
                         write_string_length(out, n)
                     out.write(raw)
-                if entity_item.unknown_tags:
-                    write_tags(out, [], entity_item.unknown_tags)
-                else:
-                    out.append(0)
-            values = entries_item.values
-            n = len(values)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_uvarint(out, n + 1)
-            for values_item in values:
-                # entries[].values[]
-                raw = values_item.key.encode()
-                n = len(raw)
+                    entity_name = entity_item.entity_name
+                    if entity_name is None:
+                        out.append(0)
+                    else:
+                        raw = entity_name.encode()
+                        n = len(raw)
+                        if n < 127:
+                            out.append(n + 1)
+                        else:
+                            write_string_length(out, n)
+                        out.write(raw)
+                    if entity_item.unknown_tags:
+                        write_tags(out, [], entity_item.unknown_tags)
+                    else:
+                        out.append(0)
+                values = entries_item.values
+                n = len(values)
                 if n < 127:
                     out.append(n + 1)
                 else:
-                    write_string_length(out, n)
-                out.write(raw)
-                write_f64_be(out, values_item.value)
-                if values_item.unknown_tags:
-                    write_tags(out, [], values_item.unknown_tags)
+                    write_uvarint(out, n + 1)
+                for values_item in values:
+                    # entries[].values[]
+                    raw = values_item.key.encode()
+                    n = len(raw)
+                    if n < 127:
+                        out.append(n + 1)
+                    else:
+                        write_string_length(out, n)
+                    out.write(raw)
+                    write_f64_be(out, values_item.value)
+                    if values_item.unknown_tags:
+                        write_tags(out, [], values_item.unknown_tags)
+                    else:
+                        out.append(0)
+                if entries_item.unknown_tags:
+                    write_tags(out, [], entries_item.unknown_tags)
                 else:
                     out.append(0)
-            if entries_item.unknown_tags:
-                write_tags(out, [], entries_item.unknown_tags)
-            else:
-                out.append(0)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
+        else:
+            out.append(0)
+
+    @staticmethod
+    def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[DescribeClientQuotasResponse, i64]:
+        """Version 0."""
+        n: int
+        end: i64
+        error_message: str | None
+        entries: list[EntryData] | None
+        entries_step: i64
+        entity: list[EntityData]
+        entity_step: i64
+        entity_type: str
+        entity_name: str | None
+        values: list[ValueData]
+        values_step: i64
+        key: str
+        if version < 0:
+            give_up()
+
+        throttle_time_ms = read_i32_be(data, pos)
+        error_code = read_i16_be(data, pos + 4)
+        # error_message: nullable string
+        n = read_i16_be(data, pos + 6)
+        pos += 8
+        if n < 0:
+            error_message = None
+        else:
+            end = pos + n
+            error_message = data[pos:end].decode()
+            pos = end
+        # entries: nullable array
+        n = read_i32_be(data, pos)
+        pos += 4
+        if n < 0:
+            entries = None
+        else:
+            entries = empty_list(n)
+            entries_count = n
+            for entries_step in range(entries_count):
+                # entries[]
+                # entity: array
+                n = read_i32_be(data, pos)
+                pos += 4
+                if n < 0:
+                    give_up()
+                entity = empty_list(n)
+                entity_count = n
+                for entity_step in range(entity_count):
+                    # entries[].entity[]
+                    # entity_type: string
+                    n = read_i16_be(data, pos)
+                    pos += 2
+                    if n < 0:
+                        give_up()
+                    end = pos + n
+                    entity_type = data[pos:end].decode()
+                    pos = end
+                    # entity_name: nullable string
+                    n = read_i16_be(data, pos)
+                    pos += 2
+                    if n < 0:
+                        entity_name = None
+                    else:
+                        end = pos + n
+                        entity_name = data[pos:end].decode()
+                        pos = end
+                    entity_item = new_EntityData(entity_type, entity_name)
+                    entity.append(entity_item)
+                # values: array
+                n = read_i32_be(data, pos)
+                pos += 4
+                if n < 0:
+                    give_up()
+                values = empty_list(n)
+                values_count = n
+                for values_step in range(values_count):
+                    # entries[].values[]
+                    # key: string
+                    n = read_i16_be(data, pos)
+                    pos += 2
+                    if n < 0:
+                        give_up()
+                    end = pos + n
+                    key = data[pos:end].decode()
+                    pos = end
+                    value = read_f64_be(data, pos)
+                    values_item = new_ValueData(key, value)
+                    pos += 8
+                    values.append(values_item)
+                entries_item = new_EntryData(entity, values)
+                entries.append(entries_item)
+        message = new_DescribeClientQuotasResponse(throttle_time_ms, error_code, error_message, entries)
+        return message, pos
+
+    def _write_classic(self, out: BytesWriter, version: i64) -> None:
+        """Version 0."""
+        if version < 0:
+            give_up()
+
+        write_i32_be(out, self.throttle_time_ms)
+        write_i16_be(out, self.error_code)
+        error_message = self.error_message
+        if error_message is None:
+            write_i16_be(out, -1)
+        else:
+            raw = error_message.encode()
+            write_i16_be(out, len(raw))
+            out.write(raw)
+        entries = self.entries
+        if entries is None:
+            write_i32_be(out, -1)
+        else:
+            write_i32_be(out, len(entries))
+            for entries_item in entries:
+                # entries[]
+                entity = entries_item.entity
+                write_i32_be(out, len(entity))
+                for entity_item in entity:
+                    # entries[].entity[]
+                    raw = entity_item.entity_type.encode()
+                    write_i16_be(out, len(raw))
+                    out.write(raw)
+                    entity_name = entity_item.entity_name
+                    if entity_name is None:
+                        write_i16_be(out, -1)
+                    else:
+                        raw = entity_name.encode()
+                        write_i16_be(out, len(raw))
+                        out.write(raw)
+                    if entity_item.unknown_tags:
+                        give_up()
+                values = entries_item.values
+                write_i32_be(out, len(values))
+                for values_item in values:
+                    # entries[].values[]
+                    raw = values_item.key.encode()
+                    write_i16_be(out, len(raw))
+                    out.write(raw)
+                    write_f64_be(out, values_item.value)
+                    if values_item.unknown_tags:
+                        give_up()
+                if entries_item.unknown_tags:
+                    give_up()
+        if self.unknown_tags:
+            give_up()
 
 
-install_constructors(globals())
+new_ComponentData = constructor(ComponentData)
+new_DescribeClientQuotasRequest = constructor(DescribeClientQuotasRequest)
+new_EntityData = constructor(EntityData)
+new_ValueData = constructor(ValueData)
+new_EntryData = constructor(EntryData)
+new_DescribeClientQuotasResponse = constructor(DescribeClientQuotasResponse)

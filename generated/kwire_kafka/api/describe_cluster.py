@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter, read_i16_be, read_i32_be, write_i16_be, write_i32_be
 
 from kwire.message import FieldTags, Message, Struct
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.wire import (
     empty_list,
     give_up,
@@ -38,20 +38,14 @@ class DescribeClusterRequest(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 3)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 3)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 2}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("include_cluster_authorized_operations", "IncludeClusterAuthorizedOperations", "bool", range(0, 3)),
         Field("endpoint_type", "EndpointType", "int8", range(1, 3), enum="EndpointType"),
         Field("include_fenced_brokers", "IncludeFencedBrokers", "bool", range(2, 3)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "include_cluster_authorized_operations",
-        "endpoint_type",
-        "include_fenced_brokers",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     include_cluster_authorized_operations: bool
     """True also returns the operations that the caller may perform on the cluster; costs extra work."""
@@ -60,7 +54,6 @@ class DescribeClusterRequest(Message):
     include_fenced_brokers: bool
     """True also lists brokers that are registered but fenced, i.e. not serving clients. Versions 2+."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -75,30 +68,55 @@ class DescribeClusterRequest(Message):
         self.include_fenced_brokers = include_fenced_brokers
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        return 2
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[DescribeClusterRequest, i64]:
-        if 0 <= version <= 2:
-            return read_describe_cluster_request_flexible(data, pos, version)
-        give_up()
+        """Versions 0-2."""
+        if version < 0 or version > 2:
+            give_up()
+
+        include_cluster_authorized_operations = data[pos] != 0
+        pos += 1
+        if version >= 1:
+            endpoint_type = (data[pos] ^ 128) - 128
+            pos += 1
+        else:
+            endpoint_type = 1
+        if version >= 2:
+            include_fenced_brokers = data[pos] != 0
+            pos += 1
+        else:
+            include_fenced_brokers = False
+        message = new_DescribeClusterRequest(
+            include_cluster_authorized_operations, endpoint_type, include_fenced_brokers
+        )
+        if data[pos]:
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 1
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 2:
-            return write_describe_cluster_request_flexible(out, self, version)
-        give_up()
+        """Versions 0-2."""
+        if version < 0 or version > 2:
+            give_up()
 
-
-def new_DescribeClusterRequest(
-    include_cluster_authorized_operations: bool, endpoint_type: int, include_fenced_brokers: bool
-) -> DescribeClusterRequest:
-    return DescribeClusterRequest(
-        include_cluster_authorized_operations=include_cluster_authorized_operations,
-        endpoint_type=endpoint_type,
-        include_fenced_brokers=include_fenced_brokers,
-    )
+        out.append(
+            1 if self.include_cluster_authorized_operations else self.include_cluster_authorized_operations & 0
+        )  # & 0 refuses None
+        if version <= 0:
+            if self.endpoint_type != 1:
+                give_up()
+        else:
+            write_i8(out, self.endpoint_type)
+        if version <= 1:
+            if self.include_fenced_brokers:
+                give_up()
+        else:
+            out.append(1 if self.include_fenced_brokers else self.include_fenced_brokers & 0)  # & 0 refuses None
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
+        else:
+            out.append(0)
 
 
 @mypyc_attr(acyclic=True)
@@ -114,9 +132,7 @@ class DescribeClusterBroker(Struct):
         Field("rack", "Rack", "string", range(0, 3), nullable=range(0, 3)),
         Field("is_fenced", "IsFenced", "bool", range(2, 3)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("broker_id", "host", "port", "rack", "is_fenced", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     broker_id: int
     """Node id, unique across the brokers and controllers of the cluster."""
@@ -131,7 +147,6 @@ class DescribeClusterBroker(Struct):
     Versions 2+.
     """
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -151,12 +166,6 @@ class DescribeClusterBroker(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_DescribeClusterBroker(
-    broker_id: int, host: str, port: int, rack: str | None, is_fenced: bool
-) -> DescribeClusterBroker:
-    return DescribeClusterBroker(broker_id=broker_id, host=host, port=port, rack=rack, is_fenced=is_fenced)
-
-
 @mypyc_attr(acyclic=True)
 class DescribeClusterResponse(Message):
     """Returns the id of the cluster, its controller and the addresses of its nodes.
@@ -168,6 +177,7 @@ class DescribeClusterResponse(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 3)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 3)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 1}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(0, 3)),
@@ -179,19 +189,7 @@ class DescribeClusterResponse(Message):
         Field("brokers", "Brokers", "[]DescribeClusterBroker", range(0, 3)),
         Field("cluster_authorized_operations", "ClusterAuthorizedOperations", "int32", range(0, 3)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "throttle_time_ms",
-        "error_code",
-        "error_message",
-        "endpoint_type",
-        "cluster_id",
-        "controller_id",
-        "brokers",
-        "cluster_authorized_operations",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     throttle_time_ms: int
     """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled."""
@@ -212,7 +210,6 @@ class DescribeClusterResponse(Message):
     requested.
     """
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -237,259 +234,181 @@ class DescribeClusterResponse(Message):
         self.cluster_authorized_operations = cluster_authorized_operations
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        return 1
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[DescribeClusterResponse, i64]:
-        if 0 <= version <= 2:
-            return read_describe_cluster_response_flexible(data, pos, version)
-        give_up()
-
-    def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 2:
-            return write_describe_cluster_response_flexible(out, self, version)
-        give_up()
-
-
-def new_DescribeClusterResponse(
-    throttle_time_ms: int,
-    error_code: int,
-    error_message: str | None,
-    endpoint_type: int,
-    cluster_id: str,
-    controller_id: int,
-    brokers: list[DescribeClusterBroker],
-    cluster_authorized_operations: int,
-) -> DescribeClusterResponse:
-    return DescribeClusterResponse(
-        throttle_time_ms=throttle_time_ms,
-        error_code=error_code,
-        error_message=error_message,
-        endpoint_type=endpoint_type,
-        cluster_id=cluster_id,
-        controller_id=controller_id,
-        brokers=brokers,
-        cluster_authorized_operations=cluster_authorized_operations,
-    )
-
-
-def read_describe_cluster_request_flexible(data: bytes, pos: i64, version: i64) -> tuple[DescribeClusterRequest, i64]:
-    """Versions 0-2."""
-    include_cluster_authorized_operations = data[pos] != 0
-    pos += 1
-    if version >= 1:
-        endpoint_type = (data[pos] ^ 128) - 128
-        pos += 1
-    else:
-        endpoint_type = 1
-    if version >= 2:
-        include_fenced_brokers = data[pos] != 0
-        pos += 1
-    else:
-        include_fenced_brokers = False
-    message = new_DescribeClusterRequest(include_cluster_authorized_operations, endpoint_type, include_fenced_brokers)
-    if data[pos]:
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 1
-    return message, pos
-
-
-def write_describe_cluster_request_flexible(out: BytesWriter, message: DescribeClusterRequest, version: i64) -> None:
-    """Versions 0-2."""
-    out.append(
-        1 if message.include_cluster_authorized_operations else message.include_cluster_authorized_operations & 0
-    )
-    if version <= 0:
-        if message.endpoint_type != 1:
+        """Versions 0-2."""
+        n: i64
+        end: i64
+        error_message: str | None
+        cluster_id: str
+        brokers: list[DescribeClusterBroker]
+        brokers_step: i64
+        host: str
+        rack: str | None
+        if version < 0 or version > 2:
             give_up()
-    else:
-        write_i8(out, message.endpoint_type)
-    if version <= 1:
-        if message.include_fenced_brokers:
-            give_up()
-    else:
-        out.append(1 if message.include_fenced_brokers else message.include_fenced_brokers & 0)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
 
-
-def read_describe_cluster_response_flexible(
-    data: bytes, pos: i64, version: i64
-) -> tuple[DescribeClusterResponse, i64]:
-    """Versions 0-2."""
-    n: i64
-    end: i64
-    error_message: str | None
-    cluster_id: str
-    brokers: list[DescribeClusterBroker]
-    brokers_step: i64
-    host: str
-    rack: str | None
-    throttle_time_ms = read_i32_be(data, pos)
-    error_code = read_i16_be(data, pos + 4)
-    n = data[pos + 6] - 1
-    pos += 7
-    if n < 0:
-        error_message = None
-    else:
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        error_message = data[pos:end].decode()
-        pos = end
-    if version >= 1:
-        endpoint_type = (data[pos] ^ 128) - 128
-        pos += 1
-    else:
-        endpoint_type = 1
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_string_length(data, pos)
-    end = pos + n
-    cluster_id = data[pos:end].decode()
-    pos = end
-    controller_id = read_i32_be(data, pos)
-    n = data[pos + 4] - 1
-    pos += 5
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    brokers = empty_list(n)
-    brokers_count = n
-    for brokers_step in range(brokers_count):
-        # brokers[]
-        broker_id = read_i32_be(data, pos)
-        n = data[pos + 4] - 1
-        pos += 5
+        throttle_time_ms = read_i32_be(data, pos)
+        error_code = read_i16_be(data, pos + 4)
+        # error_message: compact nullable string
+        n = data[pos + 6] - 1
+        pos += 7
         if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        host = data[pos:end].decode()
-        pos = end
-        port = read_i32_be(data, pos)
-        n = data[pos + 4] - 1
-        pos += 5
-        if n < 0:
-            rack = None
+            error_message = None
         else:
             if n > 126:
                 n, pos = read_string_length(data, pos)
             end = pos + n
-            rack = data[pos:end].decode()
+            error_message = data[pos:end].decode()
             pos = end
-        if version >= 2:
-            is_fenced = data[pos] != 0
+        if version >= 1:
+            endpoint_type = (data[pos] ^ 128) - 128
             pos += 1
         else:
-            is_fenced = False
-        brokers_item = new_DescribeClusterBroker(broker_id, host, port, rack, is_fenced)
-        if data[pos]:
-            brokers_item.unknown_tags, pos = read_tags(data, pos)
-        else:
-            pos += 1
-        brokers.append(brokers_item)
-    cluster_authorized_operations = read_i32_be(data, pos)
-    message = new_DescribeClusterResponse(
-        throttle_time_ms,
-        error_code,
-        error_message,
-        endpoint_type,
-        cluster_id,
-        controller_id,
-        brokers,
-        cluster_authorized_operations,
-    )
-    if data[pos + 4]:
-        pos += 4
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
+            endpoint_type = 1
+        # cluster_id: compact string
+        n = data[pos] - 1
+        pos += 1
+        if n < 0 or n > 126:
+            n, pos = read_string_length(data, pos)
+        end = pos + n
+        cluster_id = data[pos:end].decode()
+        pos = end
+        controller_id = read_i32_be(data, pos)
+        # brokers: compact array
+        n = data[pos + 4] - 1
         pos += 5
-    return message, pos
-
-
-def write_describe_cluster_response_flexible(
-    out: BytesWriter, message: DescribeClusterResponse, version: i64
-) -> None:
-    """Versions 0-2."""
-    write_i32_be(out, message.throttle_time_ms)
-    write_i16_be(out, message.error_code)
-    error_message = message.error_message
-    if error_message is None:
-        out.append(0)
-    else:
-        raw = error_message.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
+        if n < 0 or n > 126:
+            n, pos = read_length(data, pos)
+        brokers = empty_list(n)
+        brokers_count = n
+        for brokers_step in range(brokers_count):
+            # brokers[]
+            broker_id = read_i32_be(data, pos)
+            # host: compact string
+            n = data[pos + 4] - 1
+            pos += 5
+            if n < 0 or n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            host = data[pos:end].decode()
+            pos = end
+            port = read_i32_be(data, pos)
+            # rack: compact nullable string
+            n = data[pos + 4] - 1
+            pos += 5
+            if n < 0:
+                rack = None
+            else:
+                if n > 126:
+                    n, pos = read_string_length(data, pos)
+                end = pos + n
+                rack = data[pos:end].decode()
+                pos = end
+            if version >= 2:
+                is_fenced = data[pos] != 0
+                pos += 1
+            else:
+                is_fenced = False
+            brokers_item = new_DescribeClusterBroker(broker_id, host, port, rack, is_fenced)
+            if data[pos]:
+                brokers_item.unknown_tags, pos = read_tags(data, pos)
+            else:
+                pos += 1
+            brokers.append(brokers_item)
+        cluster_authorized_operations = read_i32_be(data, pos)
+        message = new_DescribeClusterResponse(
+            throttle_time_ms,
+            error_code,
+            error_message,
+            endpoint_type,
+            cluster_id,
+            controller_id,
+            brokers,
+            cluster_authorized_operations,
+        )
+        if data[pos + 4]:
+            pos += 4
+            message.unknown_tags, pos = read_tags(data, pos)
         else:
-            write_string_length(out, n)
-        out.write(raw)
-    if version <= 0:
-        if message.endpoint_type != 1:
+            pos += 5
+        return message, pos
+
+    def _write(self, out: BytesWriter, version: i64) -> None:
+        """Versions 0-2."""
+        if version < 0 or version > 2:
             give_up()
-    else:
-        write_i8(out, message.endpoint_type)
-    raw = message.cluster_id.encode()
-    n = len(raw)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_string_length(out, n)
-    out.write(raw)
-    write_i32_be(out, message.controller_id)
-    brokers = message.brokers
-    n = len(brokers)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for brokers_item in brokers:
-        # brokers[]
-        write_i32_be(out, brokers_item.broker_id)
-        raw = brokers_item.host.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-        write_i32_be(out, brokers_item.port)
-        rack = brokers_item.rack
-        if rack is None:
+
+        write_i32_be(out, self.throttle_time_ms)
+        write_i16_be(out, self.error_code)
+        error_message = self.error_message
+        if error_message is None:
             out.append(0)
         else:
-            raw = rack.encode()
+            raw = error_message.encode()
             n = len(raw)
             if n < 127:
                 out.append(n + 1)
             else:
                 write_string_length(out, n)
             out.write(raw)
-        if version <= 1:
-            if brokers_item.is_fenced:
+        if version <= 0:
+            if self.endpoint_type != 1:
                 give_up()
         else:
-            out.append(1 if brokers_item.is_fenced else brokers_item.is_fenced & 0)
-        if brokers_item.unknown_tags:
-            write_tags(out, [], brokers_item.unknown_tags)
+            write_i8(out, self.endpoint_type)
+        raw = self.cluster_id.encode()
+        n = len(raw)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_string_length(out, n)
+        out.write(raw)
+        write_i32_be(out, self.controller_id)
+        brokers = self.brokers
+        n = len(brokers)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_uvarint(out, n + 1)
+        for brokers_item in brokers:
+            # brokers[]
+            write_i32_be(out, brokers_item.broker_id)
+            raw = brokers_item.host.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+            write_i32_be(out, brokers_item.port)
+            rack = brokers_item.rack
+            if rack is None:
+                out.append(0)
+            else:
+                raw = rack.encode()
+                n = len(raw)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_string_length(out, n)
+                out.write(raw)
+            if version <= 1:
+                if brokers_item.is_fenced:
+                    give_up()
+            else:
+                out.append(1 if brokers_item.is_fenced else brokers_item.is_fenced & 0)  # & 0 refuses None
+            if brokers_item.unknown_tags:
+                write_tags(out, [], brokers_item.unknown_tags)
+            else:
+                out.append(0)
+        write_i32_be(out, self.cluster_authorized_operations)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
         else:
             out.append(0)
-    write_i32_be(out, message.cluster_authorized_operations)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
 
 
-install_constructors(globals())
+new_DescribeClusterRequest = constructor(DescribeClusterRequest)
+new_DescribeClusterBroker = constructor(DescribeClusterBroker)
+new_DescribeClusterResponse = constructor(DescribeClusterResponse)

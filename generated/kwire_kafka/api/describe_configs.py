@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter, read_i16_be, read_i32_be, write_i16_be, write_i32_be
 
 from kwire.message import FieldTags, Message, Struct, UNSET
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.wire import (
     empty_list,
     give_up,
@@ -38,9 +38,7 @@ class DescribeConfigsResource(Struct):
         Field("resource_name", "ResourceName", "string", range(0, 5)),
         Field("configuration_keys", "ConfigurationKeys", "[]string", range(0, 5), nullable=range(0, 5)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("resource_type", "resource_name", "configuration_keys", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     resource_type: int
     """Kind of resource: 2 topic, 4 broker, 8 broker logger, 16 client metrics, 32 group."""
@@ -49,7 +47,6 @@ class DescribeConfigsResource(Struct):
     configuration_keys: list[str] | None
     """Names of the requested settings; null for all of them."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -65,14 +62,6 @@ class DescribeConfigsResource(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_DescribeConfigsResource(
-    resource_type: int, resource_name: str, configuration_keys: list[str] | None
-) -> DescribeConfigsResource:
-    return DescribeConfigsResource(
-        resource_type=resource_type, resource_name=resource_name, configuration_keys=configuration_keys
-    )
-
-
 @mypyc_attr(acyclic=True)
 class DescribeConfigsRequest(Message):
     """Sent to any broker to read the effective settings of topics, or to one broker to read its own.
@@ -84,15 +73,14 @@ class DescribeConfigsRequest(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 5)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(4, 5)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0, 1)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 1, 4: 2}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("resources", "Resources", "[]DescribeConfigsResource", range(0, 5)),
         Field("include_synonyms", "IncludeSynonyms", "bool", range(1, 5), former_names=("includeSynoyms",)),
         Field("include_documentation", "IncludeDocumentation", "bool", range(3, 5)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("resources", "include_synonyms", "include_documentation", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     resources: list[DescribeConfigsResource]
     """Resources whose settings are requested."""
@@ -101,7 +89,6 @@ class DescribeConfigsRequest(Message):
     include_documentation: bool
     """True adds the help text of each setting, which makes the response much larger. Versions 3+."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -116,34 +103,226 @@ class DescribeConfigsRequest(Message):
         self.include_documentation = include_documentation
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        if version <= 3:
-            return 1
-        return 2
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[DescribeConfigsRequest, i64]:
-        if 4 <= version <= 4:
-            return read_describe_configs_request_flexible(data, pos, version)
-        if 0 <= version <= 3:
-            return read_describe_configs_request_classic(data, pos, version)
-        give_up()
+        """Version 4."""
+        n: i64
+        end: i64
+        resources: list[DescribeConfigsResource]
+        resources_step: i64
+        resource_name: str
+        configuration_keys: list[str] | None
+        configuration_keys_step: i64
+        if version < 4:
+            return DescribeConfigsRequest._read_classic(data, pos, version)
+        if version > 4:
+            give_up()
+
+        # resources: compact array
+        n = data[pos] - 1
+        pos += 1
+        if n < 0 or n > 126:
+            n, pos = read_length(data, pos)
+        resources = empty_list(n)
+        resources_count = n
+        for resources_step in range(resources_count):
+            # resources[]
+            resource_type = (data[pos] ^ 128) - 128
+            # resource_name: compact string
+            n = data[pos + 1] - 1
+            pos += 2
+            if n < 0 or n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            resource_name = data[pos:end].decode()
+            pos = end
+            # configuration_keys: compact nullable array
+            n = data[pos] - 1
+            pos += 1
+            if n < 0:
+                configuration_keys = None
+            else:
+                if n > 126:
+                    n, pos = read_length(data, pos)
+                configuration_keys = empty_list(n)
+                configuration_keys_count = n
+                for configuration_keys_step in range(configuration_keys_count):
+                    # string[]: compact string
+                    n = data[pos] - 1
+                    pos += 1
+                    if n < 0 or n > 126:
+                        n, pos = read_string_length(data, pos)
+                    end = pos + n
+                    configuration_keys_item = data[pos:end].decode()
+                    pos = end
+                    configuration_keys.append(configuration_keys_item)
+            resources_item = new_DescribeConfigsResource(resource_type, resource_name, configuration_keys)
+            if data[pos]:
+                resources_item.unknown_tags, pos = read_tags(data, pos)
+            else:
+                pos += 1
+            resources.append(resources_item)
+        include_synonyms = data[pos] != 0
+        include_documentation = data[pos + 1] != 0
+        message = new_DescribeConfigsRequest(resources, include_synonyms, include_documentation)
+        if data[pos + 2]:
+            pos += 2
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 3
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 4 <= version <= 4:
-            return write_describe_configs_request_flexible(out, self, version)
-        if 0 <= version <= 3:
-            return write_describe_configs_request_classic(out, self, version)
-        give_up()
+        """Version 4."""
+        if version < 4:
+            return self._write_classic(out, version)
+        if version > 4:
+            give_up()
 
+        resources = self.resources
+        n = len(resources)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_uvarint(out, n + 1)
+        for resources_item in resources:
+            # resources[]
+            write_i8(out, resources_item.resource_type)
+            raw = resources_item.resource_name.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+            configuration_keys = resources_item.configuration_keys
+            if configuration_keys is None:
+                out.append(0)
+            else:
+                n = len(configuration_keys)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_uvarint(out, n + 1)
+                for configuration_keys_item in configuration_keys:
+                    raw = configuration_keys_item.encode()
+                    n = len(raw)
+                    if n < 127:
+                        out.append(n + 1)
+                    else:
+                        write_string_length(out, n)
+                    out.write(raw)
+            if resources_item.unknown_tags:
+                write_tags(out, [], resources_item.unknown_tags)
+            else:
+                out.append(0)
+        out.append(1 if self.include_synonyms else self.include_synonyms & 0)  # & 0 refuses None
+        out.append(1 if self.include_documentation else self.include_documentation & 0)  # & 0 refuses None
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
+        else:
+            out.append(0)
 
-def new_DescribeConfigsRequest(
-    resources: list[DescribeConfigsResource], include_synonyms: bool, include_documentation: bool
-) -> DescribeConfigsRequest:
-    return DescribeConfigsRequest(
-        resources=resources, include_synonyms=include_synonyms, include_documentation=include_documentation
-    )
+    @staticmethod
+    def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[DescribeConfigsRequest, i64]:
+        """Versions 0-3."""
+        n: int
+        end: i64
+        resources: list[DescribeConfigsResource]
+        resources_step: i64
+        resource_name: str
+        configuration_keys: list[str] | None
+        configuration_keys_step: i64
+        if version < 0:
+            give_up()
+
+        # resources: array
+        n = read_i32_be(data, pos)
+        pos += 4
+        if n < 0:
+            give_up()
+        resources = empty_list(n)
+        resources_count = n
+        for resources_step in range(resources_count):
+            # resources[]
+            resource_type = (data[pos] ^ 128) - 128
+            # resource_name: string
+            n = read_i16_be(data, pos + 1)
+            pos += 3
+            if n < 0:
+                give_up()
+            end = pos + n
+            resource_name = data[pos:end].decode()
+            pos = end
+            # configuration_keys: nullable array
+            n = read_i32_be(data, pos)
+            pos += 4
+            if n < 0:
+                configuration_keys = None
+            else:
+                configuration_keys = empty_list(n)
+                configuration_keys_count = n
+                for configuration_keys_step in range(configuration_keys_count):
+                    # string[]: string
+                    n = read_i16_be(data, pos)
+                    pos += 2
+                    if n < 0:
+                        give_up()
+                    end = pos + n
+                    configuration_keys_item = data[pos:end].decode()
+                    pos = end
+                    configuration_keys.append(configuration_keys_item)
+            resources_item = new_DescribeConfigsResource(resource_type, resource_name, configuration_keys)
+            resources.append(resources_item)
+        if version >= 1:
+            include_synonyms = data[pos] != 0
+            pos += 1
+        else:
+            include_synonyms = False
+        if version >= 3:
+            include_documentation = data[pos] != 0
+            pos += 1
+        else:
+            include_documentation = False
+        message = new_DescribeConfigsRequest(resources, include_synonyms, include_documentation)
+        return message, pos
+
+    def _write_classic(self, out: BytesWriter, version: i64) -> None:
+        """Versions 0-3."""
+        if version < 0:
+            give_up()
+
+        resources = self.resources
+        write_i32_be(out, len(resources))
+        for resources_item in resources:
+            # resources[]
+            write_i8(out, resources_item.resource_type)
+            raw = resources_item.resource_name.encode()
+            write_i16_be(out, len(raw))
+            out.write(raw)
+            configuration_keys = resources_item.configuration_keys
+            if configuration_keys is None:
+                write_i32_be(out, -1)
+            else:
+                write_i32_be(out, len(configuration_keys))
+                for configuration_keys_item in configuration_keys:
+                    raw = configuration_keys_item.encode()
+                    write_i16_be(out, len(raw))
+                    out.write(raw)
+            if resources_item.unknown_tags:
+                give_up()
+        if version <= 0:
+            if self.include_synonyms:
+                give_up()
+        else:
+            out.append(1 if self.include_synonyms else self.include_synonyms & 0)  # & 0 refuses None
+        if version <= 2:
+            if self.include_documentation:
+                give_up()
+        else:
+            out.append(1 if self.include_documentation else self.include_documentation & 0)  # & 0 refuses None
+        if self.unknown_tags:
+            give_up()
 
 
 @mypyc_attr(acyclic=True)
@@ -157,9 +336,7 @@ class DescribeConfigsSynonym(Struct):
         Field("value", "Value", "string", range(1, 5), nullable=range(1, 5)),
         Field("source", "Source", "int8", range(1, 5), enum="ConfigSource"),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("name", "value", "source", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     name: str
     """Name of the setting in that source, e.g. log.retention.ms for retention.ms. Versions 1+."""
@@ -168,7 +345,6 @@ class DescribeConfigsSynonym(Struct):
     source: int
     """Code of that source, numbered like ConfigSource. Versions 1+."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -182,10 +358,6 @@ class DescribeConfigsSynonym(Struct):
         self.value = value
         self.source = source
         self.unknown_tags = unknown_tags
-
-
-def new_DescribeConfigsSynonym(name: str, value: str | None, source: int) -> DescribeConfigsSynonym:
-    return DescribeConfigsSynonym(name=name, value=value, source=source)
 
 
 @mypyc_attr(acyclic=True)
@@ -205,20 +377,7 @@ class DescribeConfigsResourceResult(Struct):
         Field("config_type", "ConfigType", "int8", range(3, 5), ignorable=True, enum="ConfigType"),
         Field("documentation", "Documentation", "string", range(3, 5), nullable=range(3, 5), ignorable=True),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "name",
-        "value",
-        "read_only",
-        "is_default",
-        "config_source",
-        "is_sensitive",
-        "synonyms",
-        "config_type",
-        "documentation",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     name: str
     """Name of the setting, as in the configuration documentation."""
@@ -243,7 +402,6 @@ class DescribeConfigsResourceResult(Struct):
     documentation: str | None
     """Help text of the setting; null unless requested. Versions 3+."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -271,30 +429,6 @@ class DescribeConfigsResourceResult(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_DescribeConfigsResourceResult(
-    name: str,
-    value: str | None,
-    read_only: bool,
-    is_default: bool,
-    config_source: int,
-    is_sensitive: bool,
-    synonyms: list[DescribeConfigsSynonym],
-    config_type: int,
-    documentation: str | None,
-) -> DescribeConfigsResourceResult:
-    return DescribeConfigsResourceResult(
-        name=name,
-        value=value,
-        read_only=read_only,
-        is_default=is_default,
-        config_source=config_source,
-        is_sensitive=is_sensitive,
-        synonyms=synonyms,
-        config_type=config_type,
-        documentation=documentation,
-    )
-
-
 @mypyc_attr(acyclic=True)
 class DescribeConfigsResult(Struct):
     """Settings of one resource, or the error that prevented reading them."""
@@ -308,16 +442,7 @@ class DescribeConfigsResult(Struct):
         Field("resource_name", "ResourceName", "string", range(0, 5)),
         Field("configs", "Configs", "[]DescribeConfigsResourceResult", range(0, 5)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "error_code",
-        "error_message",
-        "resource_type",
-        "resource_name",
-        "configs",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     error_code: int
     """0 if the settings of this resource could be read; otherwise the reason."""
@@ -331,7 +456,6 @@ class DescribeConfigsResult(Struct):
     configs: list[DescribeConfigsResourceResult]
     """Effective settings; empty on error."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -351,22 +475,6 @@ class DescribeConfigsResult(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_DescribeConfigsResult(
-    error_code: int,
-    error_message: str | None,
-    resource_type: int,
-    resource_name: str,
-    configs: list[DescribeConfigsResourceResult],
-) -> DescribeConfigsResult:
-    return DescribeConfigsResult(
-        error_code=error_code,
-        error_message=error_message,
-        resource_type=resource_type,
-        resource_name=resource_name,
-        configs=configs,
-    )
-
-
 @mypyc_attr(acyclic=True)
 class DescribeConfigsResponse(Message):
     """Returns the effective settings of each resource with their origin.
@@ -378,21 +486,19 @@ class DescribeConfigsResponse(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 5)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(4, 5)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 0, 4: 1}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(0, 5)),
         Field("results", "Results", "[]DescribeConfigsResult", range(0, 5)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("throttle_time_ms", "results", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     throttle_time_ms: int
     """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled."""
     results: list[DescribeConfigsResult]
     """One entry for each requested resource."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -405,737 +511,526 @@ class DescribeConfigsResponse(Message):
         self.results = [] if results is None else results
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        if version <= 3:
-            return 0
-        return 1
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[DescribeConfigsResponse, i64]:
-        if 4 <= version <= 4:
-            return read_describe_configs_response_flexible(data, pos, version)
-        if 0 <= version <= 3:
-            return read_describe_configs_response_classic(data, pos, version)
-        give_up()
-
-    def _write(self, out: BytesWriter, version: i64) -> None:
-        if 4 <= version <= 4:
-            return write_describe_configs_response_flexible(out, self, version)
-        if 0 <= version <= 3:
-            return write_describe_configs_response_classic(out, self, version)
-        give_up()
-
-
-def new_DescribeConfigsResponse(
-    throttle_time_ms: int, results: list[DescribeConfigsResult]
-) -> DescribeConfigsResponse:
-    return DescribeConfigsResponse(throttle_time_ms=throttle_time_ms, results=results)
-
-
-def read_describe_configs_request_classic(data: bytes, pos: i64, version: i64) -> tuple[DescribeConfigsRequest, i64]:
-    """Versions 0-3."""
-    n: int
-    end: i64
-    resources: list[DescribeConfigsResource]
-    resources_step: i64
-    resource_name: str
-    configuration_keys: list[str] | None
-    configuration_keys_step: i64
-    n = read_i32_be(data, pos)
-    pos += 4
-    if n < 0:
-        give_up()
-    resources = empty_list(n)
-    resources_count = n
-    for resources_step in range(resources_count):
-        # resources[]
-        resource_type = (data[pos] ^ 128) - 128
-        n = read_i16_be(data, pos + 1)
-        pos += 3
-        if n < 0:
+        """Version 4."""
+        n: i64
+        end: i64
+        results: list[DescribeConfigsResult]
+        results_step: i64
+        error_message: str | None
+        resource_name: str
+        configs: list[DescribeConfigsResourceResult]
+        configs_step: i64
+        configs_name: str
+        configs_value: str | None
+        synonyms: list[DescribeConfigsSynonym]
+        synonyms_step: i64
+        synonyms_name: str
+        synonyms_value: str | None
+        documentation: str | None
+        if version < 4:
+            return DescribeConfigsResponse._read_classic(data, pos, version)
+        if version > 4:
             give_up()
-        end = pos + n
-        resource_name = data[pos:end].decode()
-        pos = end
-        n = read_i32_be(data, pos)
-        pos += 4
-        if n < 0:
-            configuration_keys = None
-        else:
-            configuration_keys = empty_list(n)
-            configuration_keys_count = n
-            for configuration_keys_step in range(configuration_keys_count):
-                n = read_i16_be(data, pos)
-                pos += 2
-                if n < 0:
-                    give_up()
-                end = pos + n
-                configuration_keys_item = data[pos:end].decode()
-                pos = end
-                configuration_keys.append(configuration_keys_item)
-        resources_item = new_DescribeConfigsResource(resource_type, resource_name, configuration_keys)
-        resources.append(resources_item)
-    if version >= 1:
-        include_synonyms = data[pos] != 0
-        pos += 1
-    else:
-        include_synonyms = False
-    if version >= 3:
-        include_documentation = data[pos] != 0
-        pos += 1
-    else:
-        include_documentation = False
-    message = new_DescribeConfigsRequest(resources, include_synonyms, include_documentation)
-    return message, pos
 
-
-def write_describe_configs_request_classic(out: BytesWriter, message: DescribeConfigsRequest, version: i64) -> None:
-    """Versions 0-3."""
-    resources = message.resources
-    write_i32_be(out, len(resources))
-    for resources_item in resources:
-        # resources[]
-        write_i8(out, resources_item.resource_type)
-        raw = resources_item.resource_name.encode()
-        write_i16_be(out, len(raw))
-        out.write(raw)
-        configuration_keys = resources_item.configuration_keys
-        if configuration_keys is None:
-            write_i32_be(out, -1)
-        else:
-            write_i32_be(out, len(configuration_keys))
-            for configuration_keys_item in configuration_keys:
-                raw = configuration_keys_item.encode()
-                write_i16_be(out, len(raw))
-                out.write(raw)
-        if resources_item.unknown_tags:
-            give_up()
-    if version <= 0:
-        if message.include_synonyms:
-            give_up()
-    else:
-        out.append(1 if message.include_synonyms else message.include_synonyms & 0)
-    if version <= 2:
-        if message.include_documentation:
-            give_up()
-    else:
-        out.append(1 if message.include_documentation else message.include_documentation & 0)
-    if message.unknown_tags:
-        give_up()
-
-
-def read_describe_configs_request_flexible(data: bytes, pos: i64, version: i64) -> tuple[DescribeConfigsRequest, i64]:
-    """Version 4."""
-    n: i64
-    end: i64
-    resources: list[DescribeConfigsResource]
-    resources_step: i64
-    resource_name: str
-    configuration_keys: list[str] | None
-    configuration_keys_step: i64
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    resources = empty_list(n)
-    resources_count = n
-    for resources_step in range(resources_count):
-        # resources[]
-        resource_type = (data[pos] ^ 128) - 128
-        n = data[pos + 1] - 1
-        pos += 2
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        resource_name = data[pos:end].decode()
-        pos = end
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            configuration_keys = None
-        else:
-            if n > 126:
-                n, pos = read_length(data, pos)
-            configuration_keys = empty_list(n)
-            configuration_keys_count = n
-            for configuration_keys_step in range(configuration_keys_count):
-                n = data[pos] - 1
-                pos += 1
-                if n < 0:
-                    give_up()
+        throttle_time_ms = read_i32_be(data, pos)
+        # results: compact array
+        n = data[pos + 4] - 1
+        pos += 5
+        if n < 0 or n > 126:
+            n, pos = read_length(data, pos)
+        results = empty_list(n)
+        results_count = n
+        for results_step in range(results_count):
+            # results[]
+            error_code = read_i16_be(data, pos)
+            # error_message: compact nullable string
+            n = data[pos + 2] - 1
+            pos += 3
+            if n < 0:
+                error_message = None
+            else:
                 if n > 126:
                     n, pos = read_string_length(data, pos)
                 end = pos + n
-                configuration_keys_item = data[pos:end].decode()
+                error_message = data[pos:end].decode()
                 pos = end
-                configuration_keys.append(configuration_keys_item)
-        resources_item = new_DescribeConfigsResource(resource_type, resource_name, configuration_keys)
-        if data[pos]:
-            resources_item.unknown_tags, pos = read_tags(data, pos)
-        else:
+            resource_type = (data[pos] ^ 128) - 128
+            # resource_name: compact string
+            n = data[pos + 1] - 1
+            pos += 2
+            if n < 0 or n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            resource_name = data[pos:end].decode()
+            pos = end
+            # configs: compact array
+            n = data[pos] - 1
             pos += 1
-        resources.append(resources_item)
-    include_synonyms = data[pos] != 0
-    include_documentation = data[pos + 1] != 0
-    message = new_DescribeConfigsRequest(resources, include_synonyms, include_documentation)
-    if data[pos + 2]:
-        pos += 2
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 3
-    return message, pos
-
-
-def write_describe_configs_request_flexible(out: BytesWriter, message: DescribeConfigsRequest, version: i64) -> None:
-    """Version 4."""
-    resources = message.resources
-    n = len(resources)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for resources_item in resources:
-        # resources[]
-        write_i8(out, resources_item.resource_type)
-        raw = resources_item.resource_name.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-        configuration_keys = resources_item.configuration_keys
-        if configuration_keys is None:
-            out.append(0)
-        else:
-            n = len(configuration_keys)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_uvarint(out, n + 1)
-            for configuration_keys_item in configuration_keys:
-                raw = configuration_keys_item.encode()
-                n = len(raw)
-                if n < 127:
-                    out.append(n + 1)
-                else:
-                    write_string_length(out, n)
-                out.write(raw)
-        if resources_item.unknown_tags:
-            write_tags(out, [], resources_item.unknown_tags)
-        else:
-            out.append(0)
-    out.append(1 if message.include_synonyms else message.include_synonyms & 0)
-    out.append(1 if message.include_documentation else message.include_documentation & 0)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
-
-
-def read_describe_configs_response_classic(
-    data: bytes, pos: i64, version: i64
-) -> tuple[DescribeConfigsResponse, i64]:
-    """Versions 0-3."""
-    n: int
-    end: i64
-    results: list[DescribeConfigsResult]
-    results_step: i64
-    error_message: str | None
-    resource_name: str
-    configs: list[DescribeConfigsResourceResult]
-    configs_step: i64
-    configs_name: str
-    configs_value: str | None
-    synonyms: list[DescribeConfigsSynonym]
-    synonyms_step: i64
-    synonyms_name: str
-    synonyms_value: str | None
-    documentation: str | None
-    throttle_time_ms = read_i32_be(data, pos)
-    n = read_i32_be(data, pos + 4)
-    pos += 8
-    if n < 0:
-        give_up()
-    results = empty_list(n)
-    results_count = n
-    for results_step in range(results_count):
-        # results[]
-        error_code = read_i16_be(data, pos)
-        n = read_i16_be(data, pos + 2)
-        pos += 4
-        if n < 0:
-            error_message = None
-        else:
-            end = pos + n
-            error_message = data[pos:end].decode()
-            pos = end
-        resource_type = (data[pos] ^ 128) - 128
-        n = read_i16_be(data, pos + 1)
-        pos += 3
-        if n < 0:
-            give_up()
-        end = pos + n
-        resource_name = data[pos:end].decode()
-        pos = end
-        n = read_i32_be(data, pos)
-        pos += 4
-        if n < 0:
-            give_up()
-        configs = empty_list(n)
-        configs_count = n
-        for configs_step in range(configs_count):
-            # results[].configs[]
-            n = read_i16_be(data, pos)
-            pos += 2
-            if n < 0:
-                give_up()
-            end = pos + n
-            configs_name = data[pos:end].decode()
-            pos = end
-            n = read_i16_be(data, pos)
-            pos += 2
-            if n < 0:
-                configs_value = None
-            else:
+            if n < 0 or n > 126:
+                n, pos = read_length(data, pos)
+            configs = empty_list(n)
+            configs_count = n
+            for configs_step in range(configs_count):
+                # results[].configs[]
+                # name: compact string
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_string_length(data, pos)
                 end = pos + n
-                configs_value = data[pos:end].decode()
+                configs_name = data[pos:end].decode()
                 pos = end
-            read_only_ = data[pos] != 0
-            pos += 1
-            if version <= 0:
-                is_default = data[pos] != 0
-                config_source = -1
+                # value: compact nullable string
+                n = data[pos] - 1
                 pos += 1
-            else:
-                is_default = False
-                config_source = (data[pos] ^ 128) - 128
-                pos += 1
-            is_sensitive = data[pos] != 0
-            pos += 1
-            if version >= 1:
-                n = read_i32_be(data, pos)
-                pos += 4
                 if n < 0:
-                    give_up()
+                    configs_value = None
+                else:
+                    if n > 126:
+                        n, pos = read_string_length(data, pos)
+                    end = pos + n
+                    configs_value = data[pos:end].decode()
+                    pos = end
+                read_only_ = data[pos] != 0
+                is_default = False
+                config_source = (data[pos + 1] ^ 128) - 128
+                is_sensitive = data[pos + 2] != 0
+                # synonyms: compact array
+                n = data[pos + 3] - 1
+                pos += 4
+                if n < 0 or n > 126:
+                    n, pos = read_length(data, pos)
                 synonyms = empty_list(n)
                 synonyms_count = n
                 for synonyms_step in range(synonyms_count):
                     # results[].configs[].synonyms[]
-                    n = read_i16_be(data, pos)
-                    pos += 2
-                    if n < 0:
-                        give_up()
+                    # name: compact string
+                    n = data[pos] - 1
+                    pos += 1
+                    if n < 0 or n > 126:
+                        n, pos = read_string_length(data, pos)
                     end = pos + n
                     synonyms_name = data[pos:end].decode()
                     pos = end
-                    n = read_i16_be(data, pos)
-                    pos += 2
+                    # value: compact nullable string
+                    n = data[pos] - 1
+                    pos += 1
                     if n < 0:
                         synonyms_value = None
                     else:
+                        if n > 126:
+                            n, pos = read_string_length(data, pos)
                         end = pos + n
                         synonyms_value = data[pos:end].decode()
                         pos = end
                     source = (data[pos] ^ 128) - 128
                     synonyms_item = new_DescribeConfigsSynonym(synonyms_name, synonyms_value, source)
-                    pos += 1
+                    if data[pos + 1]:
+                        pos += 1
+                        synonyms_item.unknown_tags, pos = read_tags(data, pos)
+                    else:
+                        pos += 2
                     synonyms.append(synonyms_item)
-            else:
-                synonyms = []
-            if version >= 3:
                 config_type = (data[pos] ^ 128) - 128
-                n = read_i16_be(data, pos + 1)
-                pos += 3
+                # documentation: compact nullable string
+                n = data[pos + 1] - 1
+                pos += 2
                 if n < 0:
                     documentation = None
-                else:
-                    end = pos + n
-                    documentation = data[pos:end].decode()
-                    pos = end
-            else:
-                config_type = 0
-                documentation = ""
-            configs_item = new_DescribeConfigsResourceResult(
-                configs_name,
-                configs_value,
-                read_only_,
-                is_default,
-                config_source,
-                is_sensitive,
-                synonyms,
-                config_type,
-                documentation,
-            )
-            configs.append(configs_item)
-        results_item = new_DescribeConfigsResult(error_code, error_message, resource_type, resource_name, configs)
-        results.append(results_item)
-    message = new_DescribeConfigsResponse(throttle_time_ms, results)
-    return message, pos
-
-
-def write_describe_configs_response_classic(out: BytesWriter, message: DescribeConfigsResponse, version: i64) -> None:
-    """Versions 0-3."""
-    write_i32_be(out, message.throttle_time_ms)
-    results = message.results
-    write_i32_be(out, len(results))
-    for results_item in results:
-        # results[]
-        write_i16_be(out, results_item.error_code)
-        error_message = results_item.error_message
-        if error_message is None:
-            write_i16_be(out, -1)
-        else:
-            raw = error_message.encode()
-            write_i16_be(out, len(raw))
-            out.write(raw)
-        write_i8(out, results_item.resource_type)
-        raw = results_item.resource_name.encode()
-        write_i16_be(out, len(raw))
-        out.write(raw)
-        configs = results_item.configs
-        write_i32_be(out, len(configs))
-        for configs_item in configs:
-            # results[].configs[]
-            raw = configs_item.name.encode()
-            write_i16_be(out, len(raw))
-            out.write(raw)
-            configs_value = configs_item.value
-            if configs_value is None:
-                write_i16_be(out, -1)
-            else:
-                raw = configs_value.encode()
-                write_i16_be(out, len(raw))
-                out.write(raw)
-            out.append(1 if configs_item.read_only else configs_item.read_only & 0)
-            if version <= 0:
-                out.append(1 if configs_item.is_default else configs_item.is_default & 0)
-            else:
-                if configs_item.is_default:
-                    give_up()
-                write_i8(out, configs_item.config_source)
-            out.append(1 if configs_item.is_sensitive else configs_item.is_sensitive & 0)
-            if version >= 1:
-                synonyms = configs_item.synonyms
-                write_i32_be(out, len(synonyms))
-                for synonyms_item in synonyms:
-                    # results[].configs[].synonyms[]
-                    raw = synonyms_item.name.encode()
-                    write_i16_be(out, len(raw))
-                    out.write(raw)
-                    synonyms_value = synonyms_item.value
-                    if synonyms_value is None:
-                        write_i16_be(out, -1)
-                    else:
-                        raw = synonyms_value.encode()
-                        write_i16_be(out, len(raw))
-                        out.write(raw)
-                    write_i8(out, synonyms_item.source)
-                    if synonyms_item.unknown_tags:
-                        give_up()
-            if version >= 3:
-                write_i8(out, configs_item.config_type)
-                documentation = configs_item.documentation
-                if documentation is None:
-                    write_i16_be(out, -1)
-                else:
-                    raw = documentation.encode()
-                    write_i16_be(out, len(raw))
-                    out.write(raw)
-            if configs_item.unknown_tags:
-                give_up()
-        if results_item.unknown_tags:
-            give_up()
-    if message.unknown_tags:
-        give_up()
-
-
-def read_describe_configs_response_flexible(
-    data: bytes, pos: i64, version: i64
-) -> tuple[DescribeConfigsResponse, i64]:
-    """Version 4."""
-    n: i64
-    end: i64
-    results: list[DescribeConfigsResult]
-    results_step: i64
-    error_message: str | None
-    resource_name: str
-    configs: list[DescribeConfigsResourceResult]
-    configs_step: i64
-    configs_name: str
-    configs_value: str | None
-    synonyms: list[DescribeConfigsSynonym]
-    synonyms_step: i64
-    synonyms_name: str
-    synonyms_value: str | None
-    documentation: str | None
-    throttle_time_ms = read_i32_be(data, pos)
-    n = data[pos + 4] - 1
-    pos += 5
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    results = empty_list(n)
-    results_count = n
-    for results_step in range(results_count):
-        # results[]
-        error_code = read_i16_be(data, pos)
-        n = data[pos + 2] - 1
-        pos += 3
-        if n < 0:
-            error_message = None
-        else:
-            if n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
-            error_message = data[pos:end].decode()
-            pos = end
-        resource_type = (data[pos] ^ 128) - 128
-        n = data[pos + 1] - 1
-        pos += 2
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        resource_name = data[pos:end].decode()
-        pos = end
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_length(data, pos)
-        configs = empty_list(n)
-        configs_count = n
-        for configs_step in range(configs_count):
-            # results[].configs[]
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
-            configs_name = data[pos:end].decode()
-            pos = end
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                configs_value = None
-            else:
-                if n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
-                configs_value = data[pos:end].decode()
-                pos = end
-            read_only_ = data[pos] != 0
-            is_default = False
-            config_source = (data[pos + 1] ^ 128) - 128
-            is_sensitive = data[pos + 2] != 0
-            n = data[pos + 3] - 1
-            pos += 4
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_length(data, pos)
-            synonyms = empty_list(n)
-            synonyms_count = n
-            for synonyms_step in range(synonyms_count):
-                # results[].configs[].synonyms[]
-                n = data[pos] - 1
-                pos += 1
-                if n < 0:
-                    give_up()
-                if n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
-                synonyms_name = data[pos:end].decode()
-                pos = end
-                n = data[pos] - 1
-                pos += 1
-                if n < 0:
-                    synonyms_value = None
                 else:
                     if n > 126:
                         n, pos = read_string_length(data, pos)
                     end = pos + n
-                    synonyms_value = data[pos:end].decode()
+                    documentation = data[pos:end].decode()
                     pos = end
-                source = (data[pos] ^ 128) - 128
-                synonyms_item = new_DescribeConfigsSynonym(synonyms_name, synonyms_value, source)
-                if data[pos + 1]:
-                    pos += 1
-                    synonyms_item.unknown_tags, pos = read_tags(data, pos)
+                configs_item = new_DescribeConfigsResourceResult(
+                    configs_name,
+                    configs_value,
+                    read_only_,
+                    is_default,
+                    config_source,
+                    is_sensitive,
+                    synonyms,
+                    config_type,
+                    documentation,
+                )
+                if data[pos]:
+                    configs_item.unknown_tags, pos = read_tags(data, pos)
                 else:
-                    pos += 2
-                synonyms.append(synonyms_item)
-            config_type = (data[pos] ^ 128) - 128
-            n = data[pos + 1] - 1
-            pos += 2
-            if n < 0:
-                documentation = None
-            else:
-                if n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
-                documentation = data[pos:end].decode()
-                pos = end
-            configs_item = new_DescribeConfigsResourceResult(
-                configs_name,
-                configs_value,
-                read_only_,
-                is_default,
-                config_source,
-                is_sensitive,
-                synonyms,
-                config_type,
-                documentation,
-            )
+                    pos += 1
+                configs.append(configs_item)
+            results_item = new_DescribeConfigsResult(error_code, error_message, resource_type, resource_name, configs)
             if data[pos]:
-                configs_item.unknown_tags, pos = read_tags(data, pos)
+                results_item.unknown_tags, pos = read_tags(data, pos)
             else:
                 pos += 1
-            configs.append(configs_item)
-        results_item = new_DescribeConfigsResult(error_code, error_message, resource_type, resource_name, configs)
+            results.append(results_item)
+        message = new_DescribeConfigsResponse(throttle_time_ms, results)
         if data[pos]:
-            results_item.unknown_tags, pos = read_tags(data, pos)
+            message.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-        results.append(results_item)
-    message = new_DescribeConfigsResponse(throttle_time_ms, results)
-    if data[pos]:
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 1
-    return message, pos
+        return message, pos
 
+    def _write(self, out: BytesWriter, version: i64) -> None:
+        """Version 4."""
+        if version < 4:
+            return self._write_classic(out, version)
+        if version > 4:
+            give_up()
 
-def write_describe_configs_response_flexible(
-    out: BytesWriter, message: DescribeConfigsResponse, version: i64
-) -> None:
-    """Version 4."""
-    write_i32_be(out, message.throttle_time_ms)
-    results = message.results
-    n = len(results)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for results_item in results:
-        # results[]
-        write_i16_be(out, results_item.error_code)
-        error_message = results_item.error_message
-        if error_message is None:
-            out.append(0)
-        else:
-            raw = error_message.encode()
-            n = len(raw)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_string_length(out, n)
-            out.write(raw)
-        write_i8(out, results_item.resource_type)
-        raw = results_item.resource_name.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-        configs = results_item.configs
-        n = len(configs)
+        write_i32_be(out, self.throttle_time_ms)
+        results = self.results
+        n = len(results)
         if n < 127:
             out.append(n + 1)
         else:
             write_uvarint(out, n + 1)
-        for configs_item in configs:
-            # results[].configs[]
-            raw = configs_item.name.encode()
+        for results_item in results:
+            # results[]
+            write_i16_be(out, results_item.error_code)
+            error_message = results_item.error_message
+            if error_message is None:
+                out.append(0)
+            else:
+                raw = error_message.encode()
+                n = len(raw)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_string_length(out, n)
+                out.write(raw)
+            write_i8(out, results_item.resource_type)
+            raw = results_item.resource_name.encode()
             n = len(raw)
             if n < 127:
                 out.append(n + 1)
             else:
                 write_string_length(out, n)
             out.write(raw)
-            configs_value = configs_item.value
-            if configs_value is None:
-                out.append(0)
-            else:
-                raw = configs_value.encode()
-                n = len(raw)
-                if n < 127:
-                    out.append(n + 1)
-                else:
-                    write_string_length(out, n)
-                out.write(raw)
-            out.append(1 if configs_item.read_only else configs_item.read_only & 0)
-            if configs_item.is_default:
-                give_up()
-            write_i8(out, configs_item.config_source)
-            out.append(1 if configs_item.is_sensitive else configs_item.is_sensitive & 0)
-            synonyms = configs_item.synonyms
-            n = len(synonyms)
+            configs = results_item.configs
+            n = len(configs)
             if n < 127:
                 out.append(n + 1)
             else:
                 write_uvarint(out, n + 1)
-            for synonyms_item in synonyms:
-                # results[].configs[].synonyms[]
-                raw = synonyms_item.name.encode()
+            for configs_item in configs:
+                # results[].configs[]
+                raw = configs_item.name.encode()
                 n = len(raw)
                 if n < 127:
                     out.append(n + 1)
                 else:
                     write_string_length(out, n)
                 out.write(raw)
-                synonyms_value = synonyms_item.value
-                if synonyms_value is None:
+                configs_value = configs_item.value
+                if configs_value is None:
                     out.append(0)
                 else:
-                    raw = synonyms_value.encode()
+                    raw = configs_value.encode()
                     n = len(raw)
                     if n < 127:
                         out.append(n + 1)
                     else:
                         write_string_length(out, n)
                     out.write(raw)
-                write_i8(out, synonyms_item.source)
-                if synonyms_item.unknown_tags:
-                    write_tags(out, [], synonyms_item.unknown_tags)
-                else:
-                    out.append(0)
-            write_i8(out, configs_item.config_type)
-            documentation = configs_item.documentation
-            if documentation is None:
-                out.append(0)
-            else:
-                raw = documentation.encode()
-                n = len(raw)
+                out.append(1 if configs_item.read_only else configs_item.read_only & 0)  # & 0 refuses None
+                if configs_item.is_default:
+                    give_up()
+                write_i8(out, configs_item.config_source)
+                out.append(1 if configs_item.is_sensitive else configs_item.is_sensitive & 0)  # & 0 refuses None
+                synonyms = configs_item.synonyms
+                n = len(synonyms)
                 if n < 127:
                     out.append(n + 1)
                 else:
-                    write_string_length(out, n)
-                out.write(raw)
-            if configs_item.unknown_tags:
-                write_tags(out, [], configs_item.unknown_tags)
+                    write_uvarint(out, n + 1)
+                for synonyms_item in synonyms:
+                    # results[].configs[].synonyms[]
+                    raw = synonyms_item.name.encode()
+                    n = len(raw)
+                    if n < 127:
+                        out.append(n + 1)
+                    else:
+                        write_string_length(out, n)
+                    out.write(raw)
+                    synonyms_value = synonyms_item.value
+                    if synonyms_value is None:
+                        out.append(0)
+                    else:
+                        raw = synonyms_value.encode()
+                        n = len(raw)
+                        if n < 127:
+                            out.append(n + 1)
+                        else:
+                            write_string_length(out, n)
+                        out.write(raw)
+                    write_i8(out, synonyms_item.source)
+                    if synonyms_item.unknown_tags:
+                        write_tags(out, [], synonyms_item.unknown_tags)
+                    else:
+                        out.append(0)
+                write_i8(out, configs_item.config_type)
+                documentation = configs_item.documentation
+                if documentation is None:
+                    out.append(0)
+                else:
+                    raw = documentation.encode()
+                    n = len(raw)
+                    if n < 127:
+                        out.append(n + 1)
+                    else:
+                        write_string_length(out, n)
+                    out.write(raw)
+                if configs_item.unknown_tags:
+                    write_tags(out, [], configs_item.unknown_tags)
+                else:
+                    out.append(0)
+            if results_item.unknown_tags:
+                write_tags(out, [], results_item.unknown_tags)
             else:
                 out.append(0)
-        if results_item.unknown_tags:
-            write_tags(out, [], results_item.unknown_tags)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
         else:
             out.append(0)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
+
+    @staticmethod
+    def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[DescribeConfigsResponse, i64]:
+        """Versions 0-3."""
+        n: int
+        end: i64
+        results: list[DescribeConfigsResult]
+        results_step: i64
+        error_message: str | None
+        resource_name: str
+        configs: list[DescribeConfigsResourceResult]
+        configs_step: i64
+        configs_name: str
+        configs_value: str | None
+        synonyms: list[DescribeConfigsSynonym]
+        synonyms_step: i64
+        synonyms_name: str
+        synonyms_value: str | None
+        documentation: str | None
+        if version < 0:
+            give_up()
+
+        throttle_time_ms = read_i32_be(data, pos)
+        # results: array
+        n = read_i32_be(data, pos + 4)
+        pos += 8
+        if n < 0:
+            give_up()
+        results = empty_list(n)
+        results_count = n
+        for results_step in range(results_count):
+            # results[]
+            error_code = read_i16_be(data, pos)
+            # error_message: nullable string
+            n = read_i16_be(data, pos + 2)
+            pos += 4
+            if n < 0:
+                error_message = None
+            else:
+                end = pos + n
+                error_message = data[pos:end].decode()
+                pos = end
+            resource_type = (data[pos] ^ 128) - 128
+            # resource_name: string
+            n = read_i16_be(data, pos + 1)
+            pos += 3
+            if n < 0:
+                give_up()
+            end = pos + n
+            resource_name = data[pos:end].decode()
+            pos = end
+            # configs: array
+            n = read_i32_be(data, pos)
+            pos += 4
+            if n < 0:
+                give_up()
+            configs = empty_list(n)
+            configs_count = n
+            for configs_step in range(configs_count):
+                # results[].configs[]
+                # name: string
+                n = read_i16_be(data, pos)
+                pos += 2
+                if n < 0:
+                    give_up()
+                end = pos + n
+                configs_name = data[pos:end].decode()
+                pos = end
+                # value: nullable string
+                n = read_i16_be(data, pos)
+                pos += 2
+                if n < 0:
+                    configs_value = None
+                else:
+                    end = pos + n
+                    configs_value = data[pos:end].decode()
+                    pos = end
+                read_only_ = data[pos] != 0
+                pos += 1
+                if version <= 0:
+                    is_default = data[pos] != 0
+                    config_source = -1
+                    pos += 1
+                else:
+                    is_default = False
+                    config_source = (data[pos] ^ 128) - 128
+                    pos += 1
+                is_sensitive = data[pos] != 0
+                pos += 1
+                if version >= 1:
+                    # synonyms: array
+                    n = read_i32_be(data, pos)
+                    pos += 4
+                    if n < 0:
+                        give_up()
+                    synonyms = empty_list(n)
+                    synonyms_count = n
+                    for synonyms_step in range(synonyms_count):
+                        # results[].configs[].synonyms[]
+                        # name: string
+                        n = read_i16_be(data, pos)
+                        pos += 2
+                        if n < 0:
+                            give_up()
+                        end = pos + n
+                        synonyms_name = data[pos:end].decode()
+                        pos = end
+                        # value: nullable string
+                        n = read_i16_be(data, pos)
+                        pos += 2
+                        if n < 0:
+                            synonyms_value = None
+                        else:
+                            end = pos + n
+                            synonyms_value = data[pos:end].decode()
+                            pos = end
+                        source = (data[pos] ^ 128) - 128
+                        synonyms_item = new_DescribeConfigsSynonym(synonyms_name, synonyms_value, source)
+                        pos += 1
+                        synonyms.append(synonyms_item)
+                else:
+                    synonyms = []
+                if version >= 3:
+                    config_type = (data[pos] ^ 128) - 128
+                    # documentation: nullable string
+                    n = read_i16_be(data, pos + 1)
+                    pos += 3
+                    if n < 0:
+                        documentation = None
+                    else:
+                        end = pos + n
+                        documentation = data[pos:end].decode()
+                        pos = end
+                else:
+                    config_type = 0
+                    documentation = ""
+                configs_item = new_DescribeConfigsResourceResult(
+                    configs_name,
+                    configs_value,
+                    read_only_,
+                    is_default,
+                    config_source,
+                    is_sensitive,
+                    synonyms,
+                    config_type,
+                    documentation,
+                )
+                configs.append(configs_item)
+            results_item = new_DescribeConfigsResult(error_code, error_message, resource_type, resource_name, configs)
+            results.append(results_item)
+        message = new_DescribeConfigsResponse(throttle_time_ms, results)
+        return message, pos
+
+    def _write_classic(self, out: BytesWriter, version: i64) -> None:
+        """Versions 0-3."""
+        if version < 0:
+            give_up()
+
+        write_i32_be(out, self.throttle_time_ms)
+        results = self.results
+        write_i32_be(out, len(results))
+        for results_item in results:
+            # results[]
+            write_i16_be(out, results_item.error_code)
+            error_message = results_item.error_message
+            if error_message is None:
+                write_i16_be(out, -1)
+            else:
+                raw = error_message.encode()
+                write_i16_be(out, len(raw))
+                out.write(raw)
+            write_i8(out, results_item.resource_type)
+            raw = results_item.resource_name.encode()
+            write_i16_be(out, len(raw))
+            out.write(raw)
+            configs = results_item.configs
+            write_i32_be(out, len(configs))
+            for configs_item in configs:
+                # results[].configs[]
+                raw = configs_item.name.encode()
+                write_i16_be(out, len(raw))
+                out.write(raw)
+                configs_value = configs_item.value
+                if configs_value is None:
+                    write_i16_be(out, -1)
+                else:
+                    raw = configs_value.encode()
+                    write_i16_be(out, len(raw))
+                    out.write(raw)
+                out.append(1 if configs_item.read_only else configs_item.read_only & 0)  # & 0 refuses None
+                if version <= 0:
+                    out.append(1 if configs_item.is_default else configs_item.is_default & 0)  # & 0 refuses None
+                else:
+                    if configs_item.is_default:
+                        give_up()
+                    write_i8(out, configs_item.config_source)
+                out.append(1 if configs_item.is_sensitive else configs_item.is_sensitive & 0)  # & 0 refuses None
+                if version >= 1:
+                    synonyms = configs_item.synonyms
+                    write_i32_be(out, len(synonyms))
+                    for synonyms_item in synonyms:
+                        # results[].configs[].synonyms[]
+                        raw = synonyms_item.name.encode()
+                        write_i16_be(out, len(raw))
+                        out.write(raw)
+                        synonyms_value = synonyms_item.value
+                        if synonyms_value is None:
+                            write_i16_be(out, -1)
+                        else:
+                            raw = synonyms_value.encode()
+                            write_i16_be(out, len(raw))
+                            out.write(raw)
+                        write_i8(out, synonyms_item.source)
+                        if synonyms_item.unknown_tags:
+                            give_up()
+                if version >= 3:
+                    write_i8(out, configs_item.config_type)
+                    documentation = configs_item.documentation
+                    if documentation is None:
+                        write_i16_be(out, -1)
+                    else:
+                        raw = documentation.encode()
+                        write_i16_be(out, len(raw))
+                        out.write(raw)
+                if configs_item.unknown_tags:
+                    give_up()
+            if results_item.unknown_tags:
+                give_up()
+        if self.unknown_tags:
+            give_up()
 
 
-install_constructors(globals())
+new_DescribeConfigsResource = constructor(DescribeConfigsResource)
+new_DescribeConfigsRequest = constructor(DescribeConfigsRequest)
+new_DescribeConfigsSynonym = constructor(DescribeConfigsSynonym)
+new_DescribeConfigsResourceResult = constructor(DescribeConfigsResourceResult)
+new_DescribeConfigsResult = constructor(DescribeConfigsResult)
+new_DescribeConfigsResponse = constructor(DescribeConfigsResponse)

@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter, read_i16_be, read_i32_be, read_i64_be, write_i16_be, write_i32_be, write_i64_be
 
 from kwire.message import FieldTags, Message, Struct, UNSET
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.wire import (
     empty_list,
     give_up,
@@ -36,16 +36,13 @@ class DescribeDelegationTokenOwner(Struct):
         Field("principal_type", "PrincipalType", "string", range(0, 4)),
         Field("principal_name", "PrincipalName", "string", range(0, 4)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("principal_type", "principal_name", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     principal_type: str
     """Type of the principal, normally User."""
     principal_name: str
     """Name of the principal, matched exactly, without the User: prefix."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -57,10 +54,6 @@ class DescribeDelegationTokenOwner(Struct):
         self.principal_type = principal_type
         self.principal_name = principal_name
         self.unknown_tags = unknown_tags
-
-
-def new_DescribeDelegationTokenOwner(principal_type: str, principal_name: str) -> DescribeDelegationTokenOwner:
-    return DescribeDelegationTokenOwner(principal_type=principal_type, principal_name=principal_name)
 
 
 @mypyc_attr(acyclic=True)
@@ -74,18 +67,16 @@ class DescribeDelegationTokenRequest(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 4)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 4)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0, 1)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 1, 2: 2}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("owners", "Owners", "[]DescribeDelegationTokenOwner", range(0, 4), nullable=range(0, 4)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("owners", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     owners: list[DescribeDelegationTokenOwner] | None
     """Owners to filter by; null returns every token visible to the caller, an empty list returns none."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -96,32 +87,167 @@ class DescribeDelegationTokenRequest(Message):
         self.owners = [] if owners is UNSET else owners
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        if version <= 1:
-            return 1
-        return 2
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[DescribeDelegationTokenRequest, i64]:
-        if 2 <= version <= 3:
-            return read_describe_delegation_token_request_flexible(data, pos, version)
-        if 0 <= version <= 1:
-            return read_describe_delegation_token_request_classic(data, pos, version)
-        give_up()
+        """Versions 2-3."""
+        n: i64
+        end: i64
+        owners: list[DescribeDelegationTokenOwner] | None
+        owners_step: i64
+        principal_type: str
+        principal_name: str
+        if version < 2:
+            return DescribeDelegationTokenRequest._read_classic(data, pos, version)
+        if version > 3:
+            give_up()
+
+        # owners: compact nullable array
+        n = data[pos] - 1
+        pos += 1
+        if n < 0:
+            owners = None
+        else:
+            if n > 126:
+                n, pos = read_length(data, pos)
+            owners = empty_list(n)
+            owners_count = n
+            for owners_step in range(owners_count):
+                # owners[]
+                # principal_type: compact string
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_string_length(data, pos)
+                end = pos + n
+                principal_type = data[pos:end].decode()
+                pos = end
+                # principal_name: compact string
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_string_length(data, pos)
+                end = pos + n
+                principal_name = data[pos:end].decode()
+                pos = end
+                owners_item = new_DescribeDelegationTokenOwner(principal_type, principal_name)
+                if data[pos]:
+                    owners_item.unknown_tags, pos = read_tags(data, pos)
+                else:
+                    pos += 1
+                owners.append(owners_item)
+        message = new_DescribeDelegationTokenRequest(owners)
+        if data[pos]:
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 1
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 2 <= version <= 3:
-            return write_describe_delegation_token_request_flexible(out, self, version)
-        if 0 <= version <= 1:
-            return write_describe_delegation_token_request_classic(out, self, version)
-        give_up()
+        """Versions 2-3."""
+        if version < 2:
+            return self._write_classic(out, version)
+        if version > 3:
+            give_up()
 
+        owners = self.owners
+        if owners is None:
+            out.append(0)
+        else:
+            n = len(owners)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_uvarint(out, n + 1)
+            for owners_item in owners:
+                # owners[]
+                raw = owners_item.principal_type.encode()
+                n = len(raw)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_string_length(out, n)
+                out.write(raw)
+                raw = owners_item.principal_name.encode()
+                n = len(raw)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_string_length(out, n)
+                out.write(raw)
+                if owners_item.unknown_tags:
+                    write_tags(out, [], owners_item.unknown_tags)
+                else:
+                    out.append(0)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
+        else:
+            out.append(0)
 
-def new_DescribeDelegationTokenRequest(
-    owners: list[DescribeDelegationTokenOwner] | None,
-) -> DescribeDelegationTokenRequest:
-    return DescribeDelegationTokenRequest(owners=owners)
+    @staticmethod
+    def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[DescribeDelegationTokenRequest, i64]:
+        """Versions 0-1."""
+        n: int
+        end: i64
+        owners: list[DescribeDelegationTokenOwner] | None
+        owners_step: i64
+        principal_type: str
+        principal_name: str
+        if version < 0:
+            give_up()
+
+        # owners: nullable array
+        n = read_i32_be(data, pos)
+        pos += 4
+        if n < 0:
+            owners = None
+        else:
+            owners = empty_list(n)
+            owners_count = n
+            for owners_step in range(owners_count):
+                # owners[]
+                # principal_type: string
+                n = read_i16_be(data, pos)
+                pos += 2
+                if n < 0:
+                    give_up()
+                end = pos + n
+                principal_type = data[pos:end].decode()
+                pos = end
+                # principal_name: string
+                n = read_i16_be(data, pos)
+                pos += 2
+                if n < 0:
+                    give_up()
+                end = pos + n
+                principal_name = data[pos:end].decode()
+                pos = end
+                owners_item = new_DescribeDelegationTokenOwner(principal_type, principal_name)
+                owners.append(owners_item)
+        message = new_DescribeDelegationTokenRequest(owners)
+        return message, pos
+
+    def _write_classic(self, out: BytesWriter, version: i64) -> None:
+        """Versions 0-1."""
+        if version < 0:
+            give_up()
+
+        owners = self.owners
+        if owners is None:
+            write_i32_be(out, -1)
+        else:
+            write_i32_be(out, len(owners))
+            for owners_item in owners:
+                # owners[]
+                raw = owners_item.principal_type.encode()
+                write_i16_be(out, len(raw))
+                out.write(raw)
+                raw = owners_item.principal_name.encode()
+                write_i16_be(out, len(raw))
+                out.write(raw)
+                if owners_item.unknown_tags:
+                    give_up()
+        if self.unknown_tags:
+            give_up()
 
 
 @mypyc_attr(acyclic=True)
@@ -134,16 +260,13 @@ class DescribedDelegationTokenRenewer(Struct):
         Field("principal_type", "PrincipalType", "string", range(0, 4)),
         Field("principal_name", "PrincipalName", "string", range(0, 4)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("principal_type", "principal_name", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     principal_type: str
     """Type of the principal, normally User."""
     principal_name: str
     """Name of the principal, without the User: prefix."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -155,10 +278,6 @@ class DescribedDelegationTokenRenewer(Struct):
         self.principal_type = principal_type
         self.principal_name = principal_name
         self.unknown_tags = unknown_tags
-
-
-def new_DescribedDelegationTokenRenewer(principal_type: str, principal_name: str) -> DescribedDelegationTokenRenewer:
-    return DescribedDelegationTokenRenewer(principal_type=principal_type, principal_name=principal_name)
 
 
 @mypyc_attr(acyclic=True)
@@ -179,21 +298,7 @@ class DescribedDelegationToken(Struct):
         Field("hmac", "Hmac", "bytes", range(0, 4)),
         Field("renewers", "Renewers", "[]DescribedDelegationTokenRenewer", range(0, 4)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "principal_type",
-        "principal_name",
-        "token_requester_principal_type",
-        "token_requester_principal_name",
-        "issue_timestamp",
-        "expiry_timestamp",
-        "max_timestamp",
-        "token_id",
-        "hmac",
-        "renewers",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     principal_type: str
     """Type of the principal that owns the token, normally User."""
@@ -218,7 +323,6 @@ class DescribedDelegationToken(Struct):
     renewers: list[DescribedDelegationTokenRenewer]
     """Principals that may renew the token besides the owner."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -248,32 +352,6 @@ class DescribedDelegationToken(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_DescribedDelegationToken(
-    principal_type: str,
-    principal_name: str,
-    token_requester_principal_type: str,
-    token_requester_principal_name: str,
-    issue_timestamp: int,
-    expiry_timestamp: int,
-    max_timestamp: int,
-    token_id: str,
-    hmac: bytes,
-    renewers: list[DescribedDelegationTokenRenewer],
-) -> DescribedDelegationToken:
-    return DescribedDelegationToken(
-        principal_type=principal_type,
-        principal_name=principal_name,
-        token_requester_principal_type=token_requester_principal_type,
-        token_requester_principal_name=token_requester_principal_name,
-        issue_timestamp=issue_timestamp,
-        expiry_timestamp=expiry_timestamp,
-        max_timestamp=max_timestamp,
-        token_id=token_id,
-        hmac=hmac,
-        renewers=renewers,
-    )
-
-
 @mypyc_attr(acyclic=True)
 class DescribeDelegationTokenResponse(Message):
     """Returns the matching delegation tokens with owners, timestamps and secrets.
@@ -285,15 +363,14 @@ class DescribeDelegationTokenResponse(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 4)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 4)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 0, 2: 1}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("error_code", "ErrorCode", "int16", range(0, 4)),
         Field("tokens", "Tokens", "[]DescribedDelegationToken", range(0, 4)),
         Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(0, 4)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("error_code", "tokens", "throttle_time_ms", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     error_code: int
     """0 on success; applies to the whole request, since tokens have no error codes of their own."""
@@ -302,7 +379,6 @@ class DescribeDelegationTokenResponse(Message):
     throttle_time_ms: int
     """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -317,591 +393,420 @@ class DescribeDelegationTokenResponse(Message):
         self.throttle_time_ms = throttle_time_ms
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        if version <= 1:
-            return 0
-        return 1
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[DescribeDelegationTokenResponse, i64]:
-        if 2 <= version <= 3:
-            return read_describe_delegation_token_response_flexible(data, pos, version)
-        if 0 <= version <= 1:
-            return read_describe_delegation_token_response_classic(data, pos, version)
-        give_up()
+        """Versions 2-3."""
+        n: i64
+        end: i64
+        tokens: list[DescribedDelegationToken]
+        tokens_step: i64
+        tokens_principal_type: str
+        tokens_principal_name: str
+        token_requester_principal_type: str
+        token_requester_principal_name: str
+        token_id: str
+        hmac: bytes
+        renewers: list[DescribedDelegationTokenRenewer]
+        renewers_step: i64
+        renewers_principal_type: str
+        renewers_principal_name: str
+        if version < 2:
+            return DescribeDelegationTokenResponse._read_classic(data, pos, version)
+        if version > 3:
+            give_up()
 
-    def _write(self, out: BytesWriter, version: i64) -> None:
-        if 2 <= version <= 3:
-            return write_describe_delegation_token_response_flexible(out, self, version)
-        if 0 <= version <= 1:
-            return write_describe_delegation_token_response_classic(out, self, version)
-        give_up()
-
-
-def new_DescribeDelegationTokenResponse(
-    error_code: int, tokens: list[DescribedDelegationToken], throttle_time_ms: int
-) -> DescribeDelegationTokenResponse:
-    return DescribeDelegationTokenResponse(error_code=error_code, tokens=tokens, throttle_time_ms=throttle_time_ms)
-
-
-def read_describe_delegation_token_request_classic(
-    data: bytes, pos: i64, version: i64
-) -> tuple[DescribeDelegationTokenRequest, i64]:
-    """Versions 0-1."""
-    n: int
-    end: i64
-    owners: list[DescribeDelegationTokenOwner] | None
-    owners_step: i64
-    principal_type: str
-    principal_name: str
-    n = read_i32_be(data, pos)
-    pos += 4
-    if n < 0:
-        owners = None
-    else:
-        owners = empty_list(n)
-        owners_count = n
-        for owners_step in range(owners_count):
-            # owners[]
-            n = read_i16_be(data, pos)
-            pos += 2
-            if n < 0:
-                give_up()
-            end = pos + n
-            principal_type = data[pos:end].decode()
-            pos = end
-            n = read_i16_be(data, pos)
-            pos += 2
-            if n < 0:
-                give_up()
-            end = pos + n
-            principal_name = data[pos:end].decode()
-            pos = end
-            owners_item = new_DescribeDelegationTokenOwner(principal_type, principal_name)
-            owners.append(owners_item)
-    message = new_DescribeDelegationTokenRequest(owners)
-    return message, pos
-
-
-def write_describe_delegation_token_request_classic(
-    out: BytesWriter, message: DescribeDelegationTokenRequest, version: i64
-) -> None:
-    """Versions 0-1."""
-    owners = message.owners
-    if owners is None:
-        write_i32_be(out, -1)
-    else:
-        write_i32_be(out, len(owners))
-        for owners_item in owners:
-            # owners[]
-            raw = owners_item.principal_type.encode()
-            write_i16_be(out, len(raw))
-            out.write(raw)
-            raw = owners_item.principal_name.encode()
-            write_i16_be(out, len(raw))
-            out.write(raw)
-            if owners_item.unknown_tags:
-                give_up()
-    if message.unknown_tags:
-        give_up()
-
-
-def read_describe_delegation_token_request_flexible(
-    data: bytes, pos: i64, version: i64
-) -> tuple[DescribeDelegationTokenRequest, i64]:
-    """Versions 2-3."""
-    n: i64
-    end: i64
-    owners: list[DescribeDelegationTokenOwner] | None
-    owners_step: i64
-    principal_type: str
-    principal_name: str
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        owners = None
-    else:
-        if n > 126:
+        error_code = read_i16_be(data, pos)
+        # tokens: compact array
+        n = data[pos + 2] - 1
+        pos += 3
+        if n < 0 or n > 126:
             n, pos = read_length(data, pos)
-        owners = empty_list(n)
-        owners_count = n
-        for owners_step in range(owners_count):
-            # owners[]
+        tokens = empty_list(n)
+        tokens_count = n
+        for tokens_step in range(tokens_count):
+            # tokens[]
+            # principal_type: compact string
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            tokens_principal_type = data[pos:end].decode()
+            pos = end
+            # principal_name: compact string
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            tokens_principal_name = data[pos:end].decode()
+            pos = end
+            if version >= 3:
+                # token_requester_principal_type: compact string
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_string_length(data, pos)
+                end = pos + n
+                token_requester_principal_type = data[pos:end].decode()
+                pos = end
+                # token_requester_principal_name: compact string
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_string_length(data, pos)
+                end = pos + n
+                token_requester_principal_name = data[pos:end].decode()
+                pos = end
+            else:
+                token_requester_principal_type = ""
+                token_requester_principal_name = ""
+            issue_timestamp = read_i64_be(data, pos)
+            expiry_timestamp = read_i64_be(data, pos + 8)
+            max_timestamp = read_i64_be(data, pos + 16)
+            # token_id: compact string
+            n = data[pos + 24] - 1
+            pos += 25
+            if n < 0 or n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            token_id = data[pos:end].decode()
+            pos = end
+            # hmac: compact bytes
             n = data[pos] - 1
             pos += 1
             if n < 0:
                 give_up()
             if n > 126:
-                n, pos = read_string_length(data, pos)
+                n += (data[pos] - 1) * 128
+                pos += 1
+                if n < 127 or n > 16382:
+                    n, pos = read_length(data, pos - 1)
             end = pos + n
-            principal_type = data[pos:end].decode()
+            hmac = data[pos:end]
             pos = end
+            # renewers: compact array
             n = data[pos] - 1
             pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
-            principal_name = data[pos:end].decode()
-            pos = end
-            owners_item = new_DescribeDelegationTokenOwner(principal_type, principal_name)
+            if n < 0 or n > 126:
+                n, pos = read_length(data, pos)
+            renewers = empty_list(n)
+            renewers_count = n
+            for renewers_step in range(renewers_count):
+                # tokens[].renewers[]
+                # principal_type: compact string
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_string_length(data, pos)
+                end = pos + n
+                renewers_principal_type = data[pos:end].decode()
+                pos = end
+                # principal_name: compact string
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_string_length(data, pos)
+                end = pos + n
+                renewers_principal_name = data[pos:end].decode()
+                pos = end
+                renewers_item = new_DescribedDelegationTokenRenewer(renewers_principal_type, renewers_principal_name)
+                if data[pos]:
+                    renewers_item.unknown_tags, pos = read_tags(data, pos)
+                else:
+                    pos += 1
+                renewers.append(renewers_item)
+            tokens_item = new_DescribedDelegationToken(
+                tokens_principal_type,
+                tokens_principal_name,
+                token_requester_principal_type,
+                token_requester_principal_name,
+                issue_timestamp,
+                expiry_timestamp,
+                max_timestamp,
+                token_id,
+                hmac,
+                renewers,
+            )
             if data[pos]:
-                owners_item.unknown_tags, pos = read_tags(data, pos)
+                tokens_item.unknown_tags, pos = read_tags(data, pos)
             else:
                 pos += 1
-            owners.append(owners_item)
-    message = new_DescribeDelegationTokenRequest(owners)
-    if data[pos]:
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 1
-    return message, pos
+            tokens.append(tokens_item)
+        throttle_time_ms = read_i32_be(data, pos)
+        message = new_DescribeDelegationTokenResponse(error_code, tokens, throttle_time_ms)
+        if data[pos + 4]:
+            pos += 4
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 5
+        return message, pos
 
+    def _write(self, out: BytesWriter, version: i64) -> None:
+        """Versions 2-3."""
+        if version < 2:
+            return self._write_classic(out, version)
+        if version > 3:
+            give_up()
 
-def write_describe_delegation_token_request_flexible(
-    out: BytesWriter, message: DescribeDelegationTokenRequest, version: i64
-) -> None:
-    """Versions 2-3."""
-    owners = message.owners
-    if owners is None:
-        out.append(0)
-    else:
-        n = len(owners)
+        write_i16_be(out, self.error_code)
+        tokens = self.tokens
+        n = len(tokens)
         if n < 127:
             out.append(n + 1)
         else:
             write_uvarint(out, n + 1)
-        for owners_item in owners:
-            # owners[]
-            raw = owners_item.principal_type.encode()
+        for tokens_item in tokens:
+            # tokens[]
+            raw = tokens_item.principal_type.encode()
             n = len(raw)
             if n < 127:
                 out.append(n + 1)
             else:
                 write_string_length(out, n)
             out.write(raw)
-            raw = owners_item.principal_name.encode()
+            raw = tokens_item.principal_name.encode()
             n = len(raw)
             if n < 127:
                 out.append(n + 1)
             else:
                 write_string_length(out, n)
             out.write(raw)
-            if owners_item.unknown_tags:
-                write_tags(out, [], owners_item.unknown_tags)
+            if version <= 2:
+                if tokens_item.token_requester_principal_type != "":
+                    give_up()
+                if tokens_item.token_requester_principal_name != "":
+                    give_up()
+            else:
+                raw = tokens_item.token_requester_principal_type.encode()
+                n = len(raw)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_string_length(out, n)
+                out.write(raw)
+                raw = tokens_item.token_requester_principal_name.encode()
+                n = len(raw)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_string_length(out, n)
+                out.write(raw)
+            write_i64_be(out, tokens_item.issue_timestamp)
+            write_i64_be(out, tokens_item.expiry_timestamp)
+            write_i64_be(out, tokens_item.max_timestamp)
+            raw = tokens_item.token_id.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+            hmac = tokens_item.hmac
+            n = len(hmac)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_uvarint(out, n + 1)
+            out.write(hmac)
+            renewers = tokens_item.renewers
+            n = len(renewers)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_uvarint(out, n + 1)
+            for renewers_item in renewers:
+                # tokens[].renewers[]
+                raw = renewers_item.principal_type.encode()
+                n = len(raw)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_string_length(out, n)
+                out.write(raw)
+                raw = renewers_item.principal_name.encode()
+                n = len(raw)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_string_length(out, n)
+                out.write(raw)
+                if renewers_item.unknown_tags:
+                    write_tags(out, [], renewers_item.unknown_tags)
+                else:
+                    out.append(0)
+            if tokens_item.unknown_tags:
+                write_tags(out, [], tokens_item.unknown_tags)
             else:
                 out.append(0)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
-
-
-def read_describe_delegation_token_response_classic(
-    data: bytes, pos: i64, version: i64
-) -> tuple[DescribeDelegationTokenResponse, i64]:
-    """Versions 0-1."""
-    n: int
-    end: i64
-    tokens: list[DescribedDelegationToken]
-    tokens_step: i64
-    tokens_principal_type: str
-    tokens_principal_name: str
-    token_requester_principal_type: str
-    token_requester_principal_name: str
-    token_id: str
-    hmac: bytes
-    renewers: list[DescribedDelegationTokenRenewer]
-    renewers_step: i64
-    renewers_principal_type: str
-    renewers_principal_name: str
-    error_code = read_i16_be(data, pos)
-    n = read_i32_be(data, pos + 2)
-    pos += 6
-    if n < 0:
-        give_up()
-    tokens = empty_list(n)
-    tokens_count = n
-    for tokens_step in range(tokens_count):
-        # tokens[]
-        n = read_i16_be(data, pos)
-        pos += 2
-        if n < 0:
-            give_up()
-        end = pos + n
-        tokens_principal_type = data[pos:end].decode()
-        pos = end
-        n = read_i16_be(data, pos)
-        pos += 2
-        if n < 0:
-            give_up()
-        end = pos + n
-        tokens_principal_name = data[pos:end].decode()
-        pos = end
-        token_requester_principal_type = ""
-        token_requester_principal_name = ""
-        issue_timestamp = read_i64_be(data, pos)
-        expiry_timestamp = read_i64_be(data, pos + 8)
-        max_timestamp = read_i64_be(data, pos + 16)
-        n = read_i16_be(data, pos + 24)
-        pos += 26
-        if n < 0:
-            give_up()
-        end = pos + n
-        token_id = data[pos:end].decode()
-        pos = end
-        n = read_i32_be(data, pos)
-        pos += 4
-        if n < 0:
-            give_up()
-        end = pos + n
-        hmac = data[pos:end]
-        pos = end
-        n = read_i32_be(data, pos)
-        pos += 4
-        if n < 0:
-            give_up()
-        renewers = empty_list(n)
-        renewers_count = n
-        for renewers_step in range(renewers_count):
-            # tokens[].renewers[]
-            n = read_i16_be(data, pos)
-            pos += 2
-            if n < 0:
-                give_up()
-            end = pos + n
-            renewers_principal_type = data[pos:end].decode()
-            pos = end
-            n = read_i16_be(data, pos)
-            pos += 2
-            if n < 0:
-                give_up()
-            end = pos + n
-            renewers_principal_name = data[pos:end].decode()
-            pos = end
-            renewers_item = new_DescribedDelegationTokenRenewer(renewers_principal_type, renewers_principal_name)
-            renewers.append(renewers_item)
-        tokens_item = new_DescribedDelegationToken(
-            tokens_principal_type,
-            tokens_principal_name,
-            token_requester_principal_type,
-            token_requester_principal_name,
-            issue_timestamp,
-            expiry_timestamp,
-            max_timestamp,
-            token_id,
-            hmac,
-            renewers,
-        )
-        tokens.append(tokens_item)
-    throttle_time_ms = read_i32_be(data, pos)
-    message = new_DescribeDelegationTokenResponse(error_code, tokens, throttle_time_ms)
-    pos += 4
-    return message, pos
-
-
-def write_describe_delegation_token_response_classic(
-    out: BytesWriter, message: DescribeDelegationTokenResponse, version: i64
-) -> None:
-    """Versions 0-1."""
-    write_i16_be(out, message.error_code)
-    tokens = message.tokens
-    write_i32_be(out, len(tokens))
-    for tokens_item in tokens:
-        # tokens[]
-        raw = tokens_item.principal_type.encode()
-        write_i16_be(out, len(raw))
-        out.write(raw)
-        raw = tokens_item.principal_name.encode()
-        write_i16_be(out, len(raw))
-        out.write(raw)
-        if tokens_item.token_requester_principal_type != "":
-            give_up()
-        if tokens_item.token_requester_principal_name != "":
-            give_up()
-        write_i64_be(out, tokens_item.issue_timestamp)
-        write_i64_be(out, tokens_item.expiry_timestamp)
-        write_i64_be(out, tokens_item.max_timestamp)
-        raw = tokens_item.token_id.encode()
-        write_i16_be(out, len(raw))
-        out.write(raw)
-        hmac = tokens_item.hmac
-        write_i32_be(out, len(hmac))
-        out.write(hmac)
-        renewers = tokens_item.renewers
-        write_i32_be(out, len(renewers))
-        for renewers_item in renewers:
-            # tokens[].renewers[]
-            raw = renewers_item.principal_type.encode()
-            write_i16_be(out, len(raw))
-            out.write(raw)
-            raw = renewers_item.principal_name.encode()
-            write_i16_be(out, len(raw))
-            out.write(raw)
-            if renewers_item.unknown_tags:
-                give_up()
-        if tokens_item.unknown_tags:
-            give_up()
-    write_i32_be(out, message.throttle_time_ms)
-    if message.unknown_tags:
-        give_up()
-
-
-def read_describe_delegation_token_response_flexible(
-    data: bytes, pos: i64, version: i64
-) -> tuple[DescribeDelegationTokenResponse, i64]:
-    """Versions 2-3."""
-    n: i64
-    end: i64
-    tokens: list[DescribedDelegationToken]
-    tokens_step: i64
-    tokens_principal_type: str
-    tokens_principal_name: str
-    token_requester_principal_type: str
-    token_requester_principal_name: str
-    token_id: str
-    hmac: bytes
-    renewers: list[DescribedDelegationTokenRenewer]
-    renewers_step: i64
-    renewers_principal_type: str
-    renewers_principal_name: str
-    error_code = read_i16_be(data, pos)
-    n = data[pos + 2] - 1
-    pos += 3
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    tokens = empty_list(n)
-    tokens_count = n
-    for tokens_step in range(tokens_count):
-        # tokens[]
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        tokens_principal_type = data[pos:end].decode()
-        pos = end
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        tokens_principal_name = data[pos:end].decode()
-        pos = end
-        if version >= 3:
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
-            token_requester_principal_type = data[pos:end].decode()
-            pos = end
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
-            token_requester_principal_name = data[pos:end].decode()
-            pos = end
+        write_i32_be(out, self.throttle_time_ms)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
         else:
+            out.append(0)
+
+    @staticmethod
+    def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[DescribeDelegationTokenResponse, i64]:
+        """Versions 0-1."""
+        n: int
+        end: i64
+        tokens: list[DescribedDelegationToken]
+        tokens_step: i64
+        tokens_principal_type: str
+        tokens_principal_name: str
+        token_requester_principal_type: str
+        token_requester_principal_name: str
+        token_id: str
+        hmac: bytes
+        renewers: list[DescribedDelegationTokenRenewer]
+        renewers_step: i64
+        renewers_principal_type: str
+        renewers_principal_name: str
+        if version < 0:
+            give_up()
+
+        error_code = read_i16_be(data, pos)
+        # tokens: array
+        n = read_i32_be(data, pos + 2)
+        pos += 6
+        if n < 0:
+            give_up()
+        tokens = empty_list(n)
+        tokens_count = n
+        for tokens_step in range(tokens_count):
+            # tokens[]
+            # principal_type: string
+            n = read_i16_be(data, pos)
+            pos += 2
+            if n < 0:
+                give_up()
+            end = pos + n
+            tokens_principal_type = data[pos:end].decode()
+            pos = end
+            # principal_name: string
+            n = read_i16_be(data, pos)
+            pos += 2
+            if n < 0:
+                give_up()
+            end = pos + n
+            tokens_principal_name = data[pos:end].decode()
+            pos = end
             token_requester_principal_type = ""
             token_requester_principal_name = ""
-        issue_timestamp = read_i64_be(data, pos)
-        expiry_timestamp = read_i64_be(data, pos + 8)
-        max_timestamp = read_i64_be(data, pos + 16)
-        n = data[pos + 24] - 1
-        pos += 25
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        token_id = data[pos:end].decode()
-        pos = end
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n += (data[pos] - 1) * 128
-            pos += 1
-            if n < 127 or n > 16382:
-                n, pos = read_length(data, pos - 1)
-        end = pos + n
-        hmac = data[pos:end]
-        pos = end
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_length(data, pos)
-        renewers = empty_list(n)
-        renewers_count = n
-        for renewers_step in range(renewers_count):
-            # tokens[].renewers[]
-            n = data[pos] - 1
-            pos += 1
+            issue_timestamp = read_i64_be(data, pos)
+            expiry_timestamp = read_i64_be(data, pos + 8)
+            max_timestamp = read_i64_be(data, pos + 16)
+            # token_id: string
+            n = read_i16_be(data, pos + 24)
+            pos += 26
             if n < 0:
                 give_up()
-            if n > 126:
-                n, pos = read_string_length(data, pos)
             end = pos + n
-            renewers_principal_type = data[pos:end].decode()
+            token_id = data[pos:end].decode()
             pos = end
-            n = data[pos] - 1
-            pos += 1
+            # hmac: bytes
+            n = read_i32_be(data, pos)
+            pos += 4
             if n < 0:
                 give_up()
-            if n > 126:
-                n, pos = read_string_length(data, pos)
             end = pos + n
-            renewers_principal_name = data[pos:end].decode()
+            hmac = data[pos:end]
             pos = end
-            renewers_item = new_DescribedDelegationTokenRenewer(renewers_principal_type, renewers_principal_name)
-            if data[pos]:
-                renewers_item.unknown_tags, pos = read_tags(data, pos)
-            else:
-                pos += 1
-            renewers.append(renewers_item)
-        tokens_item = new_DescribedDelegationToken(
-            tokens_principal_type,
-            tokens_principal_name,
-            token_requester_principal_type,
-            token_requester_principal_name,
-            issue_timestamp,
-            expiry_timestamp,
-            max_timestamp,
-            token_id,
-            hmac,
-            renewers,
-        )
-        if data[pos]:
-            tokens_item.unknown_tags, pos = read_tags(data, pos)
-        else:
-            pos += 1
-        tokens.append(tokens_item)
-    throttle_time_ms = read_i32_be(data, pos)
-    message = new_DescribeDelegationTokenResponse(error_code, tokens, throttle_time_ms)
-    if data[pos + 4]:
+            # renewers: array
+            n = read_i32_be(data, pos)
+            pos += 4
+            if n < 0:
+                give_up()
+            renewers = empty_list(n)
+            renewers_count = n
+            for renewers_step in range(renewers_count):
+                # tokens[].renewers[]
+                # principal_type: string
+                n = read_i16_be(data, pos)
+                pos += 2
+                if n < 0:
+                    give_up()
+                end = pos + n
+                renewers_principal_type = data[pos:end].decode()
+                pos = end
+                # principal_name: string
+                n = read_i16_be(data, pos)
+                pos += 2
+                if n < 0:
+                    give_up()
+                end = pos + n
+                renewers_principal_name = data[pos:end].decode()
+                pos = end
+                renewers_item = new_DescribedDelegationTokenRenewer(renewers_principal_type, renewers_principal_name)
+                renewers.append(renewers_item)
+            tokens_item = new_DescribedDelegationToken(
+                tokens_principal_type,
+                tokens_principal_name,
+                token_requester_principal_type,
+                token_requester_principal_name,
+                issue_timestamp,
+                expiry_timestamp,
+                max_timestamp,
+                token_id,
+                hmac,
+                renewers,
+            )
+            tokens.append(tokens_item)
+        throttle_time_ms = read_i32_be(data, pos)
+        message = new_DescribeDelegationTokenResponse(error_code, tokens, throttle_time_ms)
         pos += 4
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 5
-    return message, pos
+        return message, pos
 
+    def _write_classic(self, out: BytesWriter, version: i64) -> None:
+        """Versions 0-1."""
+        if version < 0:
+            give_up()
 
-def write_describe_delegation_token_response_flexible(
-    out: BytesWriter, message: DescribeDelegationTokenResponse, version: i64
-) -> None:
-    """Versions 2-3."""
-    write_i16_be(out, message.error_code)
-    tokens = message.tokens
-    n = len(tokens)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for tokens_item in tokens:
-        # tokens[]
-        raw = tokens_item.principal_type.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-        raw = tokens_item.principal_name.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-        if version <= 2:
+        write_i16_be(out, self.error_code)
+        tokens = self.tokens
+        write_i32_be(out, len(tokens))
+        for tokens_item in tokens:
+            # tokens[]
+            raw = tokens_item.principal_type.encode()
+            write_i16_be(out, len(raw))
+            out.write(raw)
+            raw = tokens_item.principal_name.encode()
+            write_i16_be(out, len(raw))
+            out.write(raw)
             if tokens_item.token_requester_principal_type != "":
                 give_up()
             if tokens_item.token_requester_principal_name != "":
                 give_up()
-        else:
-            raw = tokens_item.token_requester_principal_type.encode()
-            n = len(raw)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_string_length(out, n)
+            write_i64_be(out, tokens_item.issue_timestamp)
+            write_i64_be(out, tokens_item.expiry_timestamp)
+            write_i64_be(out, tokens_item.max_timestamp)
+            raw = tokens_item.token_id.encode()
+            write_i16_be(out, len(raw))
             out.write(raw)
-            raw = tokens_item.token_requester_principal_name.encode()
-            n = len(raw)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_string_length(out, n)
-            out.write(raw)
-        write_i64_be(out, tokens_item.issue_timestamp)
-        write_i64_be(out, tokens_item.expiry_timestamp)
-        write_i64_be(out, tokens_item.max_timestamp)
-        raw = tokens_item.token_id.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-        hmac = tokens_item.hmac
-        n = len(hmac)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_uvarint(out, n + 1)
-        out.write(hmac)
-        renewers = tokens_item.renewers
-        n = len(renewers)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_uvarint(out, n + 1)
-        for renewers_item in renewers:
-            # tokens[].renewers[]
-            raw = renewers_item.principal_type.encode()
-            n = len(raw)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_string_length(out, n)
-            out.write(raw)
-            raw = renewers_item.principal_name.encode()
-            n = len(raw)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_string_length(out, n)
-            out.write(raw)
-            if renewers_item.unknown_tags:
-                write_tags(out, [], renewers_item.unknown_tags)
-            else:
-                out.append(0)
-        if tokens_item.unknown_tags:
-            write_tags(out, [], tokens_item.unknown_tags)
-        else:
-            out.append(0)
-    write_i32_be(out, message.throttle_time_ms)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
+            hmac = tokens_item.hmac
+            write_i32_be(out, len(hmac))
+            out.write(hmac)
+            renewers = tokens_item.renewers
+            write_i32_be(out, len(renewers))
+            for renewers_item in renewers:
+                # tokens[].renewers[]
+                raw = renewers_item.principal_type.encode()
+                write_i16_be(out, len(raw))
+                out.write(raw)
+                raw = renewers_item.principal_name.encode()
+                write_i16_be(out, len(raw))
+                out.write(raw)
+                if renewers_item.unknown_tags:
+                    give_up()
+            if tokens_item.unknown_tags:
+                give_up()
+        write_i32_be(out, self.throttle_time_ms)
+        if self.unknown_tags:
+            give_up()
 
 
-install_constructors(globals())
+new_DescribeDelegationTokenOwner = constructor(DescribeDelegationTokenOwner)
+new_DescribeDelegationTokenRequest = constructor(DescribeDelegationTokenRequest)
+new_DescribedDelegationTokenRenewer = constructor(DescribedDelegationTokenRenewer)
+new_DescribedDelegationToken = constructor(DescribedDelegationToken)
+new_DescribeDelegationTokenResponse = constructor(DescribeDelegationTokenResponse)

@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter, read_i16_be, read_i32_be, write_i16_be, write_i32_be
 
 from kwire.message import FieldTags, Message, Struct
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.wire import (
     empty_list,
     give_up,
@@ -37,21 +37,19 @@ class DescribeGroupsRequest(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 7)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(5, 7)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 1, 5: 2}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("groups", "Groups", "[]string", range(0, 7)),
         Field("include_authorized_operations", "IncludeAuthorizedOperations", "bool", range(3, 7)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("groups", "include_authorized_operations", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     groups: list[str]
     """Ids of the groups to describe."""
     include_authorized_operations: bool
     """True also returns the operations that the caller may perform on each group. Versions 3+."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -64,30 +62,128 @@ class DescribeGroupsRequest(Message):
         self.include_authorized_operations = include_authorized_operations
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        if version <= 4:
-            return 1
-        return 2
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[DescribeGroupsRequest, i64]:
-        if 5 <= version <= 6:
-            return read_describe_groups_request_flexible(data, pos, version)
-        if 0 <= version <= 4:
-            return read_describe_groups_request_classic(data, pos, version)
-        give_up()
+        """Versions 5-6."""
+        n: i64
+        end: i64
+        groups: list[str]
+        groups_step: i64
+        if version < 5:
+            return DescribeGroupsRequest._read_classic(data, pos, version)
+        if version > 6:
+            give_up()
+
+        # groups: compact array
+        n = data[pos] - 1
+        pos += 1
+        if n < 0 or n > 126:
+            n, pos = read_length(data, pos)
+        groups = empty_list(n)
+        groups_count = n
+        for groups_step in range(groups_count):
+            # string[]: compact string
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            groups_item = data[pos:end].decode()
+            pos = end
+            groups.append(groups_item)
+        include_authorized_operations = data[pos] != 0
+        message = new_DescribeGroupsRequest(groups, include_authorized_operations)
+        if data[pos + 1]:
+            pos += 1
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 2
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 5 <= version <= 6:
-            return write_describe_groups_request_flexible(out, self, version)
-        if 0 <= version <= 4:
-            return write_describe_groups_request_classic(out, self, version)
-        give_up()
+        """Versions 5-6."""
+        if version < 5:
+            return self._write_classic(out, version)
+        if version > 6:
+            give_up()
 
+        groups = self.groups
+        n = len(groups)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_uvarint(out, n + 1)
+        for groups_item in groups:
+            raw = groups_item.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+        out.append(
+            1 if self.include_authorized_operations else self.include_authorized_operations & 0
+        )  # & 0 refuses None
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
+        else:
+            out.append(0)
 
-def new_DescribeGroupsRequest(groups: list[str], include_authorized_operations: bool) -> DescribeGroupsRequest:
-    return DescribeGroupsRequest(groups=groups, include_authorized_operations=include_authorized_operations)
+    @staticmethod
+    def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[DescribeGroupsRequest, i64]:
+        """Versions 0-4."""
+        n: int
+        end: i64
+        groups: list[str]
+        groups_step: i64
+        if version < 0:
+            give_up()
+
+        # groups: array
+        n = read_i32_be(data, pos)
+        pos += 4
+        if n < 0:
+            give_up()
+        groups = empty_list(n)
+        groups_count = n
+        for groups_step in range(groups_count):
+            # string[]: string
+            n = read_i16_be(data, pos)
+            pos += 2
+            if n < 0:
+                give_up()
+            end = pos + n
+            groups_item = data[pos:end].decode()
+            pos = end
+            groups.append(groups_item)
+        if version >= 3:
+            include_authorized_operations = data[pos] != 0
+            pos += 1
+        else:
+            include_authorized_operations = False
+        message = new_DescribeGroupsRequest(groups, include_authorized_operations)
+        return message, pos
+
+    def _write_classic(self, out: BytesWriter, version: i64) -> None:
+        """Versions 0-4."""
+        if version < 0:
+            give_up()
+
+        groups = self.groups
+        write_i32_be(out, len(groups))
+        for groups_item in groups:
+            raw = groups_item.encode()
+            write_i16_be(out, len(raw))
+            out.write(raw)
+        if version <= 2:
+            if self.include_authorized_operations:
+                give_up()
+        else:
+            out.append(
+                1 if self.include_authorized_operations else self.include_authorized_operations & 0
+            )  # & 0 refuses None
+        if self.unknown_tags:
+            give_up()
 
 
 @mypyc_attr(acyclic=True)
@@ -104,17 +200,7 @@ class DescribedGroupMember(Struct):
         Field("member_metadata", "MemberMetadata", "bytes", range(0, 7)),
         Field("member_assignment", "MemberAssignment", "bytes", range(0, 7)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "member_id",
-        "group_instance_id",
-        "client_id",
-        "client_host",
-        "member_metadata",
-        "member_assignment",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     member_id: str
     """Id assigned by the coordinator, usually the client id followed by a random UUID."""
@@ -129,7 +215,6 @@ class DescribedGroupMember(Struct):
     member_assignment: bytes
     """Assignment from the leader, in a format defined by the protocol type; empty unless the group is Stable."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -151,24 +236,6 @@ class DescribedGroupMember(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_DescribedGroupMember(
-    member_id: str,
-    group_instance_id: str | None,
-    client_id: str,
-    client_host: str,
-    member_metadata: bytes,
-    member_assignment: bytes,
-) -> DescribedGroupMember:
-    return DescribedGroupMember(
-        member_id=member_id,
-        group_instance_id=group_instance_id,
-        client_id=client_id,
-        client_host=client_host,
-        member_metadata=member_metadata,
-        member_assignment=member_assignment,
-    )
-
-
 @mypyc_attr(acyclic=True)
 class DescribedGroup(Struct):
     """State of one group, or the error that prevented describing it."""
@@ -185,19 +252,7 @@ class DescribedGroup(Struct):
         Field("members", "Members", "[]DescribedGroupMember", range(0, 7)),
         Field("authorized_operations", "AuthorizedOperations", "int32", range(3, 7)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "error_code",
-        "error_message",
-        "group_id",
-        "group_state",
-        "protocol_type",
-        "protocol_data",
-        "members",
-        "authorized_operations",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     error_code: int
     """0 on success; on error the remaining fields are meaningless."""
@@ -218,7 +273,6 @@ class DescribedGroup(Struct):
     requested. Versions 3+.
     """
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -244,28 +298,6 @@ class DescribedGroup(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_DescribedGroup(
-    error_code: int,
-    error_message: str | None,
-    group_id: str,
-    group_state: str,
-    protocol_type: str,
-    protocol_data: str,
-    members: list[DescribedGroupMember],
-    authorized_operations: int,
-) -> DescribedGroup:
-    return DescribedGroup(
-        error_code=error_code,
-        error_message=error_message,
-        group_id=group_id,
-        group_state=group_state,
-        protocol_type=protocol_type,
-        protocol_data=protocol_data,
-        members=members,
-        authorized_operations=authorized_operations,
-    )
-
-
 @mypyc_attr(acyclic=True)
 class DescribeGroupsResponse(Message):
     """Returns each requested classic group with its state, assignor and members.
@@ -277,21 +309,19 @@ class DescribeGroupsResponse(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 7)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(5, 7)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 0, 5: 1}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(1, 7), ignorable=True),
         Field("groups", "Groups", "[]DescribedGroup", range(0, 7)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("throttle_time_ms", "groups", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     throttle_time_ms: int
     """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled. Versions 1+."""
     groups: list[DescribedGroup]
     """One entry for each requested group, including failed lookups."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -304,647 +334,541 @@ class DescribeGroupsResponse(Message):
         self.groups = [] if groups is None else groups
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        if version <= 4:
-            return 0
-        return 1
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[DescribeGroupsResponse, i64]:
-        if 5 <= version <= 6:
-            return read_describe_groups_response_flexible(data, pos, version)
-        if 0 <= version <= 4:
-            return read_describe_groups_response_classic(data, pos, version)
-        give_up()
-
-    def _write(self, out: BytesWriter, version: i64) -> None:
-        if 5 <= version <= 6:
-            return write_describe_groups_response_flexible(out, self, version)
-        if 0 <= version <= 4:
-            return write_describe_groups_response_classic(out, self, version)
-        give_up()
-
-
-def new_DescribeGroupsResponse(throttle_time_ms: int, groups: list[DescribedGroup]) -> DescribeGroupsResponse:
-    return DescribeGroupsResponse(throttle_time_ms=throttle_time_ms, groups=groups)
-
-
-def read_describe_groups_request_classic(data: bytes, pos: i64, version: i64) -> tuple[DescribeGroupsRequest, i64]:
-    """Versions 0-4."""
-    n: int
-    end: i64
-    groups: list[str]
-    groups_step: i64
-    n = read_i32_be(data, pos)
-    pos += 4
-    if n < 0:
-        give_up()
-    groups = empty_list(n)
-    groups_count = n
-    for groups_step in range(groups_count):
-        n = read_i16_be(data, pos)
-        pos += 2
-        if n < 0:
+        """Versions 5-6."""
+        n: i64
+        end: i64
+        groups: list[DescribedGroup]
+        groups_step: i64
+        error_message: str | None
+        group_id: str
+        group_state: str
+        protocol_type: str
+        protocol_data: str
+        members: list[DescribedGroupMember]
+        members_step: i64
+        member_id: str
+        group_instance_id: str | None
+        client_id: str
+        client_host: str
+        member_metadata: bytes
+        member_assignment: bytes
+        if version < 5:
+            return DescribeGroupsResponse._read_classic(data, pos, version)
+        if version > 6:
             give_up()
-        end = pos + n
-        groups_item = data[pos:end].decode()
-        pos = end
-        groups.append(groups_item)
-    if version >= 3:
-        include_authorized_operations = data[pos] != 0
-        pos += 1
-    else:
-        include_authorized_operations = False
-    message = new_DescribeGroupsRequest(groups, include_authorized_operations)
-    return message, pos
 
-
-def write_describe_groups_request_classic(out: BytesWriter, message: DescribeGroupsRequest, version: i64) -> None:
-    """Versions 0-4."""
-    groups = message.groups
-    write_i32_be(out, len(groups))
-    for groups_item in groups:
-        raw = groups_item.encode()
-        write_i16_be(out, len(raw))
-        out.write(raw)
-    if version <= 2:
-        if message.include_authorized_operations:
-            give_up()
-    else:
-        out.append(1 if message.include_authorized_operations else message.include_authorized_operations & 0)
-    if message.unknown_tags:
-        give_up()
-
-
-def read_describe_groups_request_flexible(data: bytes, pos: i64, version: i64) -> tuple[DescribeGroupsRequest, i64]:
-    """Versions 5-6."""
-    n: i64
-    end: i64
-    groups: list[str]
-    groups_step: i64
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    groups = empty_list(n)
-    groups_count = n
-    for groups_step in range(groups_count):
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        groups_item = data[pos:end].decode()
-        pos = end
-        groups.append(groups_item)
-    include_authorized_operations = data[pos] != 0
-    message = new_DescribeGroupsRequest(groups, include_authorized_operations)
-    if data[pos + 1]:
-        pos += 1
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 2
-    return message, pos
-
-
-def write_describe_groups_request_flexible(out: BytesWriter, message: DescribeGroupsRequest, version: i64) -> None:
-    """Versions 5-6."""
-    groups = message.groups
-    n = len(groups)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for groups_item in groups:
-        raw = groups_item.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-    out.append(1 if message.include_authorized_operations else message.include_authorized_operations & 0)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
-
-
-def read_describe_groups_response_classic(data: bytes, pos: i64, version: i64) -> tuple[DescribeGroupsResponse, i64]:
-    """Versions 0-4."""
-    n: int
-    end: i64
-    groups: list[DescribedGroup]
-    groups_step: i64
-    error_message: str | None
-    group_id: str
-    group_state: str
-    protocol_type: str
-    protocol_data: str
-    members: list[DescribedGroupMember]
-    members_step: i64
-    member_id: str
-    group_instance_id: str | None
-    client_id: str
-    client_host: str
-    member_metadata: bytes
-    member_assignment: bytes
-    if version >= 1:
         throttle_time_ms = read_i32_be(data, pos)
-        pos += 4
-    else:
-        throttle_time_ms = 0
-    n = read_i32_be(data, pos)
-    pos += 4
-    if n < 0:
-        give_up()
-    groups = empty_list(n)
-    groups_count = n
-    for groups_step in range(groups_count):
-        # groups[]
-        error_code = read_i16_be(data, pos)
-        error_message = None
-        n = read_i16_be(data, pos + 2)
-        pos += 4
-        if n < 0:
-            give_up()
-        end = pos + n
-        group_id = data[pos:end].decode()
-        pos = end
-        n = read_i16_be(data, pos)
-        pos += 2
-        if n < 0:
-            give_up()
-        end = pos + n
-        group_state = data[pos:end].decode()
-        pos = end
-        n = read_i16_be(data, pos)
-        pos += 2
-        if n < 0:
-            give_up()
-        end = pos + n
-        protocol_type = data[pos:end].decode()
-        pos = end
-        n = read_i16_be(data, pos)
-        pos += 2
-        if n < 0:
-            give_up()
-        end = pos + n
-        protocol_data = data[pos:end].decode()
-        pos = end
-        n = read_i32_be(data, pos)
-        pos += 4
-        if n < 0:
-            give_up()
-        members = empty_list(n)
-        members_count = n
-        for members_step in range(members_count):
-            # groups[].members[]
-            n = read_i16_be(data, pos)
+        # groups: compact array
+        n = data[pos + 4] - 1
+        pos += 5
+        if n < 0 or n > 126:
+            n, pos = read_length(data, pos)
+        groups = empty_list(n)
+        groups_count = n
+        for groups_step in range(groups_count):
+            # groups[]
+            error_code = read_i16_be(data, pos)
             pos += 2
-            if n < 0:
-                give_up()
+            if version >= 6:
+                # error_message: compact nullable string
+                n = data[pos] - 1
+                pos += 1
+                if n < 0:
+                    error_message = None
+                else:
+                    if n > 126:
+                        n, pos = read_string_length(data, pos)
+                    end = pos + n
+                    error_message = data[pos:end].decode()
+                    pos = end
+            else:
+                error_message = None
+            # group_id: compact string
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_string_length(data, pos)
             end = pos + n
-            member_id = data[pos:end].decode()
+            group_id = data[pos:end].decode()
             pos = end
-            if version >= 4:
-                n = read_i16_be(data, pos)
-                pos += 2
+            # group_state: compact string
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            group_state = data[pos:end].decode()
+            pos = end
+            # protocol_type: compact string
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            protocol_type = data[pos:end].decode()
+            pos = end
+            # protocol_data: compact string
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            protocol_data = data[pos:end].decode()
+            pos = end
+            # members: compact array
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_length(data, pos)
+            members = empty_list(n)
+            members_count = n
+            for members_step in range(members_count):
+                # groups[].members[]
+                # member_id: compact string
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_string_length(data, pos)
+                end = pos + n
+                member_id = data[pos:end].decode()
+                pos = end
+                # group_instance_id: compact nullable string
+                n = data[pos] - 1
+                pos += 1
                 if n < 0:
                     group_instance_id = None
                 else:
+                    if n > 126:
+                        n, pos = read_string_length(data, pos)
                     end = pos + n
                     group_instance_id = data[pos:end].decode()
                     pos = end
-            else:
-                group_instance_id = None
-            n = read_i16_be(data, pos)
-            pos += 2
-            if n < 0:
-                give_up()
-            end = pos + n
-            client_id = data[pos:end].decode()
-            pos = end
-            n = read_i16_be(data, pos)
-            pos += 2
-            if n < 0:
-                give_up()
-            end = pos + n
-            client_host = data[pos:end].decode()
-            pos = end
-            n = read_i32_be(data, pos)
-            pos += 4
-            if n < 0:
-                give_up()
-            end = pos + n
-            member_metadata = data[pos:end]
-            pos = end
-            n = read_i32_be(data, pos)
-            pos += 4
-            if n < 0:
-                give_up()
-            end = pos + n
-            member_assignment = data[pos:end]
-            pos = end
-            members_item = new_DescribedGroupMember(
-                member_id, group_instance_id, client_id, client_host, member_metadata, member_assignment
-            )
-            members.append(members_item)
-        if version >= 3:
+                # client_id: compact string
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_string_length(data, pos)
+                end = pos + n
+                client_id = data[pos:end].decode()
+                pos = end
+                # client_host: compact string
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_string_length(data, pos)
+                end = pos + n
+                client_host = data[pos:end].decode()
+                pos = end
+                # member_metadata: compact bytes
+                n = data[pos] - 1
+                pos += 1
+                if n < 0:
+                    give_up()
+                if n > 126:
+                    n += (data[pos] - 1) * 128
+                    pos += 1
+                    if n < 127 or n > 16382:
+                        n, pos = read_length(data, pos - 1)
+                end = pos + n
+                member_metadata = data[pos:end]
+                pos = end
+                # member_assignment: compact bytes
+                n = data[pos] - 1
+                pos += 1
+                if n < 0:
+                    give_up()
+                if n > 126:
+                    n += (data[pos] - 1) * 128
+                    pos += 1
+                    if n < 127 or n > 16382:
+                        n, pos = read_length(data, pos - 1)
+                end = pos + n
+                member_assignment = data[pos:end]
+                pos = end
+                members_item = new_DescribedGroupMember(
+                    member_id, group_instance_id, client_id, client_host, member_metadata, member_assignment
+                )
+                if data[pos]:
+                    members_item.unknown_tags, pos = read_tags(data, pos)
+                else:
+                    pos += 1
+                members.append(members_item)
             authorized_operations = read_i32_be(data, pos)
-            pos += 4
-        else:
-            authorized_operations = -2147483648
-        groups_item = new_DescribedGroup(
-            error_code,
-            error_message,
-            group_id,
-            group_state,
-            protocol_type,
-            protocol_data,
-            members,
-            authorized_operations,
-        )
-        groups.append(groups_item)
-    message = new_DescribeGroupsResponse(throttle_time_ms, groups)
-    return message, pos
-
-
-def write_describe_groups_response_classic(out: BytesWriter, message: DescribeGroupsResponse, version: i64) -> None:
-    """Versions 0-4."""
-    if version >= 1:
-        write_i32_be(out, message.throttle_time_ms)
-    groups = message.groups
-    write_i32_be(out, len(groups))
-    for groups_item in groups:
-        # groups[]
-        write_i16_be(out, groups_item.error_code)
-        if groups_item.error_message is not None:
-            give_up()
-        raw = groups_item.group_id.encode()
-        write_i16_be(out, len(raw))
-        out.write(raw)
-        raw = groups_item.group_state.encode()
-        write_i16_be(out, len(raw))
-        out.write(raw)
-        raw = groups_item.protocol_type.encode()
-        write_i16_be(out, len(raw))
-        out.write(raw)
-        raw = groups_item.protocol_data.encode()
-        write_i16_be(out, len(raw))
-        out.write(raw)
-        members = groups_item.members
-        write_i32_be(out, len(members))
-        for members_item in members:
-            # groups[].members[]
-            raw = members_item.member_id.encode()
-            write_i16_be(out, len(raw))
-            out.write(raw)
-            if version >= 4:
-                group_instance_id = members_item.group_instance_id
-                if group_instance_id is None:
-                    write_i16_be(out, -1)
-                else:
-                    raw = group_instance_id.encode()
-                    write_i16_be(out, len(raw))
-                    out.write(raw)
-            raw = members_item.client_id.encode()
-            write_i16_be(out, len(raw))
-            out.write(raw)
-            raw = members_item.client_host.encode()
-            write_i16_be(out, len(raw))
-            out.write(raw)
-            member_metadata = members_item.member_metadata
-            write_i32_be(out, len(member_metadata))
-            out.write(member_metadata)
-            member_assignment = members_item.member_assignment
-            write_i32_be(out, len(member_assignment))
-            out.write(member_assignment)
-            if members_item.unknown_tags:
-                give_up()
-        if version <= 2:
-            if groups_item.authorized_operations != -2147483648:
-                give_up()
-        else:
-            write_i32_be(out, groups_item.authorized_operations)
-        if groups_item.unknown_tags:
-            give_up()
-    if message.unknown_tags:
-        give_up()
-
-
-def read_describe_groups_response_flexible(data: bytes, pos: i64, version: i64) -> tuple[DescribeGroupsResponse, i64]:
-    """Versions 5-6."""
-    n: i64
-    end: i64
-    groups: list[DescribedGroup]
-    groups_step: i64
-    error_message: str | None
-    group_id: str
-    group_state: str
-    protocol_type: str
-    protocol_data: str
-    members: list[DescribedGroupMember]
-    members_step: i64
-    member_id: str
-    group_instance_id: str | None
-    client_id: str
-    client_host: str
-    member_metadata: bytes
-    member_assignment: bytes
-    throttle_time_ms = read_i32_be(data, pos)
-    n = data[pos + 4] - 1
-    pos += 5
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    groups = empty_list(n)
-    groups_count = n
-    for groups_step in range(groups_count):
-        # groups[]
-        error_code = read_i16_be(data, pos)
-        pos += 2
-        if version >= 6:
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                error_message = None
-            else:
-                if n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
-                error_message = data[pos:end].decode()
-                pos = end
-        else:
-            error_message = None
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        group_id = data[pos:end].decode()
-        pos = end
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        group_state = data[pos:end].decode()
-        pos = end
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        protocol_type = data[pos:end].decode()
-        pos = end
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        protocol_data = data[pos:end].decode()
-        pos = end
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_length(data, pos)
-        members = empty_list(n)
-        members_count = n
-        for members_step in range(members_count):
-            # groups[].members[]
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
-            member_id = data[pos:end].decode()
-            pos = end
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                group_instance_id = None
-            else:
-                if n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
-                group_instance_id = data[pos:end].decode()
-                pos = end
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
-            client_id = data[pos:end].decode()
-            pos = end
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
-            client_host = data[pos:end].decode()
-            pos = end
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
-                n += (data[pos] - 1) * 128
-                pos += 1
-                if n < 127 or n > 16382:
-                    n, pos = read_length(data, pos - 1)
-            end = pos + n
-            member_metadata = data[pos:end]
-            pos = end
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
-                n += (data[pos] - 1) * 128
-                pos += 1
-                if n < 127 or n > 16382:
-                    n, pos = read_length(data, pos - 1)
-            end = pos + n
-            member_assignment = data[pos:end]
-            pos = end
-            members_item = new_DescribedGroupMember(
-                member_id, group_instance_id, client_id, client_host, member_metadata, member_assignment
+            groups_item = new_DescribedGroup(
+                error_code,
+                error_message,
+                group_id,
+                group_state,
+                protocol_type,
+                protocol_data,
+                members,
+                authorized_operations,
             )
-            if data[pos]:
-                members_item.unknown_tags, pos = read_tags(data, pos)
+            if data[pos + 4]:
+                pos += 4
+                groups_item.unknown_tags, pos = read_tags(data, pos)
             else:
-                pos += 1
-            members.append(members_item)
-        authorized_operations = read_i32_be(data, pos)
-        groups_item = new_DescribedGroup(
-            error_code,
-            error_message,
-            group_id,
-            group_state,
-            protocol_type,
-            protocol_data,
-            members,
-            authorized_operations,
-        )
-        if data[pos + 4]:
-            pos += 4
-            groups_item.unknown_tags, pos = read_tags(data, pos)
+                pos += 5
+            groups.append(groups_item)
+        message = new_DescribeGroupsResponse(throttle_time_ms, groups)
+        if data[pos]:
+            message.unknown_tags, pos = read_tags(data, pos)
         else:
-            pos += 5
-        groups.append(groups_item)
-    message = new_DescribeGroupsResponse(throttle_time_ms, groups)
-    if data[pos]:
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 1
-    return message, pos
+            pos += 1
+        return message, pos
 
+    def _write(self, out: BytesWriter, version: i64) -> None:
+        """Versions 5-6."""
+        if version < 5:
+            return self._write_classic(out, version)
+        if version > 6:
+            give_up()
 
-def write_describe_groups_response_flexible(out: BytesWriter, message: DescribeGroupsResponse, version: i64) -> None:
-    """Versions 5-6."""
-    write_i32_be(out, message.throttle_time_ms)
-    groups = message.groups
-    n = len(groups)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for groups_item in groups:
-        # groups[]
-        write_i16_be(out, groups_item.error_code)
-        if version <= 5:
-            if groups_item.error_message is not None:
-                give_up()
-        else:
-            error_message = groups_item.error_message
-            if error_message is None:
-                out.append(0)
-            else:
-                raw = error_message.encode()
-                n = len(raw)
-                if n < 127:
-                    out.append(n + 1)
-                else:
-                    write_string_length(out, n)
-                out.write(raw)
-        raw = groups_item.group_id.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-        raw = groups_item.group_state.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-        raw = groups_item.protocol_type.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-        raw = groups_item.protocol_data.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-        members = groups_item.members
-        n = len(members)
+        write_i32_be(out, self.throttle_time_ms)
+        groups = self.groups
+        n = len(groups)
         if n < 127:
             out.append(n + 1)
         else:
             write_uvarint(out, n + 1)
-        for members_item in members:
-            # groups[].members[]
-            raw = members_item.member_id.encode()
+        for groups_item in groups:
+            # groups[]
+            write_i16_be(out, groups_item.error_code)
+            if version <= 5:
+                if groups_item.error_message is not None:
+                    give_up()
+            else:
+                error_message = groups_item.error_message
+                if error_message is None:
+                    out.append(0)
+                else:
+                    raw = error_message.encode()
+                    n = len(raw)
+                    if n < 127:
+                        out.append(n + 1)
+                    else:
+                        write_string_length(out, n)
+                    out.write(raw)
+            raw = groups_item.group_id.encode()
             n = len(raw)
             if n < 127:
                 out.append(n + 1)
             else:
                 write_string_length(out, n)
             out.write(raw)
-            group_instance_id = members_item.group_instance_id
-            if group_instance_id is None:
-                out.append(0)
+            raw = groups_item.group_state.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
             else:
-                raw = group_instance_id.encode()
+                write_string_length(out, n)
+            out.write(raw)
+            raw = groups_item.protocol_type.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+            raw = groups_item.protocol_data.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+            members = groups_item.members
+            n = len(members)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_uvarint(out, n + 1)
+            for members_item in members:
+                # groups[].members[]
+                raw = members_item.member_id.encode()
                 n = len(raw)
                 if n < 127:
                     out.append(n + 1)
                 else:
                     write_string_length(out, n)
                 out.write(raw)
-            raw = members_item.client_id.encode()
-            n = len(raw)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_string_length(out, n)
-            out.write(raw)
-            raw = members_item.client_host.encode()
-            n = len(raw)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_string_length(out, n)
-            out.write(raw)
-            member_metadata = members_item.member_metadata
-            n = len(member_metadata)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_uvarint(out, n + 1)
-            out.write(member_metadata)
-            member_assignment = members_item.member_assignment
-            n = len(member_assignment)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_uvarint(out, n + 1)
-            out.write(member_assignment)
-            if members_item.unknown_tags:
-                write_tags(out, [], members_item.unknown_tags)
+                group_instance_id = members_item.group_instance_id
+                if group_instance_id is None:
+                    out.append(0)
+                else:
+                    raw = group_instance_id.encode()
+                    n = len(raw)
+                    if n < 127:
+                        out.append(n + 1)
+                    else:
+                        write_string_length(out, n)
+                    out.write(raw)
+                raw = members_item.client_id.encode()
+                n = len(raw)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_string_length(out, n)
+                out.write(raw)
+                raw = members_item.client_host.encode()
+                n = len(raw)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_string_length(out, n)
+                out.write(raw)
+                member_metadata = members_item.member_metadata
+                n = len(member_metadata)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_uvarint(out, n + 1)
+                out.write(member_metadata)
+                member_assignment = members_item.member_assignment
+                n = len(member_assignment)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_uvarint(out, n + 1)
+                out.write(member_assignment)
+                if members_item.unknown_tags:
+                    write_tags(out, [], members_item.unknown_tags)
+                else:
+                    out.append(0)
+            write_i32_be(out, groups_item.authorized_operations)
+            if groups_item.unknown_tags:
+                write_tags(out, [], groups_item.unknown_tags)
             else:
                 out.append(0)
-        write_i32_be(out, groups_item.authorized_operations)
-        if groups_item.unknown_tags:
-            write_tags(out, [], groups_item.unknown_tags)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
         else:
             out.append(0)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
+
+    @staticmethod
+    def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[DescribeGroupsResponse, i64]:
+        """Versions 0-4."""
+        n: int
+        end: i64
+        groups: list[DescribedGroup]
+        groups_step: i64
+        error_message: str | None
+        group_id: str
+        group_state: str
+        protocol_type: str
+        protocol_data: str
+        members: list[DescribedGroupMember]
+        members_step: i64
+        member_id: str
+        group_instance_id: str | None
+        client_id: str
+        client_host: str
+        member_metadata: bytes
+        member_assignment: bytes
+        if version < 0:
+            give_up()
+
+        if version >= 1:
+            throttle_time_ms = read_i32_be(data, pos)
+            pos += 4
+        else:
+            throttle_time_ms = 0
+        # groups: array
+        n = read_i32_be(data, pos)
+        pos += 4
+        if n < 0:
+            give_up()
+        groups = empty_list(n)
+        groups_count = n
+        for groups_step in range(groups_count):
+            # groups[]
+            error_code = read_i16_be(data, pos)
+            error_message = None
+            # group_id: string
+            n = read_i16_be(data, pos + 2)
+            pos += 4
+            if n < 0:
+                give_up()
+            end = pos + n
+            group_id = data[pos:end].decode()
+            pos = end
+            # group_state: string
+            n = read_i16_be(data, pos)
+            pos += 2
+            if n < 0:
+                give_up()
+            end = pos + n
+            group_state = data[pos:end].decode()
+            pos = end
+            # protocol_type: string
+            n = read_i16_be(data, pos)
+            pos += 2
+            if n < 0:
+                give_up()
+            end = pos + n
+            protocol_type = data[pos:end].decode()
+            pos = end
+            # protocol_data: string
+            n = read_i16_be(data, pos)
+            pos += 2
+            if n < 0:
+                give_up()
+            end = pos + n
+            protocol_data = data[pos:end].decode()
+            pos = end
+            # members: array
+            n = read_i32_be(data, pos)
+            pos += 4
+            if n < 0:
+                give_up()
+            members = empty_list(n)
+            members_count = n
+            for members_step in range(members_count):
+                # groups[].members[]
+                # member_id: string
+                n = read_i16_be(data, pos)
+                pos += 2
+                if n < 0:
+                    give_up()
+                end = pos + n
+                member_id = data[pos:end].decode()
+                pos = end
+                if version >= 4:
+                    # group_instance_id: nullable string
+                    n = read_i16_be(data, pos)
+                    pos += 2
+                    if n < 0:
+                        group_instance_id = None
+                    else:
+                        end = pos + n
+                        group_instance_id = data[pos:end].decode()
+                        pos = end
+                else:
+                    group_instance_id = None
+                # client_id: string
+                n = read_i16_be(data, pos)
+                pos += 2
+                if n < 0:
+                    give_up()
+                end = pos + n
+                client_id = data[pos:end].decode()
+                pos = end
+                # client_host: string
+                n = read_i16_be(data, pos)
+                pos += 2
+                if n < 0:
+                    give_up()
+                end = pos + n
+                client_host = data[pos:end].decode()
+                pos = end
+                # member_metadata: bytes
+                n = read_i32_be(data, pos)
+                pos += 4
+                if n < 0:
+                    give_up()
+                end = pos + n
+                member_metadata = data[pos:end]
+                pos = end
+                # member_assignment: bytes
+                n = read_i32_be(data, pos)
+                pos += 4
+                if n < 0:
+                    give_up()
+                end = pos + n
+                member_assignment = data[pos:end]
+                pos = end
+                members_item = new_DescribedGroupMember(
+                    member_id, group_instance_id, client_id, client_host, member_metadata, member_assignment
+                )
+                members.append(members_item)
+            if version >= 3:
+                authorized_operations = read_i32_be(data, pos)
+                pos += 4
+            else:
+                authorized_operations = -2147483648
+            groups_item = new_DescribedGroup(
+                error_code,
+                error_message,
+                group_id,
+                group_state,
+                protocol_type,
+                protocol_data,
+                members,
+                authorized_operations,
+            )
+            groups.append(groups_item)
+        message = new_DescribeGroupsResponse(throttle_time_ms, groups)
+        return message, pos
+
+    def _write_classic(self, out: BytesWriter, version: i64) -> None:
+        """Versions 0-4."""
+        if version < 0:
+            give_up()
+
+        if version >= 1:
+            write_i32_be(out, self.throttle_time_ms)
+        groups = self.groups
+        write_i32_be(out, len(groups))
+        for groups_item in groups:
+            # groups[]
+            write_i16_be(out, groups_item.error_code)
+            if groups_item.error_message is not None:
+                give_up()
+            raw = groups_item.group_id.encode()
+            write_i16_be(out, len(raw))
+            out.write(raw)
+            raw = groups_item.group_state.encode()
+            write_i16_be(out, len(raw))
+            out.write(raw)
+            raw = groups_item.protocol_type.encode()
+            write_i16_be(out, len(raw))
+            out.write(raw)
+            raw = groups_item.protocol_data.encode()
+            write_i16_be(out, len(raw))
+            out.write(raw)
+            members = groups_item.members
+            write_i32_be(out, len(members))
+            for members_item in members:
+                # groups[].members[]
+                raw = members_item.member_id.encode()
+                write_i16_be(out, len(raw))
+                out.write(raw)
+                if version >= 4:
+                    group_instance_id = members_item.group_instance_id
+                    if group_instance_id is None:
+                        write_i16_be(out, -1)
+                    else:
+                        raw = group_instance_id.encode()
+                        write_i16_be(out, len(raw))
+                        out.write(raw)
+                raw = members_item.client_id.encode()
+                write_i16_be(out, len(raw))
+                out.write(raw)
+                raw = members_item.client_host.encode()
+                write_i16_be(out, len(raw))
+                out.write(raw)
+                member_metadata = members_item.member_metadata
+                write_i32_be(out, len(member_metadata))
+                out.write(member_metadata)
+                member_assignment = members_item.member_assignment
+                write_i32_be(out, len(member_assignment))
+                out.write(member_assignment)
+                if members_item.unknown_tags:
+                    give_up()
+            if version <= 2:
+                if groups_item.authorized_operations != -2147483648:
+                    give_up()
+            else:
+                write_i32_be(out, groups_item.authorized_operations)
+            if groups_item.unknown_tags:
+                give_up()
+        if self.unknown_tags:
+            give_up()
 
 
-install_constructors(globals())
+new_DescribeGroupsRequest = constructor(DescribeGroupsRequest)
+new_DescribedGroupMember = constructor(DescribedGroupMember)
+new_DescribedGroup = constructor(DescribedGroup)
+new_DescribeGroupsResponse = constructor(DescribeGroupsResponse)

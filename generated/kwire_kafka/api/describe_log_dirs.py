@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter, read_i16_be, read_i32_be, read_i64_be, write_i16_be, write_i32_be, write_i64_be
 
 from kwire.message import FieldTags, Message, Struct, UNSET
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.wire import (
     empty_list,
     give_up,
@@ -37,16 +37,13 @@ class DescribableLogDirTopic(Struct):
         Field("topic", "Topic", "string", range(0, 6)),
         Field("partitions", "Partitions", "[]int32", range(0, 6), former_names=("partitionIndex",)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("topic", "partitions", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     topic: str
     """Name of the topic that the partitions belong to."""
     partitions: list[int]
     """Numbers of the partitions."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -60,10 +57,6 @@ class DescribableLogDirTopic(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_DescribableLogDirTopic(topic: str, partitions: list[int]) -> DescribableLogDirTopic:
-    return DescribableLogDirTopic(topic=topic, partitions=partitions)
-
-
 @mypyc_attr(acyclic=True)
 class DescribeLogDirsRequest(Message):
     """Sent by an admin client to a broker to read the disk usage and replica sizes of its log directories.
@@ -75,18 +68,16 @@ class DescribeLogDirsRequest(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 6)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 6)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0, 1)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 1, 2: 2}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("topics", "Topics", "[]DescribableLogDirTopic", range(0, 6), nullable=range(0, 6)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("topics", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     topics: list[DescribableLogDirTopic] | None
     """Partitions to describe; null for every replica on the broker."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -97,30 +88,173 @@ class DescribeLogDirsRequest(Message):
         self.topics = [] if topics is UNSET else topics
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        if version <= 1:
-            return 1
-        return 2
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[DescribeLogDirsRequest, i64]:
-        if 2 <= version <= 5:
-            return read_describe_log_dirs_request_flexible(data, pos, version)
-        if 0 <= version <= 1:
-            return read_describe_log_dirs_request_classic(data, pos, version)
-        give_up()
+        """Versions 2-5."""
+        n: i64
+        end: i64
+        topics: list[DescribableLogDirTopic] | None
+        topics_step: i64
+        topic: str
+        partitions: list[int]
+        if version < 2:
+            return DescribeLogDirsRequest._read_classic(data, pos, version)
+        if version > 5:
+            give_up()
+
+        # topics: compact nullable array
+        n = data[pos] - 1
+        pos += 1
+        if n < 0:
+            topics = None
+        else:
+            if n > 126:
+                n, pos = read_length(data, pos)
+            topics = empty_list(n)
+            topics_count = n
+            for topics_step in range(topics_count):
+                # topics[]
+                # topic: compact string
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_string_length(data, pos)
+                end = pos + n
+                topic = data[pos:end].decode()
+                pos = end
+                # partitions: compact array
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_length(data, pos)
+                if n:
+                    partitions = read_i32s(data, pos, n)
+                    pos += 4 * n
+                else:
+                    partitions = []
+                topics_item = new_DescribableLogDirTopic(topic, partitions)
+                if data[pos]:
+                    topics_item.unknown_tags, pos = read_tags(data, pos)
+                else:
+                    pos += 1
+                topics.append(topics_item)
+        message = new_DescribeLogDirsRequest(topics)
+        if data[pos]:
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 1
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 2 <= version <= 5:
-            return write_describe_log_dirs_request_flexible(out, self, version)
-        if 0 <= version <= 1:
-            return write_describe_log_dirs_request_classic(out, self, version)
-        give_up()
+        """Versions 2-5."""
+        if version < 2:
+            return self._write_classic(out, version)
+        if version > 5:
+            give_up()
 
+        topics = self.topics
+        if topics is None:
+            out.append(0)
+        else:
+            n = len(topics)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_uvarint(out, n + 1)
+            for topics_item in topics:
+                # topics[]
+                raw = topics_item.topic.encode()
+                n = len(raw)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_string_length(out, n)
+                out.write(raw)
+                partitions = topics_item.partitions
+                n = len(partitions)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_uvarint(out, n + 1)
+                for partitions_item in partitions:
+                    write_i32_be(out, partitions_item)
+                if topics_item.unknown_tags:
+                    write_tags(out, [], topics_item.unknown_tags)
+                else:
+                    out.append(0)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
+        else:
+            out.append(0)
 
-def new_DescribeLogDirsRequest(topics: list[DescribableLogDirTopic] | None) -> DescribeLogDirsRequest:
-    return DescribeLogDirsRequest(topics=topics)
+    @staticmethod
+    def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[DescribeLogDirsRequest, i64]:
+        """Versions 0-1."""
+        n: int
+        end: i64
+        topics: list[DescribableLogDirTopic] | None
+        topics_step: i64
+        topic: str
+        partitions: list[int]
+        if version < 0:
+            give_up()
+
+        # topics: nullable array
+        n = read_i32_be(data, pos)
+        pos += 4
+        if n < 0:
+            topics = None
+        else:
+            topics = empty_list(n)
+            topics_count = n
+            for topics_step in range(topics_count):
+                # topics[]
+                # topic: string
+                n = read_i16_be(data, pos)
+                pos += 2
+                if n < 0:
+                    give_up()
+                end = pos + n
+                topic = data[pos:end].decode()
+                pos = end
+                # partitions: array
+                n = read_i32_be(data, pos)
+                pos += 4
+                if n < 0:
+                    give_up()
+                if n:
+                    partitions = read_i32s(data, pos, n)
+                    pos += 4 * n
+                else:
+                    partitions = []
+                topics_item = new_DescribableLogDirTopic(topic, partitions)
+                topics.append(topics_item)
+        message = new_DescribeLogDirsRequest(topics)
+        return message, pos
+
+    def _write_classic(self, out: BytesWriter, version: i64) -> None:
+        """Versions 0-1."""
+        if version < 0:
+            give_up()
+
+        topics = self.topics
+        if topics is None:
+            write_i32_be(out, -1)
+        else:
+            write_i32_be(out, len(topics))
+            for topics_item in topics:
+                # topics[]
+                raw = topics_item.topic.encode()
+                write_i16_be(out, len(raw))
+                out.write(raw)
+                partitions = topics_item.partitions
+                write_i32_be(out, len(partitions))
+                for partitions_item in partitions:
+                    write_i32_be(out, partitions_item)
+                if topics_item.unknown_tags:
+                    give_up()
+        if self.unknown_tags:
+            give_up()
 
 
 @mypyc_attr(acyclic=True)
@@ -135,15 +269,7 @@ class DescribeLogDirsPartition(Struct):
         Field("offset_lag", "OffsetLag", "int64", range(0, 6)),
         Field("is_future_key", "IsFutureKey", "bool", range(0, 6)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "partition_index",
-        "partition_size",
-        "offset_lag",
-        "is_future_key",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     partition_index: int
     """Number of the partition within its topic, counted from 0."""
@@ -156,7 +282,6 @@ class DescribeLogDirsPartition(Struct):
     """True for a replica still being copied by a move between directories, which replaces the old one once caught up.
     """
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -174,17 +299,6 @@ class DescribeLogDirsPartition(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_DescribeLogDirsPartition(
-    partition_index: int, partition_size: int, offset_lag: int, is_future_key: bool
-) -> DescribeLogDirsPartition:
-    return DescribeLogDirsPartition(
-        partition_index=partition_index,
-        partition_size=partition_size,
-        offset_lag=offset_lag,
-        is_future_key=is_future_key,
-    )
-
-
 @mypyc_attr(acyclic=True)
 class DescribeLogDirsTopic(Struct):
     """Replicas of one topic in this directory."""
@@ -195,16 +309,13 @@ class DescribeLogDirsTopic(Struct):
         Field("name", "Name", "string", range(0, 6)),
         Field("partitions", "Partitions", "[]DescribeLogDirsPartition", range(0, 6)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("name", "partitions", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     name: str
     """Name of the topic that the partitions belong to."""
     partitions: list[DescribeLogDirsPartition]
     """One entry for each replica of the topic in this directory."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -216,10 +327,6 @@ class DescribeLogDirsTopic(Struct):
         self.name = name
         self.partitions = [] if partitions is None else partitions
         self.unknown_tags = unknown_tags
-
-
-def new_DescribeLogDirsTopic(name: str, partitions: list[DescribeLogDirsPartition]) -> DescribeLogDirsTopic:
-    return DescribeLogDirsTopic(name=name, partitions=partitions)
 
 
 @mypyc_attr(acyclic=True)
@@ -236,17 +343,7 @@ class DescribeLogDirsResult(Struct):
         Field("usable_bytes", "UsableBytes", "int64", range(4, 6), ignorable=True),
         Field("is_cordoned", "IsCordoned", "bool", range(5, 6), ignorable=True),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "error_code",
-        "log_dir",
-        "topics",
-        "total_bytes",
-        "usable_bytes",
-        "is_cordoned",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     error_code: int
     """0 on success; KAFKA_STORAGE_ERROR if the directory is offline."""
@@ -261,7 +358,6 @@ class DescribeLogDirsResult(Struct):
     is_cordoned: bool
     """True if the directory gets no new replicas. Versions 5+."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -283,24 +379,6 @@ class DescribeLogDirsResult(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_DescribeLogDirsResult(
-    error_code: int,
-    log_dir: str,
-    topics: list[DescribeLogDirsTopic],
-    total_bytes: int,
-    usable_bytes: int,
-    is_cordoned: bool,
-) -> DescribeLogDirsResult:
-    return DescribeLogDirsResult(
-        error_code=error_code,
-        log_dir=log_dir,
-        topics=topics,
-        total_bytes=total_bytes,
-        usable_bytes=usable_bytes,
-        is_cordoned=is_cordoned,
-    )
-
-
 @mypyc_attr(acyclic=True)
 class DescribeLogDirsResponse(Message):
     """Returns the log directories of the broker with the replicas in each.
@@ -312,15 +390,14 @@ class DescribeLogDirsResponse(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 6)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 6)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 0, 2: 1}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(0, 6)),
         Field("error_code", "ErrorCode", "int16", range(3, 6), ignorable=True),
         Field("results", "Results", "[]DescribeLogDirsResult", range(0, 6)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("throttle_time_ms", "error_code", "results", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     throttle_time_ms: int
     """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled."""
@@ -329,7 +406,6 @@ class DescribeLogDirsResponse(Message):
     results: list[DescribeLogDirsResult]
     """One entry for each configured log directory, including offline ones."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -344,491 +420,325 @@ class DescribeLogDirsResponse(Message):
         self.results = [] if results is None else results
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        if version <= 1:
-            return 0
-        return 1
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[DescribeLogDirsResponse, i64]:
-        if 2 <= version <= 5:
-            return read_describe_log_dirs_response_flexible(data, pos, version)
-        if 0 <= version <= 1:
-            return read_describe_log_dirs_response_classic(data, pos, version)
-        give_up()
+        """Versions 2-5."""
+        n: i64
+        end: i64
+        results: list[DescribeLogDirsResult]
+        results_step: i64
+        log_dir: str
+        topics: list[DescribeLogDirsTopic]
+        topics_step: i64
+        name: str
+        partitions: list[DescribeLogDirsPartition]
+        partitions_step: i64
+        if version < 2:
+            return DescribeLogDirsResponse._read_classic(data, pos, version)
+        if version > 5:
+            give_up()
 
-    def _write(self, out: BytesWriter, version: i64) -> None:
-        if 2 <= version <= 5:
-            return write_describe_log_dirs_response_flexible(out, self, version)
-        if 0 <= version <= 1:
-            return write_describe_log_dirs_response_classic(out, self, version)
-        give_up()
-
-
-def new_DescribeLogDirsResponse(
-    throttle_time_ms: int, error_code: int, results: list[DescribeLogDirsResult]
-) -> DescribeLogDirsResponse:
-    return DescribeLogDirsResponse(throttle_time_ms=throttle_time_ms, error_code=error_code, results=results)
-
-
-def read_describe_log_dirs_request_classic(data: bytes, pos: i64, version: i64) -> tuple[DescribeLogDirsRequest, i64]:
-    """Versions 0-1."""
-    n: int
-    end: i64
-    topics: list[DescribableLogDirTopic] | None
-    topics_step: i64
-    topic: str
-    partitions: list[int]
-    n = read_i32_be(data, pos)
-    pos += 4
-    if n < 0:
-        topics = None
-    else:
-        topics = empty_list(n)
-        topics_count = n
-        for topics_step in range(topics_count):
-            # topics[]
-            n = read_i16_be(data, pos)
+        throttle_time_ms = read_i32_be(data, pos)
+        pos += 4
+        if version >= 3:
+            error_code = read_i16_be(data, pos)
             pos += 2
-            if n < 0:
-                give_up()
-            end = pos + n
-            topic = data[pos:end].decode()
-            pos = end
-            n = read_i32_be(data, pos)
-            pos += 4
-            if n < 0:
-                give_up()
-            if n:
-                partitions = read_i32s(data, pos, n)
-                pos += 4 * n
-            else:
-                partitions = []
-            topics_item = new_DescribableLogDirTopic(topic, partitions)
-            topics.append(topics_item)
-    message = new_DescribeLogDirsRequest(topics)
-    return message, pos
-
-
-def write_describe_log_dirs_request_classic(out: BytesWriter, message: DescribeLogDirsRequest, version: i64) -> None:
-    """Versions 0-1."""
-    topics = message.topics
-    if topics is None:
-        write_i32_be(out, -1)
-    else:
-        write_i32_be(out, len(topics))
-        for topics_item in topics:
-            # topics[]
-            raw = topics_item.topic.encode()
-            write_i16_be(out, len(raw))
-            out.write(raw)
-            partitions = topics_item.partitions
-            write_i32_be(out, len(partitions))
-            for partitions_item in partitions:
-                write_i32_be(out, partitions_item)
-            if topics_item.unknown_tags:
-                give_up()
-    if message.unknown_tags:
-        give_up()
-
-
-def read_describe_log_dirs_request_flexible(
-    data: bytes, pos: i64, version: i64
-) -> tuple[DescribeLogDirsRequest, i64]:
-    """Versions 2-5."""
-    n: i64
-    end: i64
-    topics: list[DescribableLogDirTopic] | None
-    topics_step: i64
-    topic: str
-    partitions: list[int]
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        topics = None
-    else:
-        if n > 126:
-            n, pos = read_length(data, pos)
-        topics = empty_list(n)
-        topics_count = n
-        for topics_step in range(topics_count):
-            # topics[]
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
-            topic = data[pos:end].decode()
-            pos = end
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_length(data, pos)
-            if n:
-                partitions = read_i32s(data, pos, n)
-                pos += 4 * n
-            else:
-                partitions = []
-            topics_item = new_DescribableLogDirTopic(topic, partitions)
-            if data[pos]:
-                topics_item.unknown_tags, pos = read_tags(data, pos)
-            else:
-                pos += 1
-            topics.append(topics_item)
-    message = new_DescribeLogDirsRequest(topics)
-    if data[pos]:
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 1
-    return message, pos
-
-
-def write_describe_log_dirs_request_flexible(out: BytesWriter, message: DescribeLogDirsRequest, version: i64) -> None:
-    """Versions 2-5."""
-    topics = message.topics
-    if topics is None:
-        out.append(0)
-    else:
-        n = len(topics)
-        if n < 127:
-            out.append(n + 1)
         else:
-            write_uvarint(out, n + 1)
-        for topics_item in topics:
-            # topics[]
-            raw = topics_item.topic.encode()
-            n = len(raw)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_string_length(out, n)
-            out.write(raw)
-            partitions = topics_item.partitions
-            n = len(partitions)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_uvarint(out, n + 1)
-            for partitions_item in partitions:
-                write_i32_be(out, partitions_item)
-            if topics_item.unknown_tags:
-                write_tags(out, [], topics_item.unknown_tags)
-            else:
-                out.append(0)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
-
-
-def read_describe_log_dirs_response_classic(
-    data: bytes, pos: i64, version: i64
-) -> tuple[DescribeLogDirsResponse, i64]:
-    """Versions 0-1."""
-    n: int
-    end: i64
-    results: list[DescribeLogDirsResult]
-    results_step: i64
-    log_dir: str
-    topics: list[DescribeLogDirsTopic]
-    topics_step: i64
-    name: str
-    partitions: list[DescribeLogDirsPartition]
-    partitions_step: i64
-    throttle_time_ms = read_i32_be(data, pos)
-    error_code = 0
-    n = read_i32_be(data, pos + 4)
-    pos += 8
-    if n < 0:
-        give_up()
-    results = empty_list(n)
-    results_count = n
-    for results_step in range(results_count):
-        # results[]
-        results_error_code = read_i16_be(data, pos)
-        n = read_i16_be(data, pos + 2)
-        pos += 4
-        if n < 0:
-            give_up()
-        end = pos + n
-        log_dir = data[pos:end].decode()
-        pos = end
-        n = read_i32_be(data, pos)
-        pos += 4
-        if n < 0:
-            give_up()
-        topics = empty_list(n)
-        topics_count = n
-        for topics_step in range(topics_count):
-            # results[].topics[]
-            n = read_i16_be(data, pos)
-            pos += 2
-            if n < 0:
-                give_up()
-            end = pos + n
-            name = data[pos:end].decode()
-            pos = end
-            n = read_i32_be(data, pos)
-            pos += 4
-            if n < 0:
-                give_up()
-            partitions = empty_list(n)
-            partitions_count = n
-            for partitions_step in range(partitions_count):
-                # results[].topics[].partitions[]
-                partition_index = read_i32_be(data, pos)
-                partition_size = read_i64_be(data, pos + 4)
-                offset_lag = read_i64_be(data, pos + 12)
-                is_future_key = data[pos + 20] != 0
-                partitions_item = new_DescribeLogDirsPartition(
-                    partition_index, partition_size, offset_lag, is_future_key
-                )
-                pos += 21
-                partitions.append(partitions_item)
-            topics_item = new_DescribeLogDirsTopic(name, partitions)
-            topics.append(topics_item)
-        total_bytes = -1
-        usable_bytes = -1
-        is_cordoned = False
-        results_item = new_DescribeLogDirsResult(
-            results_error_code, log_dir, topics, total_bytes, usable_bytes, is_cordoned
-        )
-        results.append(results_item)
-    message = new_DescribeLogDirsResponse(throttle_time_ms, error_code, results)
-    return message, pos
-
-
-def write_describe_log_dirs_response_classic(
-    out: BytesWriter, message: DescribeLogDirsResponse, version: i64
-) -> None:
-    """Versions 0-1."""
-    write_i32_be(out, message.throttle_time_ms)
-    results = message.results
-    write_i32_be(out, len(results))
-    for results_item in results:
-        # results[]
-        write_i16_be(out, results_item.error_code)
-        raw = results_item.log_dir.encode()
-        write_i16_be(out, len(raw))
-        out.write(raw)
-        topics = results_item.topics
-        write_i32_be(out, len(topics))
-        for topics_item in topics:
-            # results[].topics[]
-            raw = topics_item.name.encode()
-            write_i16_be(out, len(raw))
-            out.write(raw)
-            partitions = topics_item.partitions
-            write_i32_be(out, len(partitions))
-            for partitions_item in partitions:
-                # results[].topics[].partitions[]
-                write_i32_be(out, partitions_item.partition_index)
-                write_i64_be(out, partitions_item.partition_size)
-                write_i64_be(out, partitions_item.offset_lag)
-                out.append(1 if partitions_item.is_future_key else partitions_item.is_future_key & 0)
-                if partitions_item.unknown_tags:
-                    give_up()
-            if topics_item.unknown_tags:
-                give_up()
-        if results_item.unknown_tags:
-            give_up()
-    if message.unknown_tags:
-        give_up()
-
-
-def read_describe_log_dirs_response_flexible(
-    data: bytes, pos: i64, version: i64
-) -> tuple[DescribeLogDirsResponse, i64]:
-    """Versions 2-5."""
-    n: i64
-    end: i64
-    results: list[DescribeLogDirsResult]
-    results_step: i64
-    log_dir: str
-    topics: list[DescribeLogDirsTopic]
-    topics_step: i64
-    name: str
-    partitions: list[DescribeLogDirsPartition]
-    partitions_step: i64
-    throttle_time_ms = read_i32_be(data, pos)
-    pos += 4
-    if version >= 3:
-        error_code = read_i16_be(data, pos)
-        pos += 2
-    else:
-        error_code = 0
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    results = empty_list(n)
-    results_count = n
-    for results_step in range(results_count):
-        # results[]
-        results_error_code = read_i16_be(data, pos)
-        n = data[pos + 2] - 1
-        pos += 3
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        log_dir = data[pos:end].decode()
-        pos = end
+            error_code = 0
+        # results: compact array
         n = data[pos] - 1
         pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
+        if n < 0 or n > 126:
             n, pos = read_length(data, pos)
-        topics = empty_list(n)
-        topics_count = n
-        for topics_step in range(topics_count):
-            # results[].topics[]
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
+        results = empty_list(n)
+        results_count = n
+        for results_step in range(results_count):
+            # results[]
+            results_error_code = read_i16_be(data, pos)
+            # log_dir: compact string
+            n = data[pos + 2] - 1
+            pos += 3
+            if n < 0 or n > 126:
                 n, pos = read_string_length(data, pos)
             end = pos + n
-            name = data[pos:end].decode()
+            log_dir = data[pos:end].decode()
             pos = end
+            # topics: compact array
             n = data[pos] - 1
             pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
+            if n < 0 or n > 126:
                 n, pos = read_length(data, pos)
-            partitions = empty_list(n)
-            partitions_count = n
-            for partitions_step in range(partitions_count):
-                # results[].topics[].partitions[]
-                partition_index = read_i32_be(data, pos)
-                partition_size = read_i64_be(data, pos + 4)
-                offset_lag = read_i64_be(data, pos + 12)
-                is_future_key = data[pos + 20] != 0
-                partitions_item = new_DescribeLogDirsPartition(
-                    partition_index, partition_size, offset_lag, is_future_key
-                )
-                if data[pos + 21]:
-                    pos += 21
-                    partitions_item.unknown_tags, pos = read_tags(data, pos)
+            topics = empty_list(n)
+            topics_count = n
+            for topics_step in range(topics_count):
+                # results[].topics[]
+                # name: compact string
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_string_length(data, pos)
+                end = pos + n
+                name = data[pos:end].decode()
+                pos = end
+                # partitions: compact array
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_length(data, pos)
+                partitions = empty_list(n)
+                partitions_count = n
+                for partitions_step in range(partitions_count):
+                    # results[].topics[].partitions[]
+                    partition_index = read_i32_be(data, pos)
+                    partition_size = read_i64_be(data, pos + 4)
+                    offset_lag = read_i64_be(data, pos + 12)
+                    is_future_key = data[pos + 20] != 0
+                    partitions_item = new_DescribeLogDirsPartition(
+                        partition_index, partition_size, offset_lag, is_future_key
+                    )
+                    if data[pos + 21]:
+                        pos += 21
+                        partitions_item.unknown_tags, pos = read_tags(data, pos)
+                    else:
+                        pos += 22
+                    partitions.append(partitions_item)
+                topics_item = new_DescribeLogDirsTopic(name, partitions)
+                if data[pos]:
+                    topics_item.unknown_tags, pos = read_tags(data, pos)
                 else:
-                    pos += 22
-                partitions.append(partitions_item)
-            topics_item = new_DescribeLogDirsTopic(name, partitions)
+                    pos += 1
+                topics.append(topics_item)
+            if version >= 4:
+                total_bytes = read_i64_be(data, pos)
+                usable_bytes = read_i64_be(data, pos + 8)
+                pos += 16
+            else:
+                total_bytes = -1
+                usable_bytes = -1
+            if version >= 5:
+                is_cordoned = data[pos] != 0
+                pos += 1
+            else:
+                is_cordoned = False
+            results_item = new_DescribeLogDirsResult(
+                results_error_code, log_dir, topics, total_bytes, usable_bytes, is_cordoned
+            )
             if data[pos]:
-                topics_item.unknown_tags, pos = read_tags(data, pos)
+                results_item.unknown_tags, pos = read_tags(data, pos)
             else:
                 pos += 1
-            topics.append(topics_item)
-        if version >= 4:
-            total_bytes = read_i64_be(data, pos)
-            usable_bytes = read_i64_be(data, pos + 8)
-            pos += 16
-        else:
-            total_bytes = -1
-            usable_bytes = -1
-        if version >= 5:
-            is_cordoned = data[pos] != 0
-            pos += 1
-        else:
-            is_cordoned = False
-        results_item = new_DescribeLogDirsResult(
-            results_error_code, log_dir, topics, total_bytes, usable_bytes, is_cordoned
-        )
+            results.append(results_item)
+        message = new_DescribeLogDirsResponse(throttle_time_ms, error_code, results)
         if data[pos]:
-            results_item.unknown_tags, pos = read_tags(data, pos)
+            message.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-        results.append(results_item)
-    message = new_DescribeLogDirsResponse(throttle_time_ms, error_code, results)
-    if data[pos]:
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 1
-    return message, pos
+        return message, pos
 
+    def _write(self, out: BytesWriter, version: i64) -> None:
+        """Versions 2-5."""
+        if version < 2:
+            return self._write_classic(out, version)
+        if version > 5:
+            give_up()
 
-def write_describe_log_dirs_response_flexible(
-    out: BytesWriter, message: DescribeLogDirsResponse, version: i64
-) -> None:
-    """Versions 2-5."""
-    write_i32_be(out, message.throttle_time_ms)
-    if version >= 3:
-        write_i16_be(out, message.error_code)
-    results = message.results
-    n = len(results)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for results_item in results:
-        # results[]
-        write_i16_be(out, results_item.error_code)
-        raw = results_item.log_dir.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-        topics = results_item.topics
-        n = len(topics)
+        write_i32_be(out, self.throttle_time_ms)
+        if version >= 3:
+            write_i16_be(out, self.error_code)
+        results = self.results
+        n = len(results)
         if n < 127:
             out.append(n + 1)
         else:
             write_uvarint(out, n + 1)
-        for topics_item in topics:
-            # results[].topics[]
-            raw = topics_item.name.encode()
+        for results_item in results:
+            # results[]
+            write_i16_be(out, results_item.error_code)
+            raw = results_item.log_dir.encode()
             n = len(raw)
             if n < 127:
                 out.append(n + 1)
             else:
                 write_string_length(out, n)
             out.write(raw)
-            partitions = topics_item.partitions
-            n = len(partitions)
+            topics = results_item.topics
+            n = len(topics)
             if n < 127:
                 out.append(n + 1)
             else:
                 write_uvarint(out, n + 1)
-            for partitions_item in partitions:
-                # results[].topics[].partitions[]
-                write_i32_be(out, partitions_item.partition_index)
-                write_i64_be(out, partitions_item.partition_size)
-                write_i64_be(out, partitions_item.offset_lag)
-                out.append(1 if partitions_item.is_future_key else partitions_item.is_future_key & 0)
-                if partitions_item.unknown_tags:
-                    write_tags(out, [], partitions_item.unknown_tags)
+            for topics_item in topics:
+                # results[].topics[]
+                raw = topics_item.name.encode()
+                n = len(raw)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_string_length(out, n)
+                out.write(raw)
+                partitions = topics_item.partitions
+                n = len(partitions)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_uvarint(out, n + 1)
+                for partitions_item in partitions:
+                    # results[].topics[].partitions[]
+                    write_i32_be(out, partitions_item.partition_index)
+                    write_i64_be(out, partitions_item.partition_size)
+                    write_i64_be(out, partitions_item.offset_lag)
+                    out.append(
+                        1 if partitions_item.is_future_key else partitions_item.is_future_key & 0
+                    )  # & 0 refuses None
+                    if partitions_item.unknown_tags:
+                        write_tags(out, [], partitions_item.unknown_tags)
+                    else:
+                        out.append(0)
+                if topics_item.unknown_tags:
+                    write_tags(out, [], topics_item.unknown_tags)
                 else:
                     out.append(0)
-            if topics_item.unknown_tags:
-                write_tags(out, [], topics_item.unknown_tags)
+            if version >= 4:
+                write_i64_be(out, results_item.total_bytes)
+                write_i64_be(out, results_item.usable_bytes)
+            if version >= 5:
+                out.append(1 if results_item.is_cordoned else results_item.is_cordoned & 0)  # & 0 refuses None
+            if results_item.unknown_tags:
+                write_tags(out, [], results_item.unknown_tags)
             else:
                 out.append(0)
-        if version >= 4:
-            write_i64_be(out, results_item.total_bytes)
-            write_i64_be(out, results_item.usable_bytes)
-        if version >= 5:
-            out.append(1 if results_item.is_cordoned else results_item.is_cordoned & 0)
-        if results_item.unknown_tags:
-            write_tags(out, [], results_item.unknown_tags)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
         else:
             out.append(0)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
+
+    @staticmethod
+    def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[DescribeLogDirsResponse, i64]:
+        """Versions 0-1."""
+        n: int
+        end: i64
+        results: list[DescribeLogDirsResult]
+        results_step: i64
+        log_dir: str
+        topics: list[DescribeLogDirsTopic]
+        topics_step: i64
+        name: str
+        partitions: list[DescribeLogDirsPartition]
+        partitions_step: i64
+        if version < 0:
+            give_up()
+
+        throttle_time_ms = read_i32_be(data, pos)
+        error_code = 0
+        # results: array
+        n = read_i32_be(data, pos + 4)
+        pos += 8
+        if n < 0:
+            give_up()
+        results = empty_list(n)
+        results_count = n
+        for results_step in range(results_count):
+            # results[]
+            results_error_code = read_i16_be(data, pos)
+            # log_dir: string
+            n = read_i16_be(data, pos + 2)
+            pos += 4
+            if n < 0:
+                give_up()
+            end = pos + n
+            log_dir = data[pos:end].decode()
+            pos = end
+            # topics: array
+            n = read_i32_be(data, pos)
+            pos += 4
+            if n < 0:
+                give_up()
+            topics = empty_list(n)
+            topics_count = n
+            for topics_step in range(topics_count):
+                # results[].topics[]
+                # name: string
+                n = read_i16_be(data, pos)
+                pos += 2
+                if n < 0:
+                    give_up()
+                end = pos + n
+                name = data[pos:end].decode()
+                pos = end
+                # partitions: array
+                n = read_i32_be(data, pos)
+                pos += 4
+                if n < 0:
+                    give_up()
+                partitions = empty_list(n)
+                partitions_count = n
+                for partitions_step in range(partitions_count):
+                    # results[].topics[].partitions[]
+                    partition_index = read_i32_be(data, pos)
+                    partition_size = read_i64_be(data, pos + 4)
+                    offset_lag = read_i64_be(data, pos + 12)
+                    is_future_key = data[pos + 20] != 0
+                    partitions_item = new_DescribeLogDirsPartition(
+                        partition_index, partition_size, offset_lag, is_future_key
+                    )
+                    pos += 21
+                    partitions.append(partitions_item)
+                topics_item = new_DescribeLogDirsTopic(name, partitions)
+                topics.append(topics_item)
+            total_bytes = -1
+            usable_bytes = -1
+            is_cordoned = False
+            results_item = new_DescribeLogDirsResult(
+                results_error_code, log_dir, topics, total_bytes, usable_bytes, is_cordoned
+            )
+            results.append(results_item)
+        message = new_DescribeLogDirsResponse(throttle_time_ms, error_code, results)
+        return message, pos
+
+    def _write_classic(self, out: BytesWriter, version: i64) -> None:
+        """Versions 0-1."""
+        if version < 0:
+            give_up()
+
+        write_i32_be(out, self.throttle_time_ms)
+        results = self.results
+        write_i32_be(out, len(results))
+        for results_item in results:
+            # results[]
+            write_i16_be(out, results_item.error_code)
+            raw = results_item.log_dir.encode()
+            write_i16_be(out, len(raw))
+            out.write(raw)
+            topics = results_item.topics
+            write_i32_be(out, len(topics))
+            for topics_item in topics:
+                # results[].topics[]
+                raw = topics_item.name.encode()
+                write_i16_be(out, len(raw))
+                out.write(raw)
+                partitions = topics_item.partitions
+                write_i32_be(out, len(partitions))
+                for partitions_item in partitions:
+                    # results[].topics[].partitions[]
+                    write_i32_be(out, partitions_item.partition_index)
+                    write_i64_be(out, partitions_item.partition_size)
+                    write_i64_be(out, partitions_item.offset_lag)
+                    out.append(
+                        1 if partitions_item.is_future_key else partitions_item.is_future_key & 0
+                    )  # & 0 refuses None
+                    if partitions_item.unknown_tags:
+                        give_up()
+                if topics_item.unknown_tags:
+                    give_up()
+            if results_item.unknown_tags:
+                give_up()
+        if self.unknown_tags:
+            give_up()
 
 
-install_constructors(globals())
+new_DescribableLogDirTopic = constructor(DescribableLogDirTopic)
+new_DescribeLogDirsRequest = constructor(DescribeLogDirsRequest)
+new_DescribeLogDirsPartition = constructor(DescribeLogDirsPartition)
+new_DescribeLogDirsTopic = constructor(DescribeLogDirsTopic)
+new_DescribeLogDirsResult = constructor(DescribeLogDirsResult)
+new_DescribeLogDirsResponse = constructor(DescribeLogDirsResponse)

@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter, read_i16_be, read_i32_be, read_i64_be, write_i16_be, write_i32_be, write_i64_be
 
 from kwire.message import FieldTags, Message, Struct
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.wire import (
     empty_list,
     give_up,
@@ -37,16 +37,13 @@ class TopicRequest(Struct):
         Field("name", "Name", "string", range(0, 1)),
         Field("partition_indexes", "PartitionIndexes", "[]int32", range(0, 1)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("name", "partition_indexes", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     name: str
     """Name of the topic that the partitions belong to."""
     partition_indexes: list[int]
     """Numbers of the partitions to describe."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -60,10 +57,6 @@ class TopicRequest(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_TopicRequest(name: str, partition_indexes: list[int]) -> TopicRequest:
-    return TopicRequest(name=name, partition_indexes=partition_indexes)
-
-
 @mypyc_attr(acyclic=True)
 class DescribeProducersRequest(Message):
     """Sent by admin clients to partition leaders to list idempotent and transactional producers, e.g. to find hanging ones.
@@ -75,16 +68,14 @@ class DescribeProducersRequest(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 1)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 2}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (Field("topics", "Topics", "[]TopicRequest", range(0, 1)),)
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("topics", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     topics: list[TopicRequest]
     """Partitions to describe, grouped by topic; the receiving broker must lead each of them."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -95,24 +86,94 @@ class DescribeProducersRequest(Message):
         self.topics = [] if topics is None else topics
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        return 2
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[DescribeProducersRequest, i64]:
-        if 0 <= version <= 0:
-            return read_describe_producers_request_flexible(data, pos, version)
-        give_up()
+        """Version 0."""
+        n: i64
+        end: i64
+        topics: list[TopicRequest]
+        topics_step: i64
+        name: str
+        partition_indexes: list[int]
+        if version < 0 or version > 0:
+            give_up()
+
+        # topics: compact array
+        n = data[pos] - 1
+        pos += 1
+        if n < 0 or n > 126:
+            n, pos = read_length(data, pos)
+        topics = empty_list(n)
+        topics_count = n
+        for topics_step in range(topics_count):
+            # topics[]
+            # name: compact string
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            name = data[pos:end].decode()
+            pos = end
+            # partition_indexes: compact array
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_length(data, pos)
+            if n:
+                partition_indexes = read_i32s(data, pos, n)
+                pos += 4 * n
+            else:
+                partition_indexes = []
+            topics_item = new_TopicRequest(name, partition_indexes)
+            if data[pos]:
+                topics_item.unknown_tags, pos = read_tags(data, pos)
+            else:
+                pos += 1
+            topics.append(topics_item)
+        message = new_DescribeProducersRequest(topics)
+        if data[pos]:
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 1
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 0:
-            return write_describe_producers_request_flexible(out, self, version)
-        give_up()
+        """Version 0."""
+        if version < 0 or version > 0:
+            give_up()
 
-
-def new_DescribeProducersRequest(topics: list[TopicRequest]) -> DescribeProducersRequest:
-    return DescribeProducersRequest(topics=topics)
+        topics = self.topics
+        n = len(topics)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_uvarint(out, n + 1)
+        for topics_item in topics:
+            # topics[]
+            raw = topics_item.name.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+            partition_indexes = topics_item.partition_indexes
+            n = len(partition_indexes)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_uvarint(out, n + 1)
+            for partition_indexes_item in partition_indexes:
+                write_i32_be(out, partition_indexes_item)
+            if topics_item.unknown_tags:
+                write_tags(out, [], topics_item.unknown_tags)
+            else:
+                out.append(0)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
+        else:
+            out.append(0)
 
 
 @mypyc_attr(acyclic=True)
@@ -129,17 +190,7 @@ class ProducerState(Struct):
         Field("coordinator_epoch", "CoordinatorEpoch", "int32", range(0, 1)),
         Field("current_txn_start_offset", "CurrentTxnStartOffset", "int64", range(0, 1)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "producer_id",
-        "producer_epoch",
-        "last_sequence",
-        "last_timestamp",
-        "coordinator_epoch",
-        "current_txn_start_offset",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     producer_id: int
     """Id that the cluster assigned to this idempotent or transactional producer."""
@@ -154,7 +205,6 @@ class ProducerState(Struct):
     current_txn_start_offset: int
     """First offset of the producer's open transaction in this partition; -1 if there is none."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -176,24 +226,6 @@ class ProducerState(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_ProducerState(
-    producer_id: int,
-    producer_epoch: int,
-    last_sequence: int,
-    last_timestamp: int,
-    coordinator_epoch: int,
-    current_txn_start_offset: int,
-) -> ProducerState:
-    return ProducerState(
-        producer_id=producer_id,
-        producer_epoch=producer_epoch,
-        last_sequence=last_sequence,
-        last_timestamp=last_timestamp,
-        coordinator_epoch=coordinator_epoch,
-        current_txn_start_offset=current_txn_start_offset,
-    )
-
-
 @mypyc_attr(acyclic=True)
 class PartitionResponse(Struct):
     """Producer state of one partition, or the error that prevented reading it."""
@@ -206,15 +238,7 @@ class PartitionResponse(Struct):
         Field("error_message", "ErrorMessage", "string", range(0, 1), nullable=range(0, 1)),
         Field("active_producers", "ActiveProducers", "[]ProducerState", range(0, 1)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "partition_index",
-        "error_code",
-        "error_message",
-        "active_producers",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     partition_index: int
     """Number of the partition within its topic, counted from 0."""
@@ -225,7 +249,6 @@ class PartitionResponse(Struct):
     active_producers: list[ProducerState]
     """Producers whose state has not expired on the leader; empty if there are none."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -243,17 +266,6 @@ class PartitionResponse(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_PartitionResponse(
-    partition_index: int, error_code: int, error_message: str | None, active_producers: list[ProducerState]
-) -> PartitionResponse:
-    return PartitionResponse(
-        partition_index=partition_index,
-        error_code=error_code,
-        error_message=error_message,
-        active_producers=active_producers,
-    )
-
-
 @mypyc_attr(acyclic=True)
 class TopicResponse(Struct):
     """Outcomes for one topic."""
@@ -264,16 +276,13 @@ class TopicResponse(Struct):
         Field("name", "Name", "string", range(0, 1)),
         Field("partitions", "Partitions", "[]PartitionResponse", range(0, 1)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("name", "partitions", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     name: str
     """Name of the topic that the partitions belong to."""
     partitions: list[PartitionResponse]
     """One outcome for each requested partition of the topic."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -287,10 +296,6 @@ class TopicResponse(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_TopicResponse(name: str, partitions: list[PartitionResponse]) -> TopicResponse:
-    return TopicResponse(name=name, partitions=partitions)
-
-
 @mypyc_attr(acyclic=True)
 class DescribeProducersResponse(Message):
     """Returns the producers that the leader tracks for each requested partition.
@@ -302,21 +307,19 @@ class DescribeProducersResponse(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 1)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 1}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(0, 1)),
         Field("topics", "Topics", "[]TopicResponse", range(0, 1)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("throttle_time_ms", "topics", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     throttle_time_ms: int
     """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled."""
     topics: list[TopicResponse]
     """Outcomes grouped by topic."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -329,294 +332,187 @@ class DescribeProducersResponse(Message):
         self.topics = [] if topics is None else topics
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        return 1
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[DescribeProducersResponse, i64]:
-        if 0 <= version <= 0:
-            return read_describe_producers_response_flexible(data, pos, version)
-        give_up()
-
-    def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 0:
-            return write_describe_producers_response_flexible(out, self, version)
-        give_up()
-
-
-def new_DescribeProducersResponse(throttle_time_ms: int, topics: list[TopicResponse]) -> DescribeProducersResponse:
-    return DescribeProducersResponse(throttle_time_ms=throttle_time_ms, topics=topics)
-
-
-def read_describe_producers_request_flexible(
-    data: bytes, pos: i64, version: i64
-) -> tuple[DescribeProducersRequest, i64]:
-    """Version 0."""
-    n: i64
-    end: i64
-    topics: list[TopicRequest]
-    topics_step: i64
-    name: str
-    partition_indexes: list[int]
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    topics = empty_list(n)
-    topics_count = n
-    for topics_step in range(topics_count):
-        # topics[]
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
+        """Version 0."""
+        n: i64
+        end: i64
+        topics: list[TopicResponse]
+        topics_step: i64
+        name: str
+        partitions: list[PartitionResponse]
+        partitions_step: i64
+        error_message: str | None
+        active_producers: list[ProducerState]
+        active_producers_step: i64
+        if version < 0 or version > 0:
             give_up()
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        name = data[pos:end].decode()
-        pos = end
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
+
+        throttle_time_ms = read_i32_be(data, pos)
+        # topics: compact array
+        n = data[pos + 4] - 1
+        pos += 5
+        if n < 0 or n > 126:
             n, pos = read_length(data, pos)
-        if n:
-            partition_indexes = read_i32s(data, pos, n)
-            pos += 4 * n
-        else:
-            partition_indexes = []
-        topics_item = new_TopicRequest(name, partition_indexes)
-        if data[pos]:
-            topics_item.unknown_tags, pos = read_tags(data, pos)
-        else:
-            pos += 1
-        topics.append(topics_item)
-    message = new_DescribeProducersRequest(topics)
-    if data[pos]:
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 1
-    return message, pos
-
-
-def write_describe_producers_request_flexible(
-    out: BytesWriter, message: DescribeProducersRequest, version: i64
-) -> None:
-    """Version 0."""
-    topics = message.topics
-    n = len(topics)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for topics_item in topics:
-        # topics[]
-        raw = topics_item.name.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-        partition_indexes = topics_item.partition_indexes
-        n = len(partition_indexes)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_uvarint(out, n + 1)
-        for partition_indexes_item in partition_indexes:
-            write_i32_be(out, partition_indexes_item)
-        if topics_item.unknown_tags:
-            write_tags(out, [], topics_item.unknown_tags)
-        else:
-            out.append(0)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
-
-
-def read_describe_producers_response_flexible(
-    data: bytes, pos: i64, version: i64
-) -> tuple[DescribeProducersResponse, i64]:
-    """Version 0."""
-    n: i64
-    end: i64
-    topics: list[TopicResponse]
-    topics_step: i64
-    name: str
-    partitions: list[PartitionResponse]
-    partitions_step: i64
-    error_message: str | None
-    active_producers: list[ProducerState]
-    active_producers_step: i64
-    throttle_time_ms = read_i32_be(data, pos)
-    n = data[pos + 4] - 1
-    pos += 5
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    topics = empty_list(n)
-    topics_count = n
-    for topics_step in range(topics_count):
-        # topics[]
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        name = data[pos:end].decode()
-        pos = end
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_length(data, pos)
-        partitions = empty_list(n)
-        partitions_count = n
-        for partitions_step in range(partitions_count):
-            # topics[].partitions[]
-            partition_index = read_i32_be(data, pos)
-            error_code = read_i16_be(data, pos + 4)
-            n = data[pos + 6] - 1
-            pos += 7
-            if n < 0:
-                error_message = None
-            else:
-                if n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
-                error_message = data[pos:end].decode()
-                pos = end
+        topics = empty_list(n)
+        topics_count = n
+        for topics_step in range(topics_count):
+            # topics[]
+            # name: compact string
             n = data[pos] - 1
             pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
+            if n < 0 or n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            name = data[pos:end].decode()
+            pos = end
+            # partitions: compact array
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
                 n, pos = read_length(data, pos)
-            active_producers = empty_list(n)
-            active_producers_count = n
-            for active_producers_step in range(active_producers_count):
-                # topics[].partitions[].active_producers[]
-                producer_id = read_i64_be(data, pos)
-                producer_epoch = read_i32_be(data, pos + 8)
-                last_sequence = read_i32_be(data, pos + 12)
-                last_timestamp = read_i64_be(data, pos + 16)
-                coordinator_epoch = read_i32_be(data, pos + 24)
-                current_txn_start_offset = read_i64_be(data, pos + 28)
-                active_producers_item = new_ProducerState(
-                    producer_id,
-                    producer_epoch,
-                    last_sequence,
-                    last_timestamp,
-                    coordinator_epoch,
-                    current_txn_start_offset,
-                )
-                if data[pos + 36]:
-                    pos += 36
-                    active_producers_item.unknown_tags, pos = read_tags(data, pos)
+            partitions = empty_list(n)
+            partitions_count = n
+            for partitions_step in range(partitions_count):
+                # topics[].partitions[]
+                partition_index = read_i32_be(data, pos)
+                error_code = read_i16_be(data, pos + 4)
+                # error_message: compact nullable string
+                n = data[pos + 6] - 1
+                pos += 7
+                if n < 0:
+                    error_message = None
                 else:
-                    pos += 37
-                active_producers.append(active_producers_item)
-            partitions_item = new_PartitionResponse(partition_index, error_code, error_message, active_producers)
+                    if n > 126:
+                        n, pos = read_string_length(data, pos)
+                    end = pos + n
+                    error_message = data[pos:end].decode()
+                    pos = end
+                # active_producers: compact array
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_length(data, pos)
+                active_producers = empty_list(n)
+                active_producers_count = n
+                for active_producers_step in range(active_producers_count):
+                    # topics[].partitions[].active_producers[]
+                    producer_id = read_i64_be(data, pos)
+                    producer_epoch = read_i32_be(data, pos + 8)
+                    last_sequence = read_i32_be(data, pos + 12)
+                    last_timestamp = read_i64_be(data, pos + 16)
+                    coordinator_epoch = read_i32_be(data, pos + 24)
+                    current_txn_start_offset = read_i64_be(data, pos + 28)
+                    active_producers_item = new_ProducerState(
+                        producer_id,
+                        producer_epoch,
+                        last_sequence,
+                        last_timestamp,
+                        coordinator_epoch,
+                        current_txn_start_offset,
+                    )
+                    if data[pos + 36]:
+                        pos += 36
+                        active_producers_item.unknown_tags, pos = read_tags(data, pos)
+                    else:
+                        pos += 37
+                    active_producers.append(active_producers_item)
+                partitions_item = new_PartitionResponse(partition_index, error_code, error_message, active_producers)
+                if data[pos]:
+                    partitions_item.unknown_tags, pos = read_tags(data, pos)
+                else:
+                    pos += 1
+                partitions.append(partitions_item)
+            topics_item = new_TopicResponse(name, partitions)
             if data[pos]:
-                partitions_item.unknown_tags, pos = read_tags(data, pos)
+                topics_item.unknown_tags, pos = read_tags(data, pos)
             else:
                 pos += 1
-            partitions.append(partitions_item)
-        topics_item = new_TopicResponse(name, partitions)
+            topics.append(topics_item)
+        message = new_DescribeProducersResponse(throttle_time_ms, topics)
         if data[pos]:
-            topics_item.unknown_tags, pos = read_tags(data, pos)
+            message.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-        topics.append(topics_item)
-    message = new_DescribeProducersResponse(throttle_time_ms, topics)
-    if data[pos]:
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 1
-    return message, pos
+        return message, pos
 
+    def _write(self, out: BytesWriter, version: i64) -> None:
+        """Version 0."""
+        if version < 0 or version > 0:
+            give_up()
 
-def write_describe_producers_response_flexible(
-    out: BytesWriter, message: DescribeProducersResponse, version: i64
-) -> None:
-    """Version 0."""
-    write_i32_be(out, message.throttle_time_ms)
-    topics = message.topics
-    n = len(topics)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for topics_item in topics:
-        # topics[]
-        raw = topics_item.name.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-        partitions = topics_item.partitions
-        n = len(partitions)
+        write_i32_be(out, self.throttle_time_ms)
+        topics = self.topics
+        n = len(topics)
         if n < 127:
             out.append(n + 1)
         else:
             write_uvarint(out, n + 1)
-        for partitions_item in partitions:
-            # topics[].partitions[]
-            write_i32_be(out, partitions_item.partition_index)
-            write_i16_be(out, partitions_item.error_code)
-            error_message = partitions_item.error_message
-            if error_message is None:
-                out.append(0)
+        for topics_item in topics:
+            # topics[]
+            raw = topics_item.name.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
             else:
-                raw = error_message.encode()
-                n = len(raw)
-                if n < 127:
-                    out.append(n + 1)
-                else:
-                    write_string_length(out, n)
-                out.write(raw)
-            active_producers = partitions_item.active_producers
-            n = len(active_producers)
+                write_string_length(out, n)
+            out.write(raw)
+            partitions = topics_item.partitions
+            n = len(partitions)
             if n < 127:
                 out.append(n + 1)
             else:
                 write_uvarint(out, n + 1)
-            for active_producers_item in active_producers:
-                # topics[].partitions[].active_producers[]
-                write_i64_be(out, active_producers_item.producer_id)
-                write_i32_be(out, active_producers_item.producer_epoch)
-                write_i32_be(out, active_producers_item.last_sequence)
-                write_i64_be(out, active_producers_item.last_timestamp)
-                write_i32_be(out, active_producers_item.coordinator_epoch)
-                write_i64_be(out, active_producers_item.current_txn_start_offset)
-                if active_producers_item.unknown_tags:
-                    write_tags(out, [], active_producers_item.unknown_tags)
+            for partitions_item in partitions:
+                # topics[].partitions[]
+                write_i32_be(out, partitions_item.partition_index)
+                write_i16_be(out, partitions_item.error_code)
+                error_message = partitions_item.error_message
+                if error_message is None:
+                    out.append(0)
+                else:
+                    raw = error_message.encode()
+                    n = len(raw)
+                    if n < 127:
+                        out.append(n + 1)
+                    else:
+                        write_string_length(out, n)
+                    out.write(raw)
+                active_producers = partitions_item.active_producers
+                n = len(active_producers)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_uvarint(out, n + 1)
+                for active_producers_item in active_producers:
+                    # topics[].partitions[].active_producers[]
+                    write_i64_be(out, active_producers_item.producer_id)
+                    write_i32_be(out, active_producers_item.producer_epoch)
+                    write_i32_be(out, active_producers_item.last_sequence)
+                    write_i64_be(out, active_producers_item.last_timestamp)
+                    write_i32_be(out, active_producers_item.coordinator_epoch)
+                    write_i64_be(out, active_producers_item.current_txn_start_offset)
+                    if active_producers_item.unknown_tags:
+                        write_tags(out, [], active_producers_item.unknown_tags)
+                    else:
+                        out.append(0)
+                if partitions_item.unknown_tags:
+                    write_tags(out, [], partitions_item.unknown_tags)
                 else:
                     out.append(0)
-            if partitions_item.unknown_tags:
-                write_tags(out, [], partitions_item.unknown_tags)
+            if topics_item.unknown_tags:
+                write_tags(out, [], topics_item.unknown_tags)
             else:
                 out.append(0)
-        if topics_item.unknown_tags:
-            write_tags(out, [], topics_item.unknown_tags)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
         else:
             out.append(0)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
 
 
-install_constructors(globals())
+new_TopicRequest = constructor(TopicRequest)
+new_DescribeProducersRequest = constructor(DescribeProducersRequest)
+new_ProducerState = constructor(ProducerState)
+new_PartitionResponse = constructor(PartitionResponse)
+new_TopicResponse = constructor(TopicResponse)
+new_DescribeProducersResponse = constructor(DescribeProducersResponse)

@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter, read_i16_be, read_i32_be, read_i64_be, write_i16_be, write_i32_be, write_i64_be
 
 from kwire.message import FieldTags, Message, Struct
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.uuids import Uuid
 from kwire.wire import (
     empty_list,
@@ -38,14 +38,11 @@ class DescribeQuorumRequestPartitionData(Struct):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 3)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (Field("partition_index", "PartitionIndex", "int32", range(0, 3)),)
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("partition_index", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     partition_index: int
     """Number of the partition; always 0 for the metadata log."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -55,10 +52,6 @@ class DescribeQuorumRequestPartitionData(Struct):
     ) -> None:
         self.partition_index = partition_index
         self.unknown_tags = unknown_tags
-
-
-def new_DescribeQuorumRequestPartitionData(partition_index: int) -> DescribeQuorumRequestPartitionData:
-    return DescribeQuorumRequestPartitionData(partition_index=partition_index)
 
 
 @mypyc_attr(acyclic=True)
@@ -71,16 +64,13 @@ class DescribeQuorumRequestTopicData(Struct):
         Field("topic_name", "TopicName", "string", range(0, 3)),
         Field("partitions", "Partitions", "[]DescribeQuorumRequestPartitionData", range(0, 3)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("topic_name", "partitions", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     topic_name: str
     """Name of the Raft topic, __cluster_metadata."""
     partitions: list[DescribeQuorumRequestPartitionData]
     """Partitions of the topic to describe."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -94,12 +84,6 @@ class DescribeQuorumRequestTopicData(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_DescribeQuorumRequestTopicData(
-    topic_name: str, partitions: list[DescribeQuorumRequestPartitionData]
-) -> DescribeQuorumRequestTopicData:
-    return DescribeQuorumRequestTopicData(topic_name=topic_name, partitions=partitions)
-
-
 @mypyc_attr(acyclic=True)
 class DescribeQuorumRequest(Message):
     """Sent by an admin client to read the state of the KRaft quorum: leader, voters, observers and their lag.
@@ -111,18 +95,16 @@ class DescribeQuorumRequest(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 3)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 3)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 2}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("topics", "Topics", "[]DescribeQuorumRequestTopicData", range(0, 3)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("topics", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     topics: list[DescribeQuorumRequestTopicData]
     """Raft topics to describe; only __cluster_metadata exists."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -133,24 +115,107 @@ class DescribeQuorumRequest(Message):
         self.topics = [] if topics is None else topics
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        return 2
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[DescribeQuorumRequest, i64]:
-        if 0 <= version <= 2:
-            return read_describe_quorum_request_flexible(data, pos, version)
-        give_up()
+        """Versions 0-2."""
+        n: i64
+        end: i64
+        topics: list[DescribeQuorumRequestTopicData]
+        topics_step: i64
+        topic_name: str
+        partitions: list[DescribeQuorumRequestPartitionData]
+        partitions_step: i64
+        if version < 0 or version > 2:
+            give_up()
+
+        # topics: compact array
+        n = data[pos] - 1
+        pos += 1
+        if n < 0 or n > 126:
+            n, pos = read_length(data, pos)
+        topics = empty_list(n)
+        topics_count = n
+        for topics_step in range(topics_count):
+            # topics[]
+            # topic_name: compact string
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            topic_name = data[pos:end].decode()
+            pos = end
+            # partitions: compact array
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_length(data, pos)
+            partitions = empty_list(n)
+            partitions_count = n
+            for partitions_step in range(partitions_count):
+                # topics[].partitions[]
+                partition_index = read_i32_be(data, pos)
+                partitions_item = new_DescribeQuorumRequestPartitionData(partition_index)
+                if data[pos + 4]:
+                    pos += 4
+                    partitions_item.unknown_tags, pos = read_tags(data, pos)
+                else:
+                    pos += 5
+                partitions.append(partitions_item)
+            topics_item = new_DescribeQuorumRequestTopicData(topic_name, partitions)
+            if data[pos]:
+                topics_item.unknown_tags, pos = read_tags(data, pos)
+            else:
+                pos += 1
+            topics.append(topics_item)
+        message = new_DescribeQuorumRequest(topics)
+        if data[pos]:
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 1
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 2:
-            return write_describe_quorum_request_flexible(out, self, version)
-        give_up()
+        """Versions 0-2."""
+        if version < 0 or version > 2:
+            give_up()
 
-
-def new_DescribeQuorumRequest(topics: list[DescribeQuorumRequestTopicData]) -> DescribeQuorumRequest:
-    return DescribeQuorumRequest(topics=topics)
+        topics = self.topics
+        n = len(topics)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_uvarint(out, n + 1)
+        for topics_item in topics:
+            # topics[]
+            raw = topics_item.topic_name.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+            partitions = topics_item.partitions
+            n = len(partitions)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_uvarint(out, n + 1)
+            for partitions_item in partitions:
+                # topics[].partitions[]
+                write_i32_be(out, partitions_item.partition_index)
+                if partitions_item.unknown_tags:
+                    write_tags(out, [], partitions_item.unknown_tags)
+                else:
+                    out.append(0)
+            if topics_item.unknown_tags:
+                write_tags(out, [], topics_item.unknown_tags)
+            else:
+                out.append(0)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
+        else:
+            out.append(0)
 
 
 @mypyc_attr(acyclic=True)
@@ -166,16 +231,7 @@ class ReplicaState(Struct):
         Field("last_fetch_timestamp", "LastFetchTimestamp", "int64", range(1, 3), ignorable=True),
         Field("last_caught_up_timestamp", "LastCaughtUpTimestamp", "int64", range(1, 3), ignorable=True),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "replica_id",
-        "replica_directory_id",
-        "log_end_offset",
-        "last_fetch_timestamp",
-        "last_caught_up_timestamp",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     replica_id: int
     """Node id of the controller or broker."""
@@ -194,7 +250,6 @@ class ReplicaState(Struct):
     Versions 1+.
     """
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -214,22 +269,6 @@ class ReplicaState(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_ReplicaState(
-    replica_id: int,
-    replica_directory_id: Uuid,
-    log_end_offset: int,
-    last_fetch_timestamp: int,
-    last_caught_up_timestamp: int,
-) -> ReplicaState:
-    return ReplicaState(
-        replica_id=replica_id,
-        replica_directory_id=replica_directory_id,
-        log_end_offset=log_end_offset,
-        last_fetch_timestamp=last_fetch_timestamp,
-        last_caught_up_timestamp=last_caught_up_timestamp,
-    )
-
-
 @mypyc_attr(acyclic=True)
 class DescribeQuorumResponsePartitionData(Struct):
     """Leader, high watermark and replicas of one Raft partition."""
@@ -246,19 +285,7 @@ class DescribeQuorumResponsePartitionData(Struct):
         Field("current_voters", "CurrentVoters", "[]ReplicaState", range(0, 3)),
         Field("observers", "Observers", "[]ReplicaState", range(0, 3)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "partition_index",
-        "error_code",
-        "error_message",
-        "leader_id",
-        "leader_epoch",
-        "high_watermark",
-        "current_voters",
-        "observers",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     partition_index: int
     """Number of the partition; always 0 for the metadata log."""
@@ -277,7 +304,6 @@ class DescribeQuorumResponsePartitionData(Struct):
     observers: list[ReplicaState]
     """Nodes that replicate the log without a vote: brokers and spare controllers."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -303,28 +329,6 @@ class DescribeQuorumResponsePartitionData(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_DescribeQuorumResponsePartitionData(
-    partition_index: int,
-    error_code: int,
-    error_message: str | None,
-    leader_id: int,
-    leader_epoch: int,
-    high_watermark: int,
-    current_voters: list[ReplicaState],
-    observers: list[ReplicaState],
-) -> DescribeQuorumResponsePartitionData:
-    return DescribeQuorumResponsePartitionData(
-        partition_index=partition_index,
-        error_code=error_code,
-        error_message=error_message,
-        leader_id=leader_id,
-        leader_epoch=leader_epoch,
-        high_watermark=high_watermark,
-        current_voters=current_voters,
-        observers=observers,
-    )
-
-
 @mypyc_attr(acyclic=True)
 class DescribeQuorumResponseTopicData(Struct):
     """State of the partitions of one Raft topic."""
@@ -335,16 +339,13 @@ class DescribeQuorumResponseTopicData(Struct):
         Field("topic_name", "TopicName", "string", range(0, 3)),
         Field("partitions", "Partitions", "[]DescribeQuorumResponsePartitionData", range(0, 3)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("topic_name", "partitions", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     topic_name: str
     """Name of the Raft topic, __cluster_metadata."""
     partitions: list[DescribeQuorumResponsePartitionData]
     """State of each requested partition."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -358,12 +359,6 @@ class DescribeQuorumResponseTopicData(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_DescribeQuorumResponseTopicData(
-    topic_name: str, partitions: list[DescribeQuorumResponsePartitionData]
-) -> DescribeQuorumResponseTopicData:
-    return DescribeQuorumResponseTopicData(topic_name=topic_name, partitions=partitions)
-
-
 @mypyc_attr(acyclic=True)
 class Listener(Struct):
     """One address at which a quorum member can be reached."""
@@ -375,9 +370,7 @@ class Listener(Struct):
         Field("host", "Host", "string", range(2, 3)),
         Field("port", "Port", "uint16", range(2, 3)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("name", "host", "port", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     name: str
     """Name of the listener in the node's configuration, e.g. CONTROLLER. Versions 2+."""
@@ -386,7 +379,6 @@ class Listener(Struct):
     port: int
     """TCP port that the listener advertises, an unsigned 16-bit number. Versions 2+."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -402,10 +394,6 @@ class Listener(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_Listener(name: str, host: str, port: int) -> Listener:
-    return Listener(name=name, host=host, port=port)
-
-
 @mypyc_attr(acyclic=True)
 class Node(Struct):
     """One quorum voter with its addresses."""
@@ -416,16 +404,13 @@ class Node(Struct):
         Field("node_id", "NodeId", "int32", range(2, 3)),
         Field("listeners", "Listeners", "[]Listener", range(2, 3)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("node_id", "listeners", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     node_id: int
     """Id of the node, matching a ReplicaId. Versions 2+."""
     listeners: list[Listener]
     """Addresses at which this node accepts connections as a controller. Versions 2+."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -439,10 +424,6 @@ class Node(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_Node(node_id: int, listeners: list[Listener]) -> Node:
-    return Node(node_id=node_id, listeners=listeners)
-
-
 @mypyc_attr(acyclic=True)
 class DescribeQuorumResponse(Message):
     """Returns how far each voter and observer has replicated the metadata log.
@@ -454,6 +435,7 @@ class DescribeQuorumResponse(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 3)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 3)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 1}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("error_code", "ErrorCode", "int16", range(0, 3)),
@@ -461,9 +443,7 @@ class DescribeQuorumResponse(Message):
         Field("topics", "Topics", "[]DescribeQuorumResponseTopicData", range(0, 3)),
         Field("nodes", "Nodes", "[]Node", range(2, 3)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("error_code", "error_message", "topics", "nodes", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     error_code: int
     """Error of the request as a whole, e.g. a missing permission; 0 if the outcomes are reported per partition."""
@@ -474,7 +454,6 @@ class DescribeQuorumResponse(Message):
     nodes: list[Node]
     """Addresses of the voters, by node id. Versions 2+."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -491,528 +470,413 @@ class DescribeQuorumResponse(Message):
         self.nodes = [] if nodes is None else nodes
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        return 1
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[DescribeQuorumResponse, i64]:
-        if 0 <= version <= 2:
-            return read_describe_quorum_response_flexible(data, pos, version)
-        give_up()
-
-    def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 2:
-            return write_describe_quorum_response_flexible(out, self, version)
-        give_up()
-
-
-def new_DescribeQuorumResponse(
-    error_code: int, error_message: str | None, topics: list[DescribeQuorumResponseTopicData], nodes: list[Node]
-) -> DescribeQuorumResponse:
-    return DescribeQuorumResponse(error_code=error_code, error_message=error_message, topics=topics, nodes=nodes)
-
-
-def read_describe_quorum_request_flexible(data: bytes, pos: i64, version: i64) -> tuple[DescribeQuorumRequest, i64]:
-    """Versions 0-2."""
-    n: i64
-    end: i64
-    topics: list[DescribeQuorumRequestTopicData]
-    topics_step: i64
-    topic_name: str
-    partitions: list[DescribeQuorumRequestPartitionData]
-    partitions_step: i64
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    topics = empty_list(n)
-    topics_count = n
-    for topics_step in range(topics_count):
-        # topics[]
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
+        """Versions 0-2."""
+        n: i64
+        end: i64
+        error_message: str | None
+        topics: list[DescribeQuorumResponseTopicData]
+        topics_step: i64
+        topic_name: str
+        partitions: list[DescribeQuorumResponsePartitionData]
+        partitions_step: i64
+        partitions_error_message: str | None
+        current_voters: list[ReplicaState]
+        current_voters_step: i64
+        observers: list[ReplicaState]
+        observers_step: i64
+        nodes: list[Node]
+        nodes_step: i64
+        listeners: list[Listener]
+        listeners_step: i64
+        name: str
+        host: str
+        if version < 0 or version > 2:
             give_up()
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        topic_name = data[pos:end].decode()
-        pos = end
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_length(data, pos)
-        partitions = empty_list(n)
-        partitions_count = n
-        for partitions_step in range(partitions_count):
-            # topics[].partitions[]
-            partition_index = read_i32_be(data, pos)
-            partitions_item = new_DescribeQuorumRequestPartitionData(partition_index)
-            if data[pos + 4]:
-                pos += 4
-                partitions_item.unknown_tags, pos = read_tags(data, pos)
+
+        error_code = read_i16_be(data, pos)
+        pos += 2
+        if version >= 2:
+            # error_message: compact nullable string
+            n = data[pos] - 1
+            pos += 1
+            if n < 0:
+                error_message = None
             else:
+                if n > 126:
+                    n, pos = read_string_length(data, pos)
+                end = pos + n
+                error_message = data[pos:end].decode()
+                pos = end
+        else:
+            error_message = ""
+        # topics: compact array
+        n = data[pos] - 1
+        pos += 1
+        if n < 0 or n > 126:
+            n, pos = read_length(data, pos)
+        topics = empty_list(n)
+        topics_count = n
+        for topics_step in range(topics_count):
+            # topics[]
+            # topic_name: compact string
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            topic_name = data[pos:end].decode()
+            pos = end
+            # partitions: compact array
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_length(data, pos)
+            partitions = empty_list(n)
+            partitions_count = n
+            for partitions_step in range(partitions_count):
+                # topics[].partitions[]
+                partition_index = read_i32_be(data, pos)
+                partitions_error_code = read_i16_be(data, pos + 4)
+                pos += 6
+                if version >= 2:
+                    # error_message: compact nullable string
+                    n = data[pos] - 1
+                    pos += 1
+                    if n < 0:
+                        partitions_error_message = None
+                    else:
+                        if n > 126:
+                            n, pos = read_string_length(data, pos)
+                        end = pos + n
+                        partitions_error_message = data[pos:end].decode()
+                        pos = end
+                else:
+                    partitions_error_message = ""
+                leader_id = read_i32_be(data, pos)
+                leader_epoch = read_i32_be(data, pos + 4)
+                high_watermark = read_i64_be(data, pos + 8)
+                # current_voters: compact array
+                n = data[pos + 16] - 1
+                pos += 17
+                if n < 0 or n > 126:
+                    n, pos = read_length(data, pos)
+                current_voters = empty_list(n)
+                current_voters_count = n
+                for current_voters_step in range(current_voters_count):
+                    # topics[].partitions[].current_voters[]
+                    current_voters_replica_id = read_i32_be(data, pos)
+                    pos += 4
+                    if version >= 2:
+                        current_voters_replica_directory_id = Uuid(data[pos : pos + 16])
+                        pos += 16
+                    else:
+                        current_voters_replica_directory_id = ZERO_UUID
+                    current_voters_log_end_offset = read_i64_be(data, pos)
+                    pos += 8
+                    if version >= 1:
+                        current_voters_last_fetch_timestamp = read_i64_be(data, pos)
+                        current_voters_last_caught_up_timestamp = read_i64_be(data, pos + 8)
+                        pos += 16
+                    else:
+                        current_voters_last_fetch_timestamp = -1
+                        current_voters_last_caught_up_timestamp = -1
+                    current_voters_item = new_ReplicaState(
+                        current_voters_replica_id,
+                        current_voters_replica_directory_id,
+                        current_voters_log_end_offset,
+                        current_voters_last_fetch_timestamp,
+                        current_voters_last_caught_up_timestamp,
+                    )
+                    if data[pos]:
+                        current_voters_item.unknown_tags, pos = read_tags(data, pos)
+                    else:
+                        pos += 1
+                    current_voters.append(current_voters_item)
+                # observers: compact array
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_length(data, pos)
+                observers = empty_list(n)
+                observers_count = n
+                for observers_step in range(observers_count):
+                    # topics[].partitions[].observers[]
+                    observers_replica_id = read_i32_be(data, pos)
+                    pos += 4
+                    if version >= 2:
+                        observers_replica_directory_id = Uuid(data[pos : pos + 16])
+                        pos += 16
+                    else:
+                        observers_replica_directory_id = ZERO_UUID
+                    observers_log_end_offset = read_i64_be(data, pos)
+                    pos += 8
+                    if version >= 1:
+                        observers_last_fetch_timestamp = read_i64_be(data, pos)
+                        observers_last_caught_up_timestamp = read_i64_be(data, pos + 8)
+                        pos += 16
+                    else:
+                        observers_last_fetch_timestamp = -1
+                        observers_last_caught_up_timestamp = -1
+                    observers_item = new_ReplicaState(
+                        observers_replica_id,
+                        observers_replica_directory_id,
+                        observers_log_end_offset,
+                        observers_last_fetch_timestamp,
+                        observers_last_caught_up_timestamp,
+                    )
+                    if data[pos]:
+                        observers_item.unknown_tags, pos = read_tags(data, pos)
+                    else:
+                        pos += 1
+                    observers.append(observers_item)
+                partitions_item = new_DescribeQuorumResponsePartitionData(
+                    partition_index,
+                    partitions_error_code,
+                    partitions_error_message,
+                    leader_id,
+                    leader_epoch,
+                    high_watermark,
+                    current_voters,
+                    observers,
+                )
+                if data[pos]:
+                    partitions_item.unknown_tags, pos = read_tags(data, pos)
+                else:
+                    pos += 1
+                partitions.append(partitions_item)
+            topics_item = new_DescribeQuorumResponseTopicData(topic_name, partitions)
+            if data[pos]:
+                topics_item.unknown_tags, pos = read_tags(data, pos)
+            else:
+                pos += 1
+            topics.append(topics_item)
+        if version >= 2:
+            # nodes: compact array
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_length(data, pos)
+            nodes = empty_list(n)
+            nodes_count = n
+            for nodes_step in range(nodes_count):
+                # nodes[]
+                node_id = read_i32_be(data, pos)
+                # listeners: compact array
+                n = data[pos + 4] - 1
                 pos += 5
-            partitions.append(partitions_item)
-        topics_item = new_DescribeQuorumRequestTopicData(topic_name, partitions)
+                if n < 0 or n > 126:
+                    n, pos = read_length(data, pos)
+                listeners = empty_list(n)
+                listeners_count = n
+                for listeners_step in range(listeners_count):
+                    # nodes[].listeners[]
+                    # name: compact string
+                    n = data[pos] - 1
+                    pos += 1
+                    if n < 0 or n > 126:
+                        n, pos = read_string_length(data, pos)
+                    end = pos + n
+                    name = data[pos:end].decode()
+                    pos = end
+                    # host: compact string
+                    n = data[pos] - 1
+                    pos += 1
+                    if n < 0 or n > 126:
+                        n, pos = read_string_length(data, pos)
+                    end = pos + n
+                    host = data[pos:end].decode()
+                    pos = end
+                    port = read_u16(data, pos)
+                    listeners_item = new_Listener(name, host, port)
+                    if data[pos + 2]:
+                        pos += 2
+                        listeners_item.unknown_tags, pos = read_tags(data, pos)
+                    else:
+                        pos += 3
+                    listeners.append(listeners_item)
+                nodes_item = new_Node(node_id, listeners)
+                if data[pos]:
+                    nodes_item.unknown_tags, pos = read_tags(data, pos)
+                else:
+                    pos += 1
+                nodes.append(nodes_item)
+        else:
+            nodes = []
+        message = new_DescribeQuorumResponse(error_code, error_message, topics, nodes)
         if data[pos]:
-            topics_item.unknown_tags, pos = read_tags(data, pos)
+            message.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-        topics.append(topics_item)
-    message = new_DescribeQuorumRequest(topics)
-    if data[pos]:
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 1
-    return message, pos
+        return message, pos
 
+    def _write(self, out: BytesWriter, version: i64) -> None:
+        """Versions 0-2."""
+        if version < 0 or version > 2:
+            give_up()
 
-def write_describe_quorum_request_flexible(out: BytesWriter, message: DescribeQuorumRequest, version: i64) -> None:
-    """Versions 0-2."""
-    topics = message.topics
-    n = len(topics)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for topics_item in topics:
-        # topics[]
-        raw = topics_item.topic_name.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-        partitions = topics_item.partitions
-        n = len(partitions)
+        write_i16_be(out, self.error_code)
+        if version >= 2:
+            error_message = self.error_message
+            if error_message is None:
+                out.append(0)
+            else:
+                raw = error_message.encode()
+                n = len(raw)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_string_length(out, n)
+                out.write(raw)
+        topics = self.topics
+        n = len(topics)
         if n < 127:
             out.append(n + 1)
         else:
             write_uvarint(out, n + 1)
-        for partitions_item in partitions:
-            # topics[].partitions[]
-            write_i32_be(out, partitions_item.partition_index)
-            if partitions_item.unknown_tags:
-                write_tags(out, [], partitions_item.unknown_tags)
-            else:
-                out.append(0)
-        if topics_item.unknown_tags:
-            write_tags(out, [], topics_item.unknown_tags)
-        else:
-            out.append(0)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
-
-
-def read_describe_quorum_response_flexible(data: bytes, pos: i64, version: i64) -> tuple[DescribeQuorumResponse, i64]:
-    """Versions 0-2."""
-    n: i64
-    end: i64
-    error_message: str | None
-    topics: list[DescribeQuorumResponseTopicData]
-    topics_step: i64
-    topic_name: str
-    partitions: list[DescribeQuorumResponsePartitionData]
-    partitions_step: i64
-    partitions_error_message: str | None
-    current_voters: list[ReplicaState]
-    current_voters_step: i64
-    observers: list[ReplicaState]
-    observers_step: i64
-    nodes: list[Node]
-    nodes_step: i64
-    listeners: list[Listener]
-    listeners_step: i64
-    name: str
-    host: str
-    error_code = read_i16_be(data, pos)
-    pos += 2
-    if version >= 2:
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            error_message = None
-        else:
-            if n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
-            error_message = data[pos:end].decode()
-            pos = end
-    else:
-        error_message = ""
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    topics = empty_list(n)
-    topics_count = n
-    for topics_step in range(topics_count):
-        # topics[]
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        topic_name = data[pos:end].decode()
-        pos = end
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_length(data, pos)
-        partitions = empty_list(n)
-        partitions_count = n
-        for partitions_step in range(partitions_count):
-            # topics[].partitions[]
-            partition_index = read_i32_be(data, pos)
-            partitions_error_code = read_i16_be(data, pos + 4)
-            pos += 6
-            if version >= 2:
-                n = data[pos] - 1
-                pos += 1
-                if n < 0:
-                    partitions_error_message = None
-                else:
-                    if n > 126:
-                        n, pos = read_string_length(data, pos)
-                    end = pos + n
-                    partitions_error_message = data[pos:end].decode()
-                    pos = end
-            else:
-                partitions_error_message = ""
-            leader_id = read_i32_be(data, pos)
-            leader_epoch = read_i32_be(data, pos + 4)
-            high_watermark = read_i64_be(data, pos + 8)
-            n = data[pos + 16] - 1
-            pos += 17
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_length(data, pos)
-            current_voters = empty_list(n)
-            current_voters_count = n
-            for current_voters_step in range(current_voters_count):
-                # topics[].partitions[].current_voters[]
-                current_voters_replica_id = read_i32_be(data, pos)
-                pos += 4
-                if version >= 2:
-                    current_voters_replica_directory_id = Uuid(data[pos : pos + 16])
-                    pos += 16
-                else:
-                    current_voters_replica_directory_id = ZERO_UUID
-                current_voters_log_end_offset = read_i64_be(data, pos)
-                pos += 8
-                if version >= 1:
-                    current_voters_last_fetch_timestamp = read_i64_be(data, pos)
-                    current_voters_last_caught_up_timestamp = read_i64_be(data, pos + 8)
-                    pos += 16
-                else:
-                    current_voters_last_fetch_timestamp = -1
-                    current_voters_last_caught_up_timestamp = -1
-                current_voters_item = new_ReplicaState(
-                    current_voters_replica_id,
-                    current_voters_replica_directory_id,
-                    current_voters_log_end_offset,
-                    current_voters_last_fetch_timestamp,
-                    current_voters_last_caught_up_timestamp,
-                )
-                if data[pos]:
-                    current_voters_item.unknown_tags, pos = read_tags(data, pos)
-                else:
-                    pos += 1
-                current_voters.append(current_voters_item)
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_length(data, pos)
-            observers = empty_list(n)
-            observers_count = n
-            for observers_step in range(observers_count):
-                # topics[].partitions[].observers[]
-                observers_replica_id = read_i32_be(data, pos)
-                pos += 4
-                if version >= 2:
-                    observers_replica_directory_id = Uuid(data[pos : pos + 16])
-                    pos += 16
-                else:
-                    observers_replica_directory_id = ZERO_UUID
-                observers_log_end_offset = read_i64_be(data, pos)
-                pos += 8
-                if version >= 1:
-                    observers_last_fetch_timestamp = read_i64_be(data, pos)
-                    observers_last_caught_up_timestamp = read_i64_be(data, pos + 8)
-                    pos += 16
-                else:
-                    observers_last_fetch_timestamp = -1
-                    observers_last_caught_up_timestamp = -1
-                observers_item = new_ReplicaState(
-                    observers_replica_id,
-                    observers_replica_directory_id,
-                    observers_log_end_offset,
-                    observers_last_fetch_timestamp,
-                    observers_last_caught_up_timestamp,
-                )
-                if data[pos]:
-                    observers_item.unknown_tags, pos = read_tags(data, pos)
-                else:
-                    pos += 1
-                observers.append(observers_item)
-            partitions_item = new_DescribeQuorumResponsePartitionData(
-                partition_index,
-                partitions_error_code,
-                partitions_error_message,
-                leader_id,
-                leader_epoch,
-                high_watermark,
-                current_voters,
-                observers,
-            )
-            if data[pos]:
-                partitions_item.unknown_tags, pos = read_tags(data, pos)
-            else:
-                pos += 1
-            partitions.append(partitions_item)
-        topics_item = new_DescribeQuorumResponseTopicData(topic_name, partitions)
-        if data[pos]:
-            topics_item.unknown_tags, pos = read_tags(data, pos)
-        else:
-            pos += 1
-        topics.append(topics_item)
-    if version >= 2:
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_length(data, pos)
-        nodes = empty_list(n)
-        nodes_count = n
-        for nodes_step in range(nodes_count):
-            # nodes[]
-            node_id = read_i32_be(data, pos)
-            n = data[pos + 4] - 1
-            pos += 5
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_length(data, pos)
-            listeners = empty_list(n)
-            listeners_count = n
-            for listeners_step in range(listeners_count):
-                # nodes[].listeners[]
-                n = data[pos] - 1
-                pos += 1
-                if n < 0:
-                    give_up()
-                if n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
-                name = data[pos:end].decode()
-                pos = end
-                n = data[pos] - 1
-                pos += 1
-                if n < 0:
-                    give_up()
-                if n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
-                host = data[pos:end].decode()
-                pos = end
-                port = read_u16(data, pos)
-                listeners_item = new_Listener(name, host, port)
-                if data[pos + 2]:
-                    pos += 2
-                    listeners_item.unknown_tags, pos = read_tags(data, pos)
-                else:
-                    pos += 3
-                listeners.append(listeners_item)
-            nodes_item = new_Node(node_id, listeners)
-            if data[pos]:
-                nodes_item.unknown_tags, pos = read_tags(data, pos)
-            else:
-                pos += 1
-            nodes.append(nodes_item)
-    else:
-        nodes = []
-    message = new_DescribeQuorumResponse(error_code, error_message, topics, nodes)
-    if data[pos]:
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 1
-    return message, pos
-
-
-def write_describe_quorum_response_flexible(out: BytesWriter, message: DescribeQuorumResponse, version: i64) -> None:
-    """Versions 0-2."""
-    write_i16_be(out, message.error_code)
-    if version >= 2:
-        error_message = message.error_message
-        if error_message is None:
-            out.append(0)
-        else:
-            raw = error_message.encode()
+        for topics_item in topics:
+            # topics[]
+            raw = topics_item.topic_name.encode()
             n = len(raw)
             if n < 127:
                 out.append(n + 1)
             else:
                 write_string_length(out, n)
             out.write(raw)
-    topics = message.topics
-    n = len(topics)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for topics_item in topics:
-        # topics[]
-        raw = topics_item.topic_name.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-        partitions = topics_item.partitions
-        n = len(partitions)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_uvarint(out, n + 1)
-        for partitions_item in partitions:
-            # topics[].partitions[]
-            write_i32_be(out, partitions_item.partition_index)
-            write_i16_be(out, partitions_item.error_code)
-            if version >= 2:
-                partitions_error_message = partitions_item.error_message
-                if partitions_error_message is None:
-                    out.append(0)
+            partitions = topics_item.partitions
+            n = len(partitions)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_uvarint(out, n + 1)
+            for partitions_item in partitions:
+                # topics[].partitions[]
+                write_i32_be(out, partitions_item.partition_index)
+                write_i16_be(out, partitions_item.error_code)
+                if version >= 2:
+                    partitions_error_message = partitions_item.error_message
+                    if partitions_error_message is None:
+                        out.append(0)
+                    else:
+                        raw = partitions_error_message.encode()
+                        n = len(raw)
+                        if n < 127:
+                            out.append(n + 1)
+                        else:
+                            write_string_length(out, n)
+                        out.write(raw)
+                write_i32_be(out, partitions_item.leader_id)
+                write_i32_be(out, partitions_item.leader_epoch)
+                write_i64_be(out, partitions_item.high_watermark)
+                current_voters = partitions_item.current_voters
+                n = len(current_voters)
+                if n < 127:
+                    out.append(n + 1)
                 else:
-                    raw = partitions_error_message.encode()
+                    write_uvarint(out, n + 1)
+                for current_voters_item in current_voters:
+                    # topics[].partitions[].current_voters[]
+                    write_i32_be(out, current_voters_item.replica_id)
+                    if version <= 1:
+                        if current_voters_item.replica_directory_id != ZERO_UUID:
+                            give_up()
+                    else:
+                        write_uuid(out, current_voters_item.replica_directory_id)
+                    write_i64_be(out, current_voters_item.log_end_offset)
+                    if version >= 1:
+                        write_i64_be(out, current_voters_item.last_fetch_timestamp)
+                        write_i64_be(out, current_voters_item.last_caught_up_timestamp)
+                    if current_voters_item.unknown_tags:
+                        write_tags(out, [], current_voters_item.unknown_tags)
+                    else:
+                        out.append(0)
+                observers = partitions_item.observers
+                n = len(observers)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_uvarint(out, n + 1)
+                for observers_item in observers:
+                    # topics[].partitions[].observers[]
+                    write_i32_be(out, observers_item.replica_id)
+                    if version <= 1:
+                        if observers_item.replica_directory_id != ZERO_UUID:
+                            give_up()
+                    else:
+                        write_uuid(out, observers_item.replica_directory_id)
+                    write_i64_be(out, observers_item.log_end_offset)
+                    if version >= 1:
+                        write_i64_be(out, observers_item.last_fetch_timestamp)
+                        write_i64_be(out, observers_item.last_caught_up_timestamp)
+                    if observers_item.unknown_tags:
+                        write_tags(out, [], observers_item.unknown_tags)
+                    else:
+                        out.append(0)
+                if partitions_item.unknown_tags:
+                    write_tags(out, [], partitions_item.unknown_tags)
+                else:
+                    out.append(0)
+            if topics_item.unknown_tags:
+                write_tags(out, [], topics_item.unknown_tags)
+            else:
+                out.append(0)
+        if version <= 1:
+            if self.nodes != []:
+                give_up()
+        else:
+            nodes = self.nodes
+            n = len(nodes)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_uvarint(out, n + 1)
+            for nodes_item in nodes:
+                # nodes[]
+                write_i32_be(out, nodes_item.node_id)
+                listeners = nodes_item.listeners
+                n = len(listeners)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_uvarint(out, n + 1)
+                for listeners_item in listeners:
+                    # nodes[].listeners[]
+                    raw = listeners_item.name.encode()
                     n = len(raw)
                     if n < 127:
                         out.append(n + 1)
                     else:
                         write_string_length(out, n)
                     out.write(raw)
-            write_i32_be(out, partitions_item.leader_id)
-            write_i32_be(out, partitions_item.leader_epoch)
-            write_i64_be(out, partitions_item.high_watermark)
-            current_voters = partitions_item.current_voters
-            n = len(current_voters)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_uvarint(out, n + 1)
-            for current_voters_item in current_voters:
-                # topics[].partitions[].current_voters[]
-                write_i32_be(out, current_voters_item.replica_id)
-                if version <= 1:
-                    if current_voters_item.replica_directory_id != ZERO_UUID:
-                        give_up()
-                else:
-                    write_uuid(out, current_voters_item.replica_directory_id)
-                write_i64_be(out, current_voters_item.log_end_offset)
-                if version >= 1:
-                    write_i64_be(out, current_voters_item.last_fetch_timestamp)
-                    write_i64_be(out, current_voters_item.last_caught_up_timestamp)
-                if current_voters_item.unknown_tags:
-                    write_tags(out, [], current_voters_item.unknown_tags)
+                    raw = listeners_item.host.encode()
+                    n = len(raw)
+                    if n < 127:
+                        out.append(n + 1)
+                    else:
+                        write_string_length(out, n)
+                    out.write(raw)
+                    write_u16(out, listeners_item.port)
+                    if listeners_item.unknown_tags:
+                        write_tags(out, [], listeners_item.unknown_tags)
+                    else:
+                        out.append(0)
+                if nodes_item.unknown_tags:
+                    write_tags(out, [], nodes_item.unknown_tags)
                 else:
                     out.append(0)
-            observers = partitions_item.observers
-            n = len(observers)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_uvarint(out, n + 1)
-            for observers_item in observers:
-                # topics[].partitions[].observers[]
-                write_i32_be(out, observers_item.replica_id)
-                if version <= 1:
-                    if observers_item.replica_directory_id != ZERO_UUID:
-                        give_up()
-                else:
-                    write_uuid(out, observers_item.replica_directory_id)
-                write_i64_be(out, observers_item.log_end_offset)
-                if version >= 1:
-                    write_i64_be(out, observers_item.last_fetch_timestamp)
-                    write_i64_be(out, observers_item.last_caught_up_timestamp)
-                if observers_item.unknown_tags:
-                    write_tags(out, [], observers_item.unknown_tags)
-                else:
-                    out.append(0)
-            if partitions_item.unknown_tags:
-                write_tags(out, [], partitions_item.unknown_tags)
-            else:
-                out.append(0)
-        if topics_item.unknown_tags:
-            write_tags(out, [], topics_item.unknown_tags)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
         else:
             out.append(0)
-    if version <= 1:
-        if message.nodes != []:
-            give_up()
-    else:
-        nodes = message.nodes
-        n = len(nodes)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_uvarint(out, n + 1)
-        for nodes_item in nodes:
-            # nodes[]
-            write_i32_be(out, nodes_item.node_id)
-            listeners = nodes_item.listeners
-            n = len(listeners)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_uvarint(out, n + 1)
-            for listeners_item in listeners:
-                # nodes[].listeners[]
-                raw = listeners_item.name.encode()
-                n = len(raw)
-                if n < 127:
-                    out.append(n + 1)
-                else:
-                    write_string_length(out, n)
-                out.write(raw)
-                raw = listeners_item.host.encode()
-                n = len(raw)
-                if n < 127:
-                    out.append(n + 1)
-                else:
-                    write_string_length(out, n)
-                out.write(raw)
-                write_u16(out, listeners_item.port)
-                if listeners_item.unknown_tags:
-                    write_tags(out, [], listeners_item.unknown_tags)
-                else:
-                    out.append(0)
-            if nodes_item.unknown_tags:
-                write_tags(out, [], nodes_item.unknown_tags)
-            else:
-                out.append(0)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
 
 
-install_constructors(globals())
+new_DescribeQuorumRequestPartitionData = constructor(DescribeQuorumRequestPartitionData)
+new_DescribeQuorumRequestTopicData = constructor(DescribeQuorumRequestTopicData)
+new_DescribeQuorumRequest = constructor(DescribeQuorumRequest)
+new_ReplicaState = constructor(ReplicaState)
+new_DescribeQuorumResponsePartitionData = constructor(DescribeQuorumResponsePartitionData)
+new_DescribeQuorumResponseTopicData = constructor(DescribeQuorumResponseTopicData)
+new_Listener = constructor(Listener)
+new_Node = constructor(Node)
+new_DescribeQuorumResponse = constructor(DescribeQuorumResponse)

@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter, read_i16_be, read_i32_be, read_i64_be, write_i16_be, write_i32_be, write_i64_be
 
 from kwire.message import FieldTags, Message, Struct, UNSET
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.uuids import Uuid
 from kwire.wire import (
     empty_list,
@@ -40,16 +40,13 @@ class DescribeShareGroupOffsetsRequestTopic(Struct):
         Field("topic_name", "TopicName", "string", range(0, 2)),
         Field("partitions", "Partitions", "[]int32", range(0, 2)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("topic_name", "partitions", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     topic_name: str
     """Name of the topic, which the coordinator maps to an id."""
     partitions: list[int]
     """Numbers of the partitions, counted from 0."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -63,12 +60,6 @@ class DescribeShareGroupOffsetsRequestTopic(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_DescribeShareGroupOffsetsRequestTopic(
-    topic_name: str, partitions: list[int]
-) -> DescribeShareGroupOffsetsRequestTopic:
-    return DescribeShareGroupOffsetsRequestTopic(topic_name=topic_name, partitions=partitions)
-
-
 @mypyc_attr(acyclic=True)
 class DescribeShareGroupOffsetsRequestGroup(Struct):
     """One share group with the partitions to describe."""
@@ -79,16 +70,13 @@ class DescribeShareGroupOffsetsRequestGroup(Struct):
         Field("group_id", "GroupId", "string", range(0, 2)),
         Field("topics", "Topics", "[]DescribeShareGroupOffsetsRequestTopic", range(0, 2), nullable=range(0, 2)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("group_id", "topics", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     group_id: str
     """Id of the share group, which the caller must be allowed to describe."""
     topics: list[DescribeShareGroupOffsetsRequestTopic] | None
     """Topics to describe; null for every partition for which the group has state."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -102,12 +90,6 @@ class DescribeShareGroupOffsetsRequestGroup(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_DescribeShareGroupOffsetsRequestGroup(
-    group_id: str, topics: list[DescribeShareGroupOffsetsRequestTopic] | None
-) -> DescribeShareGroupOffsetsRequestGroup:
-    return DescribeShareGroupOffsetsRequestGroup(group_id=group_id, topics=topics)
-
-
 @mypyc_attr(acyclic=True)
 class DescribeShareGroupOffsetsRequest(Message):
     """Sent by an admin client to the group coordinator to read the start offsets of share groups.
@@ -119,18 +101,16 @@ class DescribeShareGroupOffsetsRequest(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 2)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 2}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("groups", "Groups", "[]DescribeShareGroupOffsetsRequestGroup", range(0, 2)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("groups", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     groups: list[DescribeShareGroupOffsetsRequestGroup]
     """Share groups to describe."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -141,26 +121,145 @@ class DescribeShareGroupOffsetsRequest(Message):
         self.groups = [] if groups is None else groups
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        return 2
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[DescribeShareGroupOffsetsRequest, i64]:
-        if 0 <= version <= 1:
-            return read_describe_share_group_offsets_request_flexible(data, pos, version)
-        give_up()
+        """Versions 0-1."""
+        n: i64
+        end: i64
+        groups: list[DescribeShareGroupOffsetsRequestGroup]
+        groups_step: i64
+        group_id: str
+        topics: list[DescribeShareGroupOffsetsRequestTopic] | None
+        topics_step: i64
+        topic_name: str
+        partitions: list[int]
+        if version < 0 or version > 1:
+            give_up()
+
+        # groups: compact array
+        n = data[pos] - 1
+        pos += 1
+        if n < 0 or n > 126:
+            n, pos = read_length(data, pos)
+        groups = empty_list(n)
+        groups_count = n
+        for groups_step in range(groups_count):
+            # groups[]
+            # group_id: compact string
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            group_id = data[pos:end].decode()
+            pos = end
+            # topics: compact nullable array
+            n = data[pos] - 1
+            pos += 1
+            if n < 0:
+                topics = None
+            else:
+                if n > 126:
+                    n, pos = read_length(data, pos)
+                topics = empty_list(n)
+                topics_count = n
+                for topics_step in range(topics_count):
+                    # groups[].topics[]
+                    # topic_name: compact string
+                    n = data[pos] - 1
+                    pos += 1
+                    if n < 0 or n > 126:
+                        n, pos = read_string_length(data, pos)
+                    end = pos + n
+                    topic_name = data[pos:end].decode()
+                    pos = end
+                    # partitions: compact array
+                    n = data[pos] - 1
+                    pos += 1
+                    if n < 0 or n > 126:
+                        n, pos = read_length(data, pos)
+                    if n:
+                        partitions = read_i32s(data, pos, n)
+                        pos += 4 * n
+                    else:
+                        partitions = []
+                    topics_item = new_DescribeShareGroupOffsetsRequestTopic(topic_name, partitions)
+                    if data[pos]:
+                        topics_item.unknown_tags, pos = read_tags(data, pos)
+                    else:
+                        pos += 1
+                    topics.append(topics_item)
+            groups_item = new_DescribeShareGroupOffsetsRequestGroup(group_id, topics)
+            if data[pos]:
+                groups_item.unknown_tags, pos = read_tags(data, pos)
+            else:
+                pos += 1
+            groups.append(groups_item)
+        message = new_DescribeShareGroupOffsetsRequest(groups)
+        if data[pos]:
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 1
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 1:
-            return write_describe_share_group_offsets_request_flexible(out, self, version)
-        give_up()
+        """Versions 0-1."""
+        if version < 0 or version > 1:
+            give_up()
 
-
-def new_DescribeShareGroupOffsetsRequest(
-    groups: list[DescribeShareGroupOffsetsRequestGroup],
-) -> DescribeShareGroupOffsetsRequest:
-    return DescribeShareGroupOffsetsRequest(groups=groups)
+        groups = self.groups
+        n = len(groups)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_uvarint(out, n + 1)
+        for groups_item in groups:
+            # groups[]
+            raw = groups_item.group_id.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+            topics = groups_item.topics
+            if topics is None:
+                out.append(0)
+            else:
+                n = len(topics)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_uvarint(out, n + 1)
+                for topics_item in topics:
+                    # groups[].topics[]
+                    raw = topics_item.topic_name.encode()
+                    n = len(raw)
+                    if n < 127:
+                        out.append(n + 1)
+                    else:
+                        write_string_length(out, n)
+                    out.write(raw)
+                    partitions = topics_item.partitions
+                    n = len(partitions)
+                    if n < 127:
+                        out.append(n + 1)
+                    else:
+                        write_uvarint(out, n + 1)
+                    for partitions_item in partitions:
+                        write_i32_be(out, partitions_item)
+                    if topics_item.unknown_tags:
+                        write_tags(out, [], topics_item.unknown_tags)
+                    else:
+                        out.append(0)
+            if groups_item.unknown_tags:
+                write_tags(out, [], groups_item.unknown_tags)
+            else:
+                out.append(0)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
+        else:
+            out.append(0)
 
 
 @mypyc_attr(acyclic=True)
@@ -177,17 +276,7 @@ class DescribeShareGroupOffsetsResponsePartition(Struct):
         Field("error_code", "ErrorCode", "int16", range(0, 2)),
         Field("error_message", "ErrorMessage", "string", range(0, 2), nullable=range(0, 2)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "partition_index",
-        "start_offset",
-        "leader_epoch",
-        "lag",
-        "error_code",
-        "error_message",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     partition_index: int
     """Number of the partition within its topic, counted from 0."""
@@ -202,7 +291,6 @@ class DescribeShareGroupOffsetsResponsePartition(Struct):
     error_message: str | None
     """Human-readable explanation of the error; null if there is none."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -224,19 +312,6 @@ class DescribeShareGroupOffsetsResponsePartition(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_DescribeShareGroupOffsetsResponsePartition(
-    partition_index: int, start_offset: int, leader_epoch: int, lag: int, error_code: int, error_message: str | None
-) -> DescribeShareGroupOffsetsResponsePartition:
-    return DescribeShareGroupOffsetsResponsePartition(
-        partition_index=partition_index,
-        start_offset=start_offset,
-        leader_epoch=leader_epoch,
-        lag=lag,
-        error_code=error_code,
-        error_message=error_message,
-    )
-
-
 @mypyc_attr(acyclic=True)
 class DescribeShareGroupOffsetsResponseTopic(Struct):
     """Offsets of one topic."""
@@ -248,9 +323,7 @@ class DescribeShareGroupOffsetsResponseTopic(Struct):
         Field("topic_id", "TopicId", "uuid", range(0, 2)),
         Field("partitions", "Partitions", "[]DescribeShareGroupOffsetsResponsePartition", range(0, 2)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("topic_name", "topic_id", "partitions", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     topic_name: str
     """Name of the topic, repeated from the request."""
@@ -259,7 +332,6 @@ class DescribeShareGroupOffsetsResponseTopic(Struct):
     partitions: list[DescribeShareGroupOffsetsResponsePartition]
     """One entry for each reported partition."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -275,12 +347,6 @@ class DescribeShareGroupOffsetsResponseTopic(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_DescribeShareGroupOffsetsResponseTopic(
-    topic_name: str, topic_id: Uuid, partitions: list[DescribeShareGroupOffsetsResponsePartition]
-) -> DescribeShareGroupOffsetsResponseTopic:
-    return DescribeShareGroupOffsetsResponseTopic(topic_name=topic_name, topic_id=topic_id, partitions=partitions)
-
-
 @mypyc_attr(acyclic=True)
 class DescribeShareGroupOffsetsResponseGroup(Struct):
     """Offsets of one share group, or the error that prevented reading them."""
@@ -293,9 +359,7 @@ class DescribeShareGroupOffsetsResponseGroup(Struct):
         Field("error_code", "ErrorCode", "int16", range(0, 2)),
         Field("error_message", "ErrorMessage", "string", range(0, 2), nullable=range(0, 2)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("group_id", "topics", "error_code", "error_message", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     group_id: str
     """Id of the share group, repeated from the request."""
@@ -306,7 +370,6 @@ class DescribeShareGroupOffsetsResponseGroup(Struct):
     error_message: str | None
     """Human-readable explanation of the error; null if there is none."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -324,14 +387,6 @@ class DescribeShareGroupOffsetsResponseGroup(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_DescribeShareGroupOffsetsResponseGroup(
-    group_id: str, topics: list[DescribeShareGroupOffsetsResponseTopic], error_code: int, error_message: str | None
-) -> DescribeShareGroupOffsetsResponseGroup:
-    return DescribeShareGroupOffsetsResponseGroup(
-        group_id=group_id, topics=topics, error_code=error_code, error_message=error_message
-    )
-
-
 @mypyc_attr(acyclic=True)
 class DescribeShareGroupOffsetsResponse(Message):
     """Returns the start offsets of the share-partitions.
@@ -343,21 +398,19 @@ class DescribeShareGroupOffsetsResponse(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 2)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 1}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(0, 2)),
         Field("groups", "Groups", "[]DescribeShareGroupOffsetsResponseGroup", range(0, 2)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("throttle_time_ms", "groups", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     throttle_time_ms: int
     """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled."""
     groups: list[DescribeShareGroupOffsetsResponseGroup]
     """One entry for each requested group."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -370,134 +423,158 @@ class DescribeShareGroupOffsetsResponse(Message):
         self.groups = [] if groups is None else groups
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        return 1
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[DescribeShareGroupOffsetsResponse, i64]:
-        if 0 <= version <= 1:
-            return read_describe_share_group_offsets_response_flexible(data, pos, version)
-        give_up()
-
-    def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 1:
-            return write_describe_share_group_offsets_response_flexible(out, self, version)
-        give_up()
-
-
-def new_DescribeShareGroupOffsetsResponse(
-    throttle_time_ms: int, groups: list[DescribeShareGroupOffsetsResponseGroup]
-) -> DescribeShareGroupOffsetsResponse:
-    return DescribeShareGroupOffsetsResponse(throttle_time_ms=throttle_time_ms, groups=groups)
-
-
-def read_describe_share_group_offsets_request_flexible(
-    data: bytes, pos: i64, version: i64
-) -> tuple[DescribeShareGroupOffsetsRequest, i64]:
-    """Versions 0-1."""
-    n: i64
-    end: i64
-    groups: list[DescribeShareGroupOffsetsRequestGroup]
-    groups_step: i64
-    group_id: str
-    topics: list[DescribeShareGroupOffsetsRequestTopic] | None
-    topics_step: i64
-    topic_name: str
-    partitions: list[int]
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    groups = empty_list(n)
-    groups_count = n
-    for groups_step in range(groups_count):
-        # groups[]
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
+        """Versions 0-1."""
+        n: i64
+        end: i64
+        groups: list[DescribeShareGroupOffsetsResponseGroup]
+        groups_step: i64
+        group_id: str
+        topics: list[DescribeShareGroupOffsetsResponseTopic]
+        topics_step: i64
+        topic_name: str
+        partitions: list[DescribeShareGroupOffsetsResponsePartition]
+        partitions_step: i64
+        partitions_error_message: str | None
+        groups_error_message: str | None
+        if version < 0 or version > 1:
             give_up()
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        group_id = data[pos:end].decode()
-        pos = end
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            topics = None
-        else:
-            if n > 126:
+
+        throttle_time_ms = read_i32_be(data, pos)
+        # groups: compact array
+        n = data[pos + 4] - 1
+        pos += 5
+        if n < 0 or n > 126:
+            n, pos = read_length(data, pos)
+        groups = empty_list(n)
+        groups_count = n
+        for groups_step in range(groups_count):
+            # groups[]
+            # group_id: compact string
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            group_id = data[pos:end].decode()
+            pos = end
+            # topics: compact array
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
                 n, pos = read_length(data, pos)
             topics = empty_list(n)
             topics_count = n
             for topics_step in range(topics_count):
                 # groups[].topics[]
+                # topic_name: compact string
                 n = data[pos] - 1
                 pos += 1
-                if n < 0:
-                    give_up()
-                if n > 126:
+                if n < 0 or n > 126:
                     n, pos = read_string_length(data, pos)
                 end = pos + n
                 topic_name = data[pos:end].decode()
                 pos = end
-                n = data[pos] - 1
-                pos += 1
-                if n < 0:
-                    give_up()
-                if n > 126:
+                topic_id = Uuid(data[pos : pos + 16])
+                # partitions: compact array
+                n = data[pos + 16] - 1
+                pos += 17
+                if n < 0 or n > 126:
                     n, pos = read_length(data, pos)
-                if n:
-                    partitions = read_i32s(data, pos, n)
-                    pos += 4 * n
-                else:
-                    partitions = []
-                topics_item = new_DescribeShareGroupOffsetsRequestTopic(topic_name, partitions)
+                partitions = empty_list(n)
+                partitions_count = n
+                for partitions_step in range(partitions_count):
+                    # groups[].topics[].partitions[]
+                    partition_index = read_i32_be(data, pos)
+                    start_offset = read_i64_be(data, pos + 4)
+                    leader_epoch = read_i32_be(data, pos + 12)
+                    pos += 16
+                    if version >= 1:
+                        lag = read_i64_be(data, pos)
+                        pos += 8
+                    else:
+                        lag = -1
+                    partitions_error_code = read_i16_be(data, pos)
+                    # error_message: compact nullable string
+                    n = data[pos + 2] - 1
+                    pos += 3
+                    if n < 0:
+                        partitions_error_message = None
+                    else:
+                        if n > 126:
+                            n, pos = read_string_length(data, pos)
+                        end = pos + n
+                        partitions_error_message = data[pos:end].decode()
+                        pos = end
+                    partitions_item = new_DescribeShareGroupOffsetsResponsePartition(
+                        partition_index,
+                        start_offset,
+                        leader_epoch,
+                        lag,
+                        partitions_error_code,
+                        partitions_error_message,
+                    )
+                    if data[pos]:
+                        partitions_item.unknown_tags, pos = read_tags(data, pos)
+                    else:
+                        pos += 1
+                    partitions.append(partitions_item)
+                topics_item = new_DescribeShareGroupOffsetsResponseTopic(topic_name, topic_id, partitions)
                 if data[pos]:
                     topics_item.unknown_tags, pos = read_tags(data, pos)
                 else:
                     pos += 1
                 topics.append(topics_item)
-        groups_item = new_DescribeShareGroupOffsetsRequestGroup(group_id, topics)
+            groups_error_code = read_i16_be(data, pos)
+            # error_message: compact nullable string
+            n = data[pos + 2] - 1
+            pos += 3
+            if n < 0:
+                groups_error_message = None
+            else:
+                if n > 126:
+                    n, pos = read_string_length(data, pos)
+                end = pos + n
+                groups_error_message = data[pos:end].decode()
+                pos = end
+            groups_item = new_DescribeShareGroupOffsetsResponseGroup(
+                group_id, topics, groups_error_code, groups_error_message
+            )
+            if data[pos]:
+                groups_item.unknown_tags, pos = read_tags(data, pos)
+            else:
+                pos += 1
+            groups.append(groups_item)
+        message = new_DescribeShareGroupOffsetsResponse(throttle_time_ms, groups)
         if data[pos]:
-            groups_item.unknown_tags, pos = read_tags(data, pos)
+            message.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-        groups.append(groups_item)
-    message = new_DescribeShareGroupOffsetsRequest(groups)
-    if data[pos]:
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 1
-    return message, pos
+        return message, pos
 
+    def _write(self, out: BytesWriter, version: i64) -> None:
+        """Versions 0-1."""
+        if version < 0 or version > 1:
+            give_up()
 
-def write_describe_share_group_offsets_request_flexible(
-    out: BytesWriter, message: DescribeShareGroupOffsetsRequest, version: i64
-) -> None:
-    """Versions 0-1."""
-    groups = message.groups
-    n = len(groups)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for groups_item in groups:
-        # groups[]
-        raw = groups_item.group_id.encode()
-        n = len(raw)
+        write_i32_be(out, self.throttle_time_ms)
+        groups = self.groups
+        n = len(groups)
         if n < 127:
             out.append(n + 1)
         else:
-            write_string_length(out, n)
-        out.write(raw)
-        topics = groups_item.topics
-        if topics is None:
-            out.append(0)
-        else:
+            write_uvarint(out, n + 1)
+        for groups_item in groups:
+            # groups[]
+            raw = groups_item.group_id.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+            topics = groups_item.topics
             n = len(topics)
             if n < 127:
                 out.append(n + 1)
@@ -512,6 +589,7 @@ def write_describe_share_group_offsets_request_flexible(
                 else:
                     write_string_length(out, n)
                 out.write(raw)
+                write_uuid(out, topics_item.topic_id)
                 partitions = topics_item.partitions
                 n = len(partitions)
                 if n < 127:
@@ -519,237 +597,58 @@ def write_describe_share_group_offsets_request_flexible(
                 else:
                     write_uvarint(out, n + 1)
                 for partitions_item in partitions:
-                    write_i32_be(out, partitions_item)
+                    # groups[].topics[].partitions[]
+                    write_i32_be(out, partitions_item.partition_index)
+                    write_i64_be(out, partitions_item.start_offset)
+                    write_i32_be(out, partitions_item.leader_epoch)
+                    if version >= 1:
+                        write_i64_be(out, partitions_item.lag)
+                    write_i16_be(out, partitions_item.error_code)
+                    partitions_error_message = partitions_item.error_message
+                    if partitions_error_message is None:
+                        out.append(0)
+                    else:
+                        raw = partitions_error_message.encode()
+                        n = len(raw)
+                        if n < 127:
+                            out.append(n + 1)
+                        else:
+                            write_string_length(out, n)
+                        out.write(raw)
+                    if partitions_item.unknown_tags:
+                        write_tags(out, [], partitions_item.unknown_tags)
+                    else:
+                        out.append(0)
                 if topics_item.unknown_tags:
                     write_tags(out, [], topics_item.unknown_tags)
                 else:
                     out.append(0)
-        if groups_item.unknown_tags:
-            write_tags(out, [], groups_item.unknown_tags)
-        else:
-            out.append(0)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
-
-
-def read_describe_share_group_offsets_response_flexible(
-    data: bytes, pos: i64, version: i64
-) -> tuple[DescribeShareGroupOffsetsResponse, i64]:
-    """Versions 0-1."""
-    n: i64
-    end: i64
-    groups: list[DescribeShareGroupOffsetsResponseGroup]
-    groups_step: i64
-    group_id: str
-    topics: list[DescribeShareGroupOffsetsResponseTopic]
-    topics_step: i64
-    topic_name: str
-    partitions: list[DescribeShareGroupOffsetsResponsePartition]
-    partitions_step: i64
-    partitions_error_message: str | None
-    groups_error_message: str | None
-    throttle_time_ms = read_i32_be(data, pos)
-    n = data[pos + 4] - 1
-    pos += 5
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    groups = empty_list(n)
-    groups_count = n
-    for groups_step in range(groups_count):
-        # groups[]
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        group_id = data[pos:end].decode()
-        pos = end
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_length(data, pos)
-        topics = empty_list(n)
-        topics_count = n
-        for topics_step in range(topics_count):
-            # groups[].topics[]
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
-            topic_name = data[pos:end].decode()
-            pos = end
-            topic_id = Uuid(data[pos : pos + 16])
-            n = data[pos + 16] - 1
-            pos += 17
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_length(data, pos)
-            partitions = empty_list(n)
-            partitions_count = n
-            for partitions_step in range(partitions_count):
-                # groups[].topics[].partitions[]
-                partition_index = read_i32_be(data, pos)
-                start_offset = read_i64_be(data, pos + 4)
-                leader_epoch = read_i32_be(data, pos + 12)
-                pos += 16
-                if version >= 1:
-                    lag = read_i64_be(data, pos)
-                    pos += 8
-                else:
-                    lag = -1
-                partitions_error_code = read_i16_be(data, pos)
-                n = data[pos + 2] - 1
-                pos += 3
-                if n < 0:
-                    partitions_error_message = None
-                else:
-                    if n > 126:
-                        n, pos = read_string_length(data, pos)
-                    end = pos + n
-                    partitions_error_message = data[pos:end].decode()
-                    pos = end
-                partitions_item = new_DescribeShareGroupOffsetsResponsePartition(
-                    partition_index, start_offset, leader_epoch, lag, partitions_error_code, partitions_error_message
-                )
-                if data[pos]:
-                    partitions_item.unknown_tags, pos = read_tags(data, pos)
-                else:
-                    pos += 1
-                partitions.append(partitions_item)
-            topics_item = new_DescribeShareGroupOffsetsResponseTopic(topic_name, topic_id, partitions)
-            if data[pos]:
-                topics_item.unknown_tags, pos = read_tags(data, pos)
+            write_i16_be(out, groups_item.error_code)
+            groups_error_message = groups_item.error_message
+            if groups_error_message is None:
+                out.append(0)
             else:
-                pos += 1
-            topics.append(topics_item)
-        groups_error_code = read_i16_be(data, pos)
-        n = data[pos + 2] - 1
-        pos += 3
-        if n < 0:
-            groups_error_message = None
-        else:
-            if n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
-            groups_error_message = data[pos:end].decode()
-            pos = end
-        groups_item = new_DescribeShareGroupOffsetsResponseGroup(
-            group_id, topics, groups_error_code, groups_error_message
-        )
-        if data[pos]:
-            groups_item.unknown_tags, pos = read_tags(data, pos)
-        else:
-            pos += 1
-        groups.append(groups_item)
-    message = new_DescribeShareGroupOffsetsResponse(throttle_time_ms, groups)
-    if data[pos]:
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 1
-    return message, pos
-
-
-def write_describe_share_group_offsets_response_flexible(
-    out: BytesWriter, message: DescribeShareGroupOffsetsResponse, version: i64
-) -> None:
-    """Versions 0-1."""
-    write_i32_be(out, message.throttle_time_ms)
-    groups = message.groups
-    n = len(groups)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for groups_item in groups:
-        # groups[]
-        raw = groups_item.group_id.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-        topics = groups_item.topics
-        n = len(topics)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_uvarint(out, n + 1)
-        for topics_item in topics:
-            # groups[].topics[]
-            raw = topics_item.topic_name.encode()
-            n = len(raw)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_string_length(out, n)
-            out.write(raw)
-            write_uuid(out, topics_item.topic_id)
-            partitions = topics_item.partitions
-            n = len(partitions)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_uvarint(out, n + 1)
-            for partitions_item in partitions:
-                # groups[].topics[].partitions[]
-                write_i32_be(out, partitions_item.partition_index)
-                write_i64_be(out, partitions_item.start_offset)
-                write_i32_be(out, partitions_item.leader_epoch)
-                if version >= 1:
-                    write_i64_be(out, partitions_item.lag)
-                write_i16_be(out, partitions_item.error_code)
-                partitions_error_message = partitions_item.error_message
-                if partitions_error_message is None:
-                    out.append(0)
+                raw = groups_error_message.encode()
+                n = len(raw)
+                if n < 127:
+                    out.append(n + 1)
                 else:
-                    raw = partitions_error_message.encode()
-                    n = len(raw)
-                    if n < 127:
-                        out.append(n + 1)
-                    else:
-                        write_string_length(out, n)
-                    out.write(raw)
-                if partitions_item.unknown_tags:
-                    write_tags(out, [], partitions_item.unknown_tags)
-                else:
-                    out.append(0)
-            if topics_item.unknown_tags:
-                write_tags(out, [], topics_item.unknown_tags)
+                    write_string_length(out, n)
+                out.write(raw)
+            if groups_item.unknown_tags:
+                write_tags(out, [], groups_item.unknown_tags)
             else:
                 out.append(0)
-        write_i16_be(out, groups_item.error_code)
-        groups_error_message = groups_item.error_message
-        if groups_error_message is None:
-            out.append(0)
-        else:
-            raw = groups_error_message.encode()
-            n = len(raw)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_string_length(out, n)
-            out.write(raw)
-        if groups_item.unknown_tags:
-            write_tags(out, [], groups_item.unknown_tags)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
         else:
             out.append(0)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
 
 
-install_constructors(globals())
+new_DescribeShareGroupOffsetsRequestTopic = constructor(DescribeShareGroupOffsetsRequestTopic)
+new_DescribeShareGroupOffsetsRequestGroup = constructor(DescribeShareGroupOffsetsRequestGroup)
+new_DescribeShareGroupOffsetsRequest = constructor(DescribeShareGroupOffsetsRequest)
+new_DescribeShareGroupOffsetsResponsePartition = constructor(DescribeShareGroupOffsetsResponsePartition)
+new_DescribeShareGroupOffsetsResponseTopic = constructor(DescribeShareGroupOffsetsResponseTopic)
+new_DescribeShareGroupOffsetsResponseGroup = constructor(DescribeShareGroupOffsetsResponseGroup)
+new_DescribeShareGroupOffsetsResponse = constructor(DescribeShareGroupOffsetsResponse)

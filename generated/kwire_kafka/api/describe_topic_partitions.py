@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter, read_i16_be, read_i32_be, write_i16_be, write_i32_be
 
 from kwire.message import FieldTags, Message, Struct
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.uuids import Uuid
 from kwire.wire import (
     empty_list,
@@ -37,14 +37,11 @@ class TopicRequest(Struct):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (Field("name", "Name", "string", range(0, 1)),)
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("name", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     name: str
     """Name of the topic to describe."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -54,10 +51,6 @@ class TopicRequest(Struct):
     ) -> None:
         self.name = name
         self.unknown_tags = unknown_tags
-
-
-def new_TopicRequest(name: str) -> TopicRequest:
-    return TopicRequest(name=name)
 
 
 @mypyc_attr(acyclic=True)
@@ -70,16 +63,13 @@ class DescribeTopicPartitionsRequestCursor(Struct):
         Field("topic_name", "TopicName", "string", range(0, 1)),
         Field("partition_index", "PartitionIndex", "int32", range(0, 1)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("topic_name", "partition_index", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     topic_name: str
     """Name of the topic to continue with; topics that sort before it are skipped."""
     partition_index: int
     """First partition of that topic to return."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -93,12 +83,6 @@ class DescribeTopicPartitionsRequestCursor(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_DescribeTopicPartitionsRequestCursor(
-    topic_name: str, partition_index: int
-) -> DescribeTopicPartitionsRequestCursor:
-    return DescribeTopicPartitionsRequestCursor(topic_name=topic_name, partition_index=partition_index)
-
-
 @mypyc_attr(acyclic=True)
 class DescribeTopicPartitionsRequest(Message):
     """Sent by admin clients to page through the partitions of topics, including eligible leaders (KIP-966).
@@ -110,15 +94,14 @@ class DescribeTopicPartitionsRequest(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 1)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 2}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("topics", "Topics", "[]TopicRequest", range(0, 1)),
         Field("response_partition_limit", "ResponsePartitionLimit", "int32", range(0, 1)),
         Field("cursor", "Cursor", "DescribeTopicPartitionsRequestCursor", range(0, 1), nullable=range(0, 1)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("topics", "response_partition_limit", "cursor", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     topics: list[TopicRequest]
     """Topics to describe, processed in order of name; empty for all that the caller may see."""
@@ -127,7 +110,6 @@ class DescribeTopicPartitionsRequest(Message):
     cursor: DescribeTopicPartitionsRequestCursor | None
     """Position at which to resume, copied from the previous response; null starts at the beginning."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -142,28 +124,119 @@ class DescribeTopicPartitionsRequest(Message):
         self.cursor = cursor
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        return 2
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[DescribeTopicPartitionsRequest, i64]:
-        if 0 <= version <= 0:
-            return read_describe_topic_partitions_request_flexible(data, pos, version)
-        give_up()
+        """Version 0."""
+        n: i64
+        end: i64
+        topics: list[TopicRequest]
+        topics_step: i64
+        name: str
+        cursor: DescribeTopicPartitionsRequestCursor | None
+        topic_name: str
+        if version < 0 or version > 0:
+            give_up()
+
+        # topics: compact array
+        n = data[pos] - 1
+        pos += 1
+        if n < 0 or n > 126:
+            n, pos = read_length(data, pos)
+        topics = empty_list(n)
+        topics_count = n
+        for topics_step in range(topics_count):
+            # topics[]
+            # name: compact string
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            name = data[pos:end].decode()
+            pos = end
+            topics_item = new_TopicRequest(name)
+            if data[pos]:
+                topics_item.unknown_tags, pos = read_tags(data, pos)
+            else:
+                pos += 1
+            topics.append(topics_item)
+        response_partition_limit = read_i32_be(data, pos)
+        # cursor: nullable struct
+        n = data[pos + 4]
+        pos += 5
+        if n > 127:
+            cursor = None
+        else:
+            # cursor
+            # topic_name: compact string
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            topic_name = data[pos:end].decode()
+            pos = end
+            partition_index = read_i32_be(data, pos)
+            cursor = new_DescribeTopicPartitionsRequestCursor(topic_name, partition_index)
+            if data[pos + 4]:
+                pos += 4
+                cursor.unknown_tags, pos = read_tags(data, pos)
+            else:
+                pos += 5
+        message = new_DescribeTopicPartitionsRequest(topics, response_partition_limit, cursor)
+        if data[pos]:
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 1
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 0:
-            return write_describe_topic_partitions_request_flexible(out, self, version)
-        give_up()
+        """Version 0."""
+        if version < 0 or version > 0:
+            give_up()
 
-
-def new_DescribeTopicPartitionsRequest(
-    topics: list[TopicRequest], response_partition_limit: int, cursor: DescribeTopicPartitionsRequestCursor | None
-) -> DescribeTopicPartitionsRequest:
-    return DescribeTopicPartitionsRequest(
-        topics=topics, response_partition_limit=response_partition_limit, cursor=cursor
-    )
+        topics = self.topics
+        n = len(topics)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_uvarint(out, n + 1)
+        for topics_item in topics:
+            # topics[]
+            raw = topics_item.name.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+            if topics_item.unknown_tags:
+                write_tags(out, [], topics_item.unknown_tags)
+            else:
+                out.append(0)
+        write_i32_be(out, self.response_partition_limit)
+        cursor = self.cursor
+        if cursor is None:
+            out.append(255)
+        else:
+            out.append(1)
+            # cursor
+            raw = cursor.topic_name.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+            write_i32_be(out, cursor.partition_index)
+            if cursor.unknown_tags:
+                write_tags(out, [], cursor.unknown_tags)
+            else:
+                out.append(0)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
+        else:
+            out.append(0)
 
 
 @mypyc_attr(acyclic=True)
@@ -183,20 +256,7 @@ class DescribeTopicPartitionsResponsePartition(Struct):
         Field("last_known_elr", "LastKnownElr", "[]int32", range(0, 1), nullable=range(0, 1)),
         Field("offline_replicas", "OfflineReplicas", "[]int32", range(0, 1), ignorable=True),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "error_code",
-        "partition_index",
-        "leader_id",
-        "leader_epoch",
-        "replica_nodes",
-        "isr_nodes",
-        "eligible_leader_replicas",
-        "last_known_elr",
-        "offline_replicas",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     error_code: int
     """0 on success; otherwise the reason, e.g. that no leader is available."""
@@ -217,7 +277,6 @@ class DescribeTopicPartitionsResponsePartition(Struct):
     offline_replicas: list[int]
     """Broker ids of the replicas that are unavailable because their broker or disk is down."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -245,30 +304,6 @@ class DescribeTopicPartitionsResponsePartition(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_DescribeTopicPartitionsResponsePartition(
-    error_code: int,
-    partition_index: int,
-    leader_id: int,
-    leader_epoch: int,
-    replica_nodes: list[int],
-    isr_nodes: list[int],
-    eligible_leader_replicas: list[int] | None,
-    last_known_elr: list[int] | None,
-    offline_replicas: list[int],
-) -> DescribeTopicPartitionsResponsePartition:
-    return DescribeTopicPartitionsResponsePartition(
-        error_code=error_code,
-        partition_index=partition_index,
-        leader_id=leader_id,
-        leader_epoch=leader_epoch,
-        replica_nodes=replica_nodes,
-        isr_nodes=isr_nodes,
-        eligible_leader_replicas=eligible_leader_replicas,
-        last_known_elr=last_known_elr,
-        offline_replicas=offline_replicas,
-    )
-
-
 @mypyc_attr(acyclic=True)
 class DescribeTopicPartitionsResponseTopic(Struct):
     """One topic with the partitions that fit on this page."""
@@ -283,17 +318,7 @@ class DescribeTopicPartitionsResponseTopic(Struct):
         Field("partitions", "Partitions", "[]DescribeTopicPartitionsResponsePartition", range(0, 1)),
         Field("topic_authorized_operations", "TopicAuthorizedOperations", "int32", range(0, 1)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "error_code",
-        "name",
-        "topic_id",
-        "is_internal",
-        "partitions",
-        "topic_authorized_operations",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     error_code: int
     """0 on success; otherwise the reason, e.g. an unknown topic or a missing permission."""
@@ -310,7 +335,6 @@ class DescribeTopicPartitionsResponseTopic(Struct):
     requested.
     """
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -332,24 +356,6 @@ class DescribeTopicPartitionsResponseTopic(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_DescribeTopicPartitionsResponseTopic(
-    error_code: int,
-    name: str | None,
-    topic_id: Uuid,
-    is_internal: bool,
-    partitions: list[DescribeTopicPartitionsResponsePartition],
-    topic_authorized_operations: int,
-) -> DescribeTopicPartitionsResponseTopic:
-    return DescribeTopicPartitionsResponseTopic(
-        error_code=error_code,
-        name=name,
-        topic_id=topic_id,
-        is_internal=is_internal,
-        partitions=partitions,
-        topic_authorized_operations=topic_authorized_operations,
-    )
-
-
 @mypyc_attr(acyclic=True)
 class DescribeTopicPartitionsResponseCursor(Struct):
     """Position at which the next page begins."""
@@ -360,16 +366,13 @@ class DescribeTopicPartitionsResponseCursor(Struct):
         Field("topic_name", "TopicName", "string", range(0, 1)),
         Field("partition_index", "PartitionIndex", "int32", range(0, 1)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("topic_name", "partition_index", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     topic_name: str
     """Name of the topic with which the next page begins."""
     partition_index: int
     """First partition of that topic not yet returned."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -383,12 +386,6 @@ class DescribeTopicPartitionsResponseCursor(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_DescribeTopicPartitionsResponseCursor(
-    topic_name: str, partition_index: int
-) -> DescribeTopicPartitionsResponseCursor:
-    return DescribeTopicPartitionsResponseCursor(topic_name=topic_name, partition_index=partition_index)
-
-
 @mypyc_attr(acyclic=True)
 class DescribeTopicPartitionsResponse(Message):
     """Returns one page of topics and partitions, with a cursor if more follow.
@@ -400,6 +397,7 @@ class DescribeTopicPartitionsResponse(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 1)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 1}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(0, 1), ignorable=True),
@@ -408,9 +406,7 @@ class DescribeTopicPartitionsResponse(Message):
             "next_cursor", "NextCursor", "DescribeTopicPartitionsResponseCursor", range(0, 1), nullable=range(0, 1)
         ),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("throttle_time_ms", "topics", "next_cursor", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     throttle_time_ms: int
     """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled."""
@@ -419,7 +415,6 @@ class DescribeTopicPartitionsResponse(Message):
     next_cursor: DescribeTopicPartitionsResponseCursor | None
     """Position to send in the request for the next page; null when the listing is complete."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -434,430 +429,297 @@ class DescribeTopicPartitionsResponse(Message):
         self.next_cursor = next_cursor
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        return 1
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[DescribeTopicPartitionsResponse, i64]:
-        if 0 <= version <= 0:
-            return read_describe_topic_partitions_response_flexible(data, pos, version)
-        give_up()
-
-    def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 0:
-            return write_describe_topic_partitions_response_flexible(out, self, version)
-        give_up()
-
-
-def new_DescribeTopicPartitionsResponse(
-    throttle_time_ms: int,
-    topics: list[DescribeTopicPartitionsResponseTopic],
-    next_cursor: DescribeTopicPartitionsResponseCursor | None,
-) -> DescribeTopicPartitionsResponse:
-    return DescribeTopicPartitionsResponse(throttle_time_ms=throttle_time_ms, topics=topics, next_cursor=next_cursor)
-
-
-def read_describe_topic_partitions_request_flexible(
-    data: bytes, pos: i64, version: i64
-) -> tuple[DescribeTopicPartitionsRequest, i64]:
-    """Version 0."""
-    n: i64
-    end: i64
-    topics: list[TopicRequest]
-    topics_step: i64
-    name: str
-    cursor: DescribeTopicPartitionsRequestCursor | None
-    topic_name: str
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    topics = empty_list(n)
-    topics_count = n
-    for topics_step in range(topics_count):
-        # topics[]
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
+        """Version 0."""
+        n: i64
+        end: i64
+        topics: list[DescribeTopicPartitionsResponseTopic]
+        topics_step: i64
+        name: str | None
+        partitions: list[DescribeTopicPartitionsResponsePartition]
+        partitions_step: i64
+        replica_nodes: list[int]
+        isr_nodes: list[int]
+        eligible_leader_replicas: list[int] | None
+        last_known_elr: list[int] | None
+        offline_replicas: list[int]
+        next_cursor: DescribeTopicPartitionsResponseCursor | None
+        topic_name: str
+        if version < 0 or version > 0:
             give_up()
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        name = data[pos:end].decode()
-        pos = end
-        topics_item = new_TopicRequest(name)
-        if data[pos]:
-            topics_item.unknown_tags, pos = read_tags(data, pos)
+
+        throttle_time_ms = read_i32_be(data, pos)
+        # topics: compact array
+        n = data[pos + 4] - 1
+        pos += 5
+        if n < 0 or n > 126:
+            n, pos = read_length(data, pos)
+        topics = empty_list(n)
+        topics_count = n
+        for topics_step in range(topics_count):
+            # topics[]
+            topics_error_code = read_i16_be(data, pos)
+            # name: compact nullable string
+            n = data[pos + 2] - 1
+            pos += 3
+            if n < 0:
+                name = None
+            else:
+                if n > 126:
+                    n, pos = read_string_length(data, pos)
+                end = pos + n
+                name = data[pos:end].decode()
+                pos = end
+            topic_id = Uuid(data[pos : pos + 16])
+            is_internal = data[pos + 16] != 0
+            # partitions: compact array
+            n = data[pos + 17] - 1
+            pos += 18
+            if n < 0 or n > 126:
+                n, pos = read_length(data, pos)
+            partitions = empty_list(n)
+            partitions_count = n
+            for partitions_step in range(partitions_count):
+                # topics[].partitions[]
+                partitions_error_code = read_i16_be(data, pos)
+                partitions_partition_index = read_i32_be(data, pos + 2)
+                leader_id = read_i32_be(data, pos + 6)
+                leader_epoch = read_i32_be(data, pos + 10)
+                # replica_nodes: compact array
+                n = data[pos + 14] - 1
+                pos += 15
+                if n < 0 or n > 126:
+                    n, pos = read_length(data, pos)
+                if n:
+                    replica_nodes = read_i32s(data, pos, n)
+                    pos += 4 * n
+                else:
+                    replica_nodes = []
+                # isr_nodes: compact array
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_length(data, pos)
+                if n:
+                    isr_nodes = read_i32s(data, pos, n)
+                    pos += 4 * n
+                else:
+                    isr_nodes = []
+                # eligible_leader_replicas: compact nullable array
+                n = data[pos] - 1
+                pos += 1
+                if n < 0:
+                    eligible_leader_replicas = None
+                else:
+                    if n > 126:
+                        n, pos = read_length(data, pos)
+                    if n:
+                        eligible_leader_replicas = read_i32s(data, pos, n)
+                        pos += 4 * n
+                    else:
+                        eligible_leader_replicas = []
+                # last_known_elr: compact nullable array
+                n = data[pos] - 1
+                pos += 1
+                if n < 0:
+                    last_known_elr = None
+                else:
+                    if n > 126:
+                        n, pos = read_length(data, pos)
+                    if n:
+                        last_known_elr = read_i32s(data, pos, n)
+                        pos += 4 * n
+                    else:
+                        last_known_elr = []
+                # offline_replicas: compact array
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_length(data, pos)
+                if n:
+                    offline_replicas = read_i32s(data, pos, n)
+                    pos += 4 * n
+                else:
+                    offline_replicas = []
+                partitions_item = new_DescribeTopicPartitionsResponsePartition(
+                    partitions_error_code,
+                    partitions_partition_index,
+                    leader_id,
+                    leader_epoch,
+                    replica_nodes,
+                    isr_nodes,
+                    eligible_leader_replicas,
+                    last_known_elr,
+                    offline_replicas,
+                )
+                if data[pos]:
+                    partitions_item.unknown_tags, pos = read_tags(data, pos)
+                else:
+                    pos += 1
+                partitions.append(partitions_item)
+            topic_authorized_operations = read_i32_be(data, pos)
+            topics_item = new_DescribeTopicPartitionsResponseTopic(
+                topics_error_code, name, topic_id, is_internal, partitions, topic_authorized_operations
+            )
+            if data[pos + 4]:
+                pos += 4
+                topics_item.unknown_tags, pos = read_tags(data, pos)
+            else:
+                pos += 5
+            topics.append(topics_item)
+        # next_cursor: nullable struct
+        n = data[pos]
+        pos += 1
+        if n > 127:
+            next_cursor = None
         else:
+            # next_cursor
+            # topic_name: compact string
+            n = data[pos] - 1
             pos += 1
-        topics.append(topics_item)
-    response_partition_limit = read_i32_be(data, pos)
-    n = data[pos + 4]
-    pos += 5
-    if n > 127:
-        cursor = None
-    else:
-        # cursor
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        topic_name = data[pos:end].decode()
-        pos = end
-        partition_index = read_i32_be(data, pos)
-        cursor = new_DescribeTopicPartitionsRequestCursor(topic_name, partition_index)
-        if data[pos + 4]:
-            pos += 4
-            cursor.unknown_tags, pos = read_tags(data, pos)
-        else:
-            pos += 5
-    message = new_DescribeTopicPartitionsRequest(topics, response_partition_limit, cursor)
-    if data[pos]:
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 1
-    return message, pos
-
-
-def write_describe_topic_partitions_request_flexible(
-    out: BytesWriter, message: DescribeTopicPartitionsRequest, version: i64
-) -> None:
-    """Version 0."""
-    topics = message.topics
-    n = len(topics)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for topics_item in topics:
-        # topics[]
-        raw = topics_item.name.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-        if topics_item.unknown_tags:
-            write_tags(out, [], topics_item.unknown_tags)
-        else:
-            out.append(0)
-    write_i32_be(out, message.response_partition_limit)
-    cursor = message.cursor
-    if cursor is None:
-        out.append(255)
-    else:
-        out.append(1)
-        # cursor
-        raw = cursor.topic_name.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-        write_i32_be(out, cursor.partition_index)
-        if cursor.unknown_tags:
-            write_tags(out, [], cursor.unknown_tags)
-        else:
-            out.append(0)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
-
-
-def read_describe_topic_partitions_response_flexible(
-    data: bytes, pos: i64, version: i64
-) -> tuple[DescribeTopicPartitionsResponse, i64]:
-    """Version 0."""
-    n: i64
-    end: i64
-    topics: list[DescribeTopicPartitionsResponseTopic]
-    topics_step: i64
-    name: str | None
-    partitions: list[DescribeTopicPartitionsResponsePartition]
-    partitions_step: i64
-    replica_nodes: list[int]
-    isr_nodes: list[int]
-    eligible_leader_replicas: list[int] | None
-    last_known_elr: list[int] | None
-    offline_replicas: list[int]
-    next_cursor: DescribeTopicPartitionsResponseCursor | None
-    topic_name: str
-    throttle_time_ms = read_i32_be(data, pos)
-    n = data[pos + 4] - 1
-    pos += 5
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    topics = empty_list(n)
-    topics_count = n
-    for topics_step in range(topics_count):
-        # topics[]
-        topics_error_code = read_i16_be(data, pos)
-        n = data[pos + 2] - 1
-        pos += 3
-        if n < 0:
-            name = None
-        else:
-            if n > 126:
+            if n < 0 or n > 126:
                 n, pos = read_string_length(data, pos)
             end = pos + n
-            name = data[pos:end].decode()
+            topic_name = data[pos:end].decode()
             pos = end
-        topic_id = Uuid(data[pos : pos + 16])
-        is_internal = data[pos + 16] != 0
-        n = data[pos + 17] - 1
-        pos += 18
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_length(data, pos)
-        partitions = empty_list(n)
-        partitions_count = n
-        for partitions_step in range(partitions_count):
-            # topics[].partitions[]
-            partitions_error_code = read_i16_be(data, pos)
-            partitions_partition_index = read_i32_be(data, pos + 2)
-            leader_id = read_i32_be(data, pos + 6)
-            leader_epoch = read_i32_be(data, pos + 10)
-            n = data[pos + 14] - 1
-            pos += 15
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_length(data, pos)
-            if n:
-                replica_nodes = read_i32s(data, pos, n)
-                pos += 4 * n
+            next_cursor_partition_index = read_i32_be(data, pos)
+            next_cursor = new_DescribeTopicPartitionsResponseCursor(topic_name, next_cursor_partition_index)
+            if data[pos + 4]:
+                pos += 4
+                next_cursor.unknown_tags, pos = read_tags(data, pos)
             else:
-                replica_nodes = []
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_length(data, pos)
-            if n:
-                isr_nodes = read_i32s(data, pos, n)
-                pos += 4 * n
-            else:
-                isr_nodes = []
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                eligible_leader_replicas = None
-            else:
-                if n > 126:
-                    n, pos = read_length(data, pos)
-                if n:
-                    eligible_leader_replicas = read_i32s(data, pos, n)
-                    pos += 4 * n
-                else:
-                    eligible_leader_replicas = []
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                last_known_elr = None
-            else:
-                if n > 126:
-                    n, pos = read_length(data, pos)
-                if n:
-                    last_known_elr = read_i32s(data, pos, n)
-                    pos += 4 * n
-                else:
-                    last_known_elr = []
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_length(data, pos)
-            if n:
-                offline_replicas = read_i32s(data, pos, n)
-                pos += 4 * n
-            else:
-                offline_replicas = []
-            partitions_item = new_DescribeTopicPartitionsResponsePartition(
-                partitions_error_code,
-                partitions_partition_index,
-                leader_id,
-                leader_epoch,
-                replica_nodes,
-                isr_nodes,
-                eligible_leader_replicas,
-                last_known_elr,
-                offline_replicas,
-            )
-            if data[pos]:
-                partitions_item.unknown_tags, pos = read_tags(data, pos)
-            else:
-                pos += 1
-            partitions.append(partitions_item)
-        topic_authorized_operations = read_i32_be(data, pos)
-        topics_item = new_DescribeTopicPartitionsResponseTopic(
-            topics_error_code, name, topic_id, is_internal, partitions, topic_authorized_operations
-        )
-        if data[pos + 4]:
-            pos += 4
-            topics_item.unknown_tags, pos = read_tags(data, pos)
+                pos += 5
+        message = new_DescribeTopicPartitionsResponse(throttle_time_ms, topics, next_cursor)
+        if data[pos]:
+            message.unknown_tags, pos = read_tags(data, pos)
         else:
-            pos += 5
-        topics.append(topics_item)
-    n = data[pos]
-    pos += 1
-    if n > 127:
-        next_cursor = None
-    else:
-        # next_cursor
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        topic_name = data[pos:end].decode()
-        pos = end
-        next_cursor_partition_index = read_i32_be(data, pos)
-        next_cursor = new_DescribeTopicPartitionsResponseCursor(topic_name, next_cursor_partition_index)
-        if data[pos + 4]:
-            pos += 4
-            next_cursor.unknown_tags, pos = read_tags(data, pos)
-        else:
-            pos += 5
-    message = new_DescribeTopicPartitionsResponse(throttle_time_ms, topics, next_cursor)
-    if data[pos]:
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 1
-    return message, pos
+            pos += 1
+        return message, pos
 
+    def _write(self, out: BytesWriter, version: i64) -> None:
+        """Version 0."""
+        if version < 0 or version > 0:
+            give_up()
 
-def write_describe_topic_partitions_response_flexible(
-    out: BytesWriter, message: DescribeTopicPartitionsResponse, version: i64
-) -> None:
-    """Version 0."""
-    write_i32_be(out, message.throttle_time_ms)
-    topics = message.topics
-    n = len(topics)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for topics_item in topics:
-        # topics[]
-        write_i16_be(out, topics_item.error_code)
-        name = topics_item.name
-        if name is None:
-            out.append(0)
+        write_i32_be(out, self.throttle_time_ms)
+        topics = self.topics
+        n = len(topics)
+        if n < 127:
+            out.append(n + 1)
         else:
-            raw = name.encode()
+            write_uvarint(out, n + 1)
+        for topics_item in topics:
+            # topics[]
+            write_i16_be(out, topics_item.error_code)
+            name = topics_item.name
+            if name is None:
+                out.append(0)
+            else:
+                raw = name.encode()
+                n = len(raw)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_string_length(out, n)
+                out.write(raw)
+            write_uuid(out, topics_item.topic_id)
+            out.append(1 if topics_item.is_internal else topics_item.is_internal & 0)  # & 0 refuses None
+            partitions = topics_item.partitions
+            n = len(partitions)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_uvarint(out, n + 1)
+            for partitions_item in partitions:
+                # topics[].partitions[]
+                write_i16_be(out, partitions_item.error_code)
+                write_i32_be(out, partitions_item.partition_index)
+                write_i32_be(out, partitions_item.leader_id)
+                write_i32_be(out, partitions_item.leader_epoch)
+                replica_nodes = partitions_item.replica_nodes
+                n = len(replica_nodes)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_uvarint(out, n + 1)
+                for replica_nodes_item in replica_nodes:
+                    write_i32_be(out, replica_nodes_item)
+                isr_nodes = partitions_item.isr_nodes
+                n = len(isr_nodes)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_uvarint(out, n + 1)
+                for isr_nodes_item in isr_nodes:
+                    write_i32_be(out, isr_nodes_item)
+                eligible_leader_replicas = partitions_item.eligible_leader_replicas
+                if eligible_leader_replicas is None:
+                    out.append(0)
+                else:
+                    n = len(eligible_leader_replicas)
+                    if n < 127:
+                        out.append(n + 1)
+                    else:
+                        write_uvarint(out, n + 1)
+                    for eligible_leader_replicas_item in eligible_leader_replicas:
+                        write_i32_be(out, eligible_leader_replicas_item)
+                last_known_elr = partitions_item.last_known_elr
+                if last_known_elr is None:
+                    out.append(0)
+                else:
+                    n = len(last_known_elr)
+                    if n < 127:
+                        out.append(n + 1)
+                    else:
+                        write_uvarint(out, n + 1)
+                    for last_known_elr_item in last_known_elr:
+                        write_i32_be(out, last_known_elr_item)
+                offline_replicas = partitions_item.offline_replicas
+                n = len(offline_replicas)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_uvarint(out, n + 1)
+                for offline_replicas_item in offline_replicas:
+                    write_i32_be(out, offline_replicas_item)
+                if partitions_item.unknown_tags:
+                    write_tags(out, [], partitions_item.unknown_tags)
+                else:
+                    out.append(0)
+            write_i32_be(out, topics_item.topic_authorized_operations)
+            if topics_item.unknown_tags:
+                write_tags(out, [], topics_item.unknown_tags)
+            else:
+                out.append(0)
+        next_cursor = self.next_cursor
+        if next_cursor is None:
+            out.append(255)
+        else:
+            out.append(1)
+            # next_cursor
+            raw = next_cursor.topic_name.encode()
             n = len(raw)
             if n < 127:
                 out.append(n + 1)
             else:
                 write_string_length(out, n)
             out.write(raw)
-        write_uuid(out, topics_item.topic_id)
-        out.append(1 if topics_item.is_internal else topics_item.is_internal & 0)
-        partitions = topics_item.partitions
-        n = len(partitions)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_uvarint(out, n + 1)
-        for partitions_item in partitions:
-            # topics[].partitions[]
-            write_i16_be(out, partitions_item.error_code)
-            write_i32_be(out, partitions_item.partition_index)
-            write_i32_be(out, partitions_item.leader_id)
-            write_i32_be(out, partitions_item.leader_epoch)
-            replica_nodes = partitions_item.replica_nodes
-            n = len(replica_nodes)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_uvarint(out, n + 1)
-            for replica_nodes_item in replica_nodes:
-                write_i32_be(out, replica_nodes_item)
-            isr_nodes = partitions_item.isr_nodes
-            n = len(isr_nodes)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_uvarint(out, n + 1)
-            for isr_nodes_item in isr_nodes:
-                write_i32_be(out, isr_nodes_item)
-            eligible_leader_replicas = partitions_item.eligible_leader_replicas
-            if eligible_leader_replicas is None:
-                out.append(0)
-            else:
-                n = len(eligible_leader_replicas)
-                if n < 127:
-                    out.append(n + 1)
-                else:
-                    write_uvarint(out, n + 1)
-                for eligible_leader_replicas_item in eligible_leader_replicas:
-                    write_i32_be(out, eligible_leader_replicas_item)
-            last_known_elr = partitions_item.last_known_elr
-            if last_known_elr is None:
-                out.append(0)
-            else:
-                n = len(last_known_elr)
-                if n < 127:
-                    out.append(n + 1)
-                else:
-                    write_uvarint(out, n + 1)
-                for last_known_elr_item in last_known_elr:
-                    write_i32_be(out, last_known_elr_item)
-            offline_replicas = partitions_item.offline_replicas
-            n = len(offline_replicas)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_uvarint(out, n + 1)
-            for offline_replicas_item in offline_replicas:
-                write_i32_be(out, offline_replicas_item)
-            if partitions_item.unknown_tags:
-                write_tags(out, [], partitions_item.unknown_tags)
+            write_i32_be(out, next_cursor.partition_index)
+            if next_cursor.unknown_tags:
+                write_tags(out, [], next_cursor.unknown_tags)
             else:
                 out.append(0)
-        write_i32_be(out, topics_item.topic_authorized_operations)
-        if topics_item.unknown_tags:
-            write_tags(out, [], topics_item.unknown_tags)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
         else:
             out.append(0)
-    next_cursor = message.next_cursor
-    if next_cursor is None:
-        out.append(255)
-    else:
-        out.append(1)
-        # next_cursor
-        raw = next_cursor.topic_name.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-        write_i32_be(out, next_cursor.partition_index)
-        if next_cursor.unknown_tags:
-            write_tags(out, [], next_cursor.unknown_tags)
-        else:
-            out.append(0)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
 
 
-install_constructors(globals())
+new_TopicRequest = constructor(TopicRequest)
+new_DescribeTopicPartitionsRequestCursor = constructor(DescribeTopicPartitionsRequestCursor)
+new_DescribeTopicPartitionsRequest = constructor(DescribeTopicPartitionsRequest)
+new_DescribeTopicPartitionsResponsePartition = constructor(DescribeTopicPartitionsResponsePartition)
+new_DescribeTopicPartitionsResponseTopic = constructor(DescribeTopicPartitionsResponseTopic)
+new_DescribeTopicPartitionsResponseCursor = constructor(DescribeTopicPartitionsResponseCursor)
+new_DescribeTopicPartitionsResponse = constructor(DescribeTopicPartitionsResponse)

@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter, read_i16_be, read_i32_be, read_i64_be, write_i16_be, write_i32_be, write_i64_be
 
 from kwire.message import FieldTags, Message, Struct
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.wire import (
     empty_list,
     give_up,
@@ -38,16 +38,14 @@ class DescribeTransactionsRequest(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 1)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 2}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (Field("transactional_ids", "TransactionalIds", "[]string", range(0, 1)),)
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("transactional_ids", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     transactional_ids: list[str]
     """Transactional ids to describe; the receiving broker must be the coordinator of each. Empty returns nothing."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -58,24 +56,63 @@ class DescribeTransactionsRequest(Message):
         self.transactional_ids = [] if transactional_ids is None else transactional_ids
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        return 2
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[DescribeTransactionsRequest, i64]:
-        if 0 <= version <= 0:
-            return read_describe_transactions_request_flexible(data, pos, version)
-        give_up()
+        """Version 0."""
+        n: i64
+        end: i64
+        transactional_ids: list[str]
+        transactional_ids_step: i64
+        if version < 0 or version > 0:
+            give_up()
+
+        # transactional_ids: compact array
+        n = data[pos] - 1
+        pos += 1
+        if n < 0 or n > 126:
+            n, pos = read_length(data, pos)
+        transactional_ids = empty_list(n)
+        transactional_ids_count = n
+        for transactional_ids_step in range(transactional_ids_count):
+            # string[]: compact string
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            transactional_ids_item = data[pos:end].decode()
+            pos = end
+            transactional_ids.append(transactional_ids_item)
+        message = new_DescribeTransactionsRequest(transactional_ids)
+        if data[pos]:
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 1
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 0:
-            return write_describe_transactions_request_flexible(out, self, version)
-        give_up()
+        """Version 0."""
+        if version < 0 or version > 0:
+            give_up()
 
-
-def new_DescribeTransactionsRequest(transactional_ids: list[str]) -> DescribeTransactionsRequest:
-    return DescribeTransactionsRequest(transactional_ids=transactional_ids)
+        transactional_ids = self.transactional_ids
+        n = len(transactional_ids)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_uvarint(out, n + 1)
+        for transactional_ids_item in transactional_ids:
+            raw = transactional_ids_item.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
+        else:
+            out.append(0)
 
 
 @mypyc_attr(acyclic=True)
@@ -88,16 +125,13 @@ class TopicData(Struct):
         Field("topic", "Topic", "string", range(0, 1)),
         Field("partitions", "Partitions", "[]int32", range(0, 1)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("topic", "partitions", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     topic: str
     """Name of the topic that the partitions belong to."""
     partitions: list[int]
     """Numbers of the partitions of this topic in the transaction."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -109,10 +143,6 @@ class TopicData(Struct):
         self.topic = topic
         self.partitions = [] if partitions is None else partitions
         self.unknown_tags = unknown_tags
-
-
-def new_TopicData(topic: str, partitions: list[int]) -> TopicData:
-    return TopicData(topic=topic, partitions=partitions)
 
 
 @mypyc_attr(acyclic=True)
@@ -131,19 +161,7 @@ class TransactionState(Struct):
         Field("producer_epoch", "ProducerEpoch", "int16", range(0, 1)),
         Field("topics", "Topics", "[]TopicData", range(0, 1)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "error_code",
-        "transactional_id",
-        "transaction_state",
-        "transaction_timeout_ms",
-        "transaction_start_time_ms",
-        "producer_id",
-        "producer_epoch",
-        "topics",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     error_code: int
     """0 on success; otherwise the reason, e.g. an unknown id or one of another coordinator."""
@@ -162,7 +180,6 @@ class TransactionState(Struct):
     topics: list[TopicData]
     """Partitions in the open transaction, grouped by topic; empty if none is open."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -188,28 +205,6 @@ class TransactionState(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_TransactionState(
-    error_code: int,
-    transactional_id: str,
-    transaction_state: str,
-    transaction_timeout_ms: int,
-    transaction_start_time_ms: int,
-    producer_id: int,
-    producer_epoch: int,
-    topics: list[TopicData],
-) -> TransactionState:
-    return TransactionState(
-        error_code=error_code,
-        transactional_id=transactional_id,
-        transaction_state=transaction_state,
-        transaction_timeout_ms=transaction_timeout_ms,
-        transaction_start_time_ms=transaction_start_time_ms,
-        producer_id=producer_id,
-        producer_epoch=producer_epoch,
-        topics=topics,
-    )
-
-
 @mypyc_attr(acyclic=True)
 class DescribeTransactionsResponse(Message):
     """Returns the state of each requested transactional id.
@@ -221,21 +216,19 @@ class DescribeTransactionsResponse(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 1)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 1}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(0, 1)),
         Field("transaction_states", "TransactionStates", "[]TransactionState", range(0, 1)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("throttle_time_ms", "transaction_states", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     throttle_time_ms: int
     """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled."""
     transaction_states: list[TransactionState]
     """One entry for each requested transactional id."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -248,261 +241,179 @@ class DescribeTransactionsResponse(Message):
         self.transaction_states = [] if transaction_states is None else transaction_states
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        return 1
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[DescribeTransactionsResponse, i64]:
-        if 0 <= version <= 0:
-            return read_describe_transactions_response_flexible(data, pos, version)
-        give_up()
-
-    def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 0:
-            return write_describe_transactions_response_flexible(out, self, version)
-        give_up()
-
-
-def new_DescribeTransactionsResponse(
-    throttle_time_ms: int, transaction_states: list[TransactionState]
-) -> DescribeTransactionsResponse:
-    return DescribeTransactionsResponse(throttle_time_ms=throttle_time_ms, transaction_states=transaction_states)
-
-
-def read_describe_transactions_request_flexible(
-    data: bytes, pos: i64, version: i64
-) -> tuple[DescribeTransactionsRequest, i64]:
-    """Version 0."""
-    n: i64
-    end: i64
-    transactional_ids: list[str]
-    transactional_ids_step: i64
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    transactional_ids = empty_list(n)
-    transactional_ids_count = n
-    for transactional_ids_step in range(transactional_ids_count):
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
+        """Version 0."""
+        n: i64
+        end: i64
+        transaction_states: list[TransactionState]
+        transaction_states_step: i64
+        transactional_id: str
+        transaction_state: str
+        topics: list[TopicData]
+        topics_step: i64
+        topic: str
+        partitions: list[int]
+        if version < 0 or version > 0:
             give_up()
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        transactional_ids_item = data[pos:end].decode()
-        pos = end
-        transactional_ids.append(transactional_ids_item)
-    message = new_DescribeTransactionsRequest(transactional_ids)
-    if data[pos]:
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 1
-    return message, pos
 
-
-def write_describe_transactions_request_flexible(
-    out: BytesWriter, message: DescribeTransactionsRequest, version: i64
-) -> None:
-    """Version 0."""
-    transactional_ids = message.transactional_ids
-    n = len(transactional_ids)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for transactional_ids_item in transactional_ids:
-        raw = transactional_ids_item.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
-
-
-def read_describe_transactions_response_flexible(
-    data: bytes, pos: i64, version: i64
-) -> tuple[DescribeTransactionsResponse, i64]:
-    """Version 0."""
-    n: i64
-    end: i64
-    transaction_states: list[TransactionState]
-    transaction_states_step: i64
-    transactional_id: str
-    transaction_state: str
-    topics: list[TopicData]
-    topics_step: i64
-    topic: str
-    partitions: list[int]
-    throttle_time_ms = read_i32_be(data, pos)
-    n = data[pos + 4] - 1
-    pos += 5
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    transaction_states = empty_list(n)
-    transaction_states_count = n
-    for transaction_states_step in range(transaction_states_count):
-        # transaction_states[]
-        error_code = read_i16_be(data, pos)
-        n = data[pos + 2] - 1
-        pos += 3
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        transactional_id = data[pos:end].decode()
-        pos = end
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        transaction_state = data[pos:end].decode()
-        pos = end
-        transaction_timeout_ms = read_i32_be(data, pos)
-        transaction_start_time_ms = read_i64_be(data, pos + 4)
-        producer_id = read_i64_be(data, pos + 12)
-        producer_epoch = read_i16_be(data, pos + 20)
-        n = data[pos + 22] - 1
-        pos += 23
-        if n < 0:
-            give_up()
-        if n > 126:
+        throttle_time_ms = read_i32_be(data, pos)
+        # transaction_states: compact array
+        n = data[pos + 4] - 1
+        pos += 5
+        if n < 0 or n > 126:
             n, pos = read_length(data, pos)
-        topics = empty_list(n)
-        topics_count = n
-        for topics_step in range(topics_count):
-            # transaction_states[].topics[]
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
+        transaction_states = empty_list(n)
+        transaction_states_count = n
+        for transaction_states_step in range(transaction_states_count):
+            # transaction_states[]
+            error_code = read_i16_be(data, pos)
+            # transactional_id: compact string
+            n = data[pos + 2] - 1
+            pos += 3
+            if n < 0 or n > 126:
                 n, pos = read_string_length(data, pos)
             end = pos + n
-            topic = data[pos:end].decode()
+            transactional_id = data[pos:end].decode()
             pos = end
+            # transaction_state: compact string
             n = data[pos] - 1
             pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
+            if n < 0 or n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            transaction_state = data[pos:end].decode()
+            pos = end
+            transaction_timeout_ms = read_i32_be(data, pos)
+            transaction_start_time_ms = read_i64_be(data, pos + 4)
+            producer_id = read_i64_be(data, pos + 12)
+            producer_epoch = read_i16_be(data, pos + 20)
+            # topics: compact array
+            n = data[pos + 22] - 1
+            pos += 23
+            if n < 0 or n > 126:
                 n, pos = read_length(data, pos)
-            if n:
-                partitions = read_i32s(data, pos, n)
-                pos += 4 * n
-            else:
-                partitions = []
-            topics_item = new_TopicData(topic, partitions)
+            topics = empty_list(n)
+            topics_count = n
+            for topics_step in range(topics_count):
+                # transaction_states[].topics[]
+                # topic: compact string
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_string_length(data, pos)
+                end = pos + n
+                topic = data[pos:end].decode()
+                pos = end
+                # partitions: compact array
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_length(data, pos)
+                if n:
+                    partitions = read_i32s(data, pos, n)
+                    pos += 4 * n
+                else:
+                    partitions = []
+                topics_item = new_TopicData(topic, partitions)
+                if data[pos]:
+                    topics_item.unknown_tags, pos = read_tags(data, pos)
+                else:
+                    pos += 1
+                topics.append(topics_item)
+            transaction_states_item = new_TransactionState(
+                error_code,
+                transactional_id,
+                transaction_state,
+                transaction_timeout_ms,
+                transaction_start_time_ms,
+                producer_id,
+                producer_epoch,
+                topics,
+            )
             if data[pos]:
-                topics_item.unknown_tags, pos = read_tags(data, pos)
+                transaction_states_item.unknown_tags, pos = read_tags(data, pos)
             else:
                 pos += 1
-            topics.append(topics_item)
-        transaction_states_item = new_TransactionState(
-            error_code,
-            transactional_id,
-            transaction_state,
-            transaction_timeout_ms,
-            transaction_start_time_ms,
-            producer_id,
-            producer_epoch,
-            topics,
-        )
+            transaction_states.append(transaction_states_item)
+        message = new_DescribeTransactionsResponse(throttle_time_ms, transaction_states)
         if data[pos]:
-            transaction_states_item.unknown_tags, pos = read_tags(data, pos)
+            message.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-        transaction_states.append(transaction_states_item)
-    message = new_DescribeTransactionsResponse(throttle_time_ms, transaction_states)
-    if data[pos]:
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 1
-    return message, pos
+        return message, pos
 
+    def _write(self, out: BytesWriter, version: i64) -> None:
+        """Version 0."""
+        if version < 0 or version > 0:
+            give_up()
 
-def write_describe_transactions_response_flexible(
-    out: BytesWriter, message: DescribeTransactionsResponse, version: i64
-) -> None:
-    """Version 0."""
-    write_i32_be(out, message.throttle_time_ms)
-    transaction_states = message.transaction_states
-    n = len(transaction_states)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for transaction_states_item in transaction_states:
-        # transaction_states[]
-        write_i16_be(out, transaction_states_item.error_code)
-        raw = transaction_states_item.transactional_id.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-        raw = transaction_states_item.transaction_state.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-        write_i32_be(out, transaction_states_item.transaction_timeout_ms)
-        write_i64_be(out, transaction_states_item.transaction_start_time_ms)
-        write_i64_be(out, transaction_states_item.producer_id)
-        write_i16_be(out, transaction_states_item.producer_epoch)
-        topics = transaction_states_item.topics
-        n = len(topics)
+        write_i32_be(out, self.throttle_time_ms)
+        transaction_states = self.transaction_states
+        n = len(transaction_states)
         if n < 127:
             out.append(n + 1)
         else:
             write_uvarint(out, n + 1)
-        for topics_item in topics:
-            # transaction_states[].topics[]
-            raw = topics_item.topic.encode()
+        for transaction_states_item in transaction_states:
+            # transaction_states[]
+            write_i16_be(out, transaction_states_item.error_code)
+            raw = transaction_states_item.transactional_id.encode()
             n = len(raw)
             if n < 127:
                 out.append(n + 1)
             else:
                 write_string_length(out, n)
             out.write(raw)
-            partitions = topics_item.partitions
-            n = len(partitions)
+            raw = transaction_states_item.transaction_state.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+            write_i32_be(out, transaction_states_item.transaction_timeout_ms)
+            write_i64_be(out, transaction_states_item.transaction_start_time_ms)
+            write_i64_be(out, transaction_states_item.producer_id)
+            write_i16_be(out, transaction_states_item.producer_epoch)
+            topics = transaction_states_item.topics
+            n = len(topics)
             if n < 127:
                 out.append(n + 1)
             else:
                 write_uvarint(out, n + 1)
-            for partitions_item in partitions:
-                write_i32_be(out, partitions_item)
-            if topics_item.unknown_tags:
-                write_tags(out, [], topics_item.unknown_tags)
+            for topics_item in topics:
+                # transaction_states[].topics[]
+                raw = topics_item.topic.encode()
+                n = len(raw)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_string_length(out, n)
+                out.write(raw)
+                partitions = topics_item.partitions
+                n = len(partitions)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_uvarint(out, n + 1)
+                for partitions_item in partitions:
+                    write_i32_be(out, partitions_item)
+                if topics_item.unknown_tags:
+                    write_tags(out, [], topics_item.unknown_tags)
+                else:
+                    out.append(0)
+            if transaction_states_item.unknown_tags:
+                write_tags(out, [], transaction_states_item.unknown_tags)
             else:
                 out.append(0)
-        if transaction_states_item.unknown_tags:
-            write_tags(out, [], transaction_states_item.unknown_tags)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
         else:
             out.append(0)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
 
 
-install_constructors(globals())
+new_DescribeTransactionsRequest = constructor(DescribeTransactionsRequest)
+new_TopicData = constructor(TopicData)
+new_TransactionState = constructor(TransactionState)
+new_DescribeTransactionsResponse = constructor(DescribeTransactionsResponse)

@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter, read_i16_be, read_i32_be, write_i16_be, write_i32_be
 
 from kwire.message import FieldTags, Message, Struct, UNSET
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.wire import (
     empty_list,
     give_up,
@@ -34,14 +34,11 @@ class UserName(Struct):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (Field("name", "Name", "string", range(0, 1)),)
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("name", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     name: str
     """Name of the user; a repeated name results in a DUPLICATE_RESOURCE error for it."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -51,10 +48,6 @@ class UserName(Struct):
     ) -> None:
         self.name = name
         self.unknown_tags = unknown_tags
-
-
-def new_UserName(name: str) -> UserName:
-    return UserName(name=name)
 
 
 @mypyc_attr(acyclic=True)
@@ -68,16 +61,14 @@ class DescribeUserScramCredentialsRequest(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 1)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 2}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (Field("users", "Users", "[]UserName", range(0, 1), nullable=range(0, 1)),)
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("users", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     users: list[UserName] | None
     """Users to describe; null or empty for every user that has credentials."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -88,24 +79,81 @@ class DescribeUserScramCredentialsRequest(Message):
         self.users = [] if users is UNSET else users
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        return 2
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[DescribeUserScramCredentialsRequest, i64]:
-        if 0 <= version <= 0:
-            return read_describe_user_scram_credentials_request_flexible(data, pos, version)
-        give_up()
+        """Version 0."""
+        n: i64
+        end: i64
+        users: list[UserName] | None
+        users_step: i64
+        name: str
+        if version < 0 or version > 0:
+            give_up()
+
+        # users: compact nullable array
+        n = data[pos] - 1
+        pos += 1
+        if n < 0:
+            users = None
+        else:
+            if n > 126:
+                n, pos = read_length(data, pos)
+            users = empty_list(n)
+            users_count = n
+            for users_step in range(users_count):
+                # users[]
+                # name: compact string
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_string_length(data, pos)
+                end = pos + n
+                name = data[pos:end].decode()
+                pos = end
+                users_item = new_UserName(name)
+                if data[pos]:
+                    users_item.unknown_tags, pos = read_tags(data, pos)
+                else:
+                    pos += 1
+                users.append(users_item)
+        message = new_DescribeUserScramCredentialsRequest(users)
+        if data[pos]:
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 1
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 0:
-            return write_describe_user_scram_credentials_request_flexible(out, self, version)
-        give_up()
+        """Version 0."""
+        if version < 0 or version > 0:
+            give_up()
 
-
-def new_DescribeUserScramCredentialsRequest(users: list[UserName] | None) -> DescribeUserScramCredentialsRequest:
-    return DescribeUserScramCredentialsRequest(users=users)
+        users = self.users
+        if users is None:
+            out.append(0)
+        else:
+            n = len(users)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_uvarint(out, n + 1)
+            for users_item in users:
+                # users[]
+                raw = users_item.name.encode()
+                n = len(raw)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_string_length(out, n)
+                out.write(raw)
+                if users_item.unknown_tags:
+                    write_tags(out, [], users_item.unknown_tags)
+                else:
+                    out.append(0)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
+        else:
+            out.append(0)
 
 
 @mypyc_attr(acyclic=True)
@@ -118,16 +166,13 @@ class CredentialInfo(Struct):
         Field("mechanism", "Mechanism", "int8", range(0, 1), enum="ScramMechanism"),
         Field("iterations", "Iterations", "int32", range(0, 1)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("mechanism", "iterations", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     mechanism: int
     """Mechanism of the credential: 0 unknown, 1 SCRAM-SHA-256, 2 SCRAM-SHA-512."""
     iterations: int
     """Number of hash iterations; more of them make guessing slower."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -139,10 +184,6 @@ class CredentialInfo(Struct):
         self.mechanism = mechanism
         self.iterations = iterations
         self.unknown_tags = unknown_tags
-
-
-def new_CredentialInfo(mechanism: int, iterations: int) -> CredentialInfo:
-    return CredentialInfo(mechanism=mechanism, iterations=iterations)
 
 
 @mypyc_attr(acyclic=True)
@@ -157,9 +198,7 @@ class DescribeUserScramCredentialsResult(Struct):
         Field("error_message", "ErrorMessage", "string", range(0, 1), nullable=range(0, 1)),
         Field("credential_infos", "CredentialInfos", "[]CredentialInfo", range(0, 1)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("user", "error_code", "error_message", "credential_infos", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     user: str
     """Name of the user."""
@@ -170,7 +209,6 @@ class DescribeUserScramCredentialsResult(Struct):
     credential_infos: list[CredentialInfo]
     """Credentials of the user, at most one for each mechanism; empty on error."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -188,14 +226,6 @@ class DescribeUserScramCredentialsResult(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_DescribeUserScramCredentialsResult(
-    user: str, error_code: int, error_message: str | None, credential_infos: list[CredentialInfo]
-) -> DescribeUserScramCredentialsResult:
-    return DescribeUserScramCredentialsResult(
-        user=user, error_code=error_code, error_message=error_message, credential_infos=credential_infos
-    )
-
-
 @mypyc_attr(acyclic=True)
 class DescribeUserScramCredentialsResponse(Message):
     """Returns, for each user, the SCRAM mechanisms with their iteration counts.
@@ -207,6 +237,7 @@ class DescribeUserScramCredentialsResponse(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 1)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 1}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(0, 1)),
@@ -214,9 +245,7 @@ class DescribeUserScramCredentialsResponse(Message):
         Field("error_message", "ErrorMessage", "string", range(0, 1), nullable=range(0, 1)),
         Field("results", "Results", "[]DescribeUserScramCredentialsResult", range(0, 1)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("throttle_time_ms", "error_code", "error_message", "results", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     throttle_time_ms: int
     """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled."""
@@ -227,7 +256,6 @@ class DescribeUserScramCredentialsResponse(Message):
     results: list[DescribeUserScramCredentialsResult]
     """One entry for each requested user, or for every user with credentials."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -244,264 +272,167 @@ class DescribeUserScramCredentialsResponse(Message):
         self.results = [] if results is None else results
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        return 1
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[DescribeUserScramCredentialsResponse, i64]:
-        if 0 <= version <= 0:
-            return read_describe_user_scram_credentials_response_flexible(data, pos, version)
-        give_up()
+        """Version 0."""
+        n: i64
+        end: i64
+        error_message: str | None
+        results: list[DescribeUserScramCredentialsResult]
+        results_step: i64
+        user: str
+        results_error_message: str | None
+        credential_infos: list[CredentialInfo]
+        credential_infos_step: i64
+        if version < 0 or version > 0:
+            give_up()
 
-    def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 0:
-            return write_describe_user_scram_credentials_response_flexible(out, self, version)
-        give_up()
-
-
-def new_DescribeUserScramCredentialsResponse(
-    throttle_time_ms: int,
-    error_code: int,
-    error_message: str | None,
-    results: list[DescribeUserScramCredentialsResult],
-) -> DescribeUserScramCredentialsResponse:
-    return DescribeUserScramCredentialsResponse(
-        throttle_time_ms=throttle_time_ms, error_code=error_code, error_message=error_message, results=results
-    )
-
-
-def read_describe_user_scram_credentials_request_flexible(
-    data: bytes, pos: i64, version: i64
-) -> tuple[DescribeUserScramCredentialsRequest, i64]:
-    """Version 0."""
-    n: i64
-    end: i64
-    users: list[UserName] | None
-    users_step: i64
-    name: str
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        users = None
-    else:
-        if n > 126:
+        throttle_time_ms = read_i32_be(data, pos)
+        error_code = read_i16_be(data, pos + 4)
+        # error_message: compact nullable string
+        n = data[pos + 6] - 1
+        pos += 7
+        if n < 0:
+            error_message = None
+        else:
+            if n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            error_message = data[pos:end].decode()
+            pos = end
+        # results: compact array
+        n = data[pos] - 1
+        pos += 1
+        if n < 0 or n > 126:
             n, pos = read_length(data, pos)
-        users = empty_list(n)
-        users_count = n
-        for users_step in range(users_count):
-            # users[]
+        results = empty_list(n)
+        results_count = n
+        for results_step in range(results_count):
+            # results[]
+            # user: compact string
             n = data[pos] - 1
             pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
+            if n < 0 or n > 126:
                 n, pos = read_string_length(data, pos)
             end = pos + n
-            name = data[pos:end].decode()
+            user = data[pos:end].decode()
             pos = end
-            users_item = new_UserName(name)
+            results_error_code = read_i16_be(data, pos)
+            # error_message: compact nullable string
+            n = data[pos + 2] - 1
+            pos += 3
+            if n < 0:
+                results_error_message = None
+            else:
+                if n > 126:
+                    n, pos = read_string_length(data, pos)
+                end = pos + n
+                results_error_message = data[pos:end].decode()
+                pos = end
+            # credential_infos: compact array
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_length(data, pos)
+            credential_infos = empty_list(n)
+            credential_infos_count = n
+            for credential_infos_step in range(credential_infos_count):
+                # results[].credential_infos[]
+                mechanism = (data[pos] ^ 128) - 128
+                iterations = read_i32_be(data, pos + 1)
+                credential_infos_item = new_CredentialInfo(mechanism, iterations)
+                if data[pos + 5]:
+                    pos += 5
+                    credential_infos_item.unknown_tags, pos = read_tags(data, pos)
+                else:
+                    pos += 6
+                credential_infos.append(credential_infos_item)
+            results_item = new_DescribeUserScramCredentialsResult(
+                user, results_error_code, results_error_message, credential_infos
+            )
             if data[pos]:
-                users_item.unknown_tags, pos = read_tags(data, pos)
+                results_item.unknown_tags, pos = read_tags(data, pos)
             else:
                 pos += 1
-            users.append(users_item)
-    message = new_DescribeUserScramCredentialsRequest(users)
-    if data[pos]:
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 1
-    return message, pos
-
-
-def write_describe_user_scram_credentials_request_flexible(
-    out: BytesWriter, message: DescribeUserScramCredentialsRequest, version: i64
-) -> None:
-    """Version 0."""
-    users = message.users
-    if users is None:
-        out.append(0)
-    else:
-        n = len(users)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_uvarint(out, n + 1)
-        for users_item in users:
-            # users[]
-            raw = users_item.name.encode()
-            n = len(raw)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_string_length(out, n)
-            out.write(raw)
-            if users_item.unknown_tags:
-                write_tags(out, [], users_item.unknown_tags)
-            else:
-                out.append(0)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
-
-
-def read_describe_user_scram_credentials_response_flexible(
-    data: bytes, pos: i64, version: i64
-) -> tuple[DescribeUserScramCredentialsResponse, i64]:
-    """Version 0."""
-    n: i64
-    end: i64
-    error_message: str | None
-    results: list[DescribeUserScramCredentialsResult]
-    results_step: i64
-    user: str
-    results_error_message: str | None
-    credential_infos: list[CredentialInfo]
-    credential_infos_step: i64
-    throttle_time_ms = read_i32_be(data, pos)
-    error_code = read_i16_be(data, pos + 4)
-    n = data[pos + 6] - 1
-    pos += 7
-    if n < 0:
-        error_message = None
-    else:
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        error_message = data[pos:end].decode()
-        pos = end
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    results = empty_list(n)
-    results_count = n
-    for results_step in range(results_count):
-        # results[]
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        user = data[pos:end].decode()
-        pos = end
-        results_error_code = read_i16_be(data, pos)
-        n = data[pos + 2] - 1
-        pos += 3
-        if n < 0:
-            results_error_message = None
-        else:
-            if n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
-            results_error_message = data[pos:end].decode()
-            pos = end
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_length(data, pos)
-        credential_infos = empty_list(n)
-        credential_infos_count = n
-        for credential_infos_step in range(credential_infos_count):
-            # results[].credential_infos[]
-            mechanism = (data[pos] ^ 128) - 128
-            iterations = read_i32_be(data, pos + 1)
-            credential_infos_item = new_CredentialInfo(mechanism, iterations)
-            if data[pos + 5]:
-                pos += 5
-                credential_infos_item.unknown_tags, pos = read_tags(data, pos)
-            else:
-                pos += 6
-            credential_infos.append(credential_infos_item)
-        results_item = new_DescribeUserScramCredentialsResult(
-            user, results_error_code, results_error_message, credential_infos
-        )
+            results.append(results_item)
+        message = new_DescribeUserScramCredentialsResponse(throttle_time_ms, error_code, error_message, results)
         if data[pos]:
-            results_item.unknown_tags, pos = read_tags(data, pos)
+            message.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-        results.append(results_item)
-    message = new_DescribeUserScramCredentialsResponse(throttle_time_ms, error_code, error_message, results)
-    if data[pos]:
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 1
-    return message, pos
+        return message, pos
 
+    def _write(self, out: BytesWriter, version: i64) -> None:
+        """Version 0."""
+        if version < 0 or version > 0:
+            give_up()
 
-def write_describe_user_scram_credentials_response_flexible(
-    out: BytesWriter, message: DescribeUserScramCredentialsResponse, version: i64
-) -> None:
-    """Version 0."""
-    write_i32_be(out, message.throttle_time_ms)
-    write_i16_be(out, message.error_code)
-    error_message = message.error_message
-    if error_message is None:
-        out.append(0)
-    else:
-        raw = error_message.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-    results = message.results
-    n = len(results)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for results_item in results:
-        # results[]
-        raw = results_item.user.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-        write_i16_be(out, results_item.error_code)
-        results_error_message = results_item.error_message
-        if results_error_message is None:
+        write_i32_be(out, self.throttle_time_ms)
+        write_i16_be(out, self.error_code)
+        error_message = self.error_message
+        if error_message is None:
             out.append(0)
         else:
-            raw = results_error_message.encode()
+            raw = error_message.encode()
             n = len(raw)
             if n < 127:
                 out.append(n + 1)
             else:
                 write_string_length(out, n)
             out.write(raw)
-        credential_infos = results_item.credential_infos
-        n = len(credential_infos)
+        results = self.results
+        n = len(results)
         if n < 127:
             out.append(n + 1)
         else:
             write_uvarint(out, n + 1)
-        for credential_infos_item in credential_infos:
-            # results[].credential_infos[]
-            write_i8(out, credential_infos_item.mechanism)
-            write_i32_be(out, credential_infos_item.iterations)
-            if credential_infos_item.unknown_tags:
-                write_tags(out, [], credential_infos_item.unknown_tags)
+        for results_item in results:
+            # results[]
+            raw = results_item.user.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+            write_i16_be(out, results_item.error_code)
+            results_error_message = results_item.error_message
+            if results_error_message is None:
+                out.append(0)
+            else:
+                raw = results_error_message.encode()
+                n = len(raw)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_string_length(out, n)
+                out.write(raw)
+            credential_infos = results_item.credential_infos
+            n = len(credential_infos)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_uvarint(out, n + 1)
+            for credential_infos_item in credential_infos:
+                # results[].credential_infos[]
+                write_i8(out, credential_infos_item.mechanism)
+                write_i32_be(out, credential_infos_item.iterations)
+                if credential_infos_item.unknown_tags:
+                    write_tags(out, [], credential_infos_item.unknown_tags)
+                else:
+                    out.append(0)
+            if results_item.unknown_tags:
+                write_tags(out, [], results_item.unknown_tags)
             else:
                 out.append(0)
-        if results_item.unknown_tags:
-            write_tags(out, [], results_item.unknown_tags)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
         else:
             out.append(0)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
 
 
-install_constructors(globals())
+new_UserName = constructor(UserName)
+new_DescribeUserScramCredentialsRequest = constructor(DescribeUserScramCredentialsRequest)
+new_CredentialInfo = constructor(CredentialInfo)
+new_DescribeUserScramCredentialsResult = constructor(DescribeUserScramCredentialsResult)
+new_DescribeUserScramCredentialsResponse = constructor(DescribeUserScramCredentialsResponse)

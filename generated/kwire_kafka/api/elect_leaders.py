@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter, read_i16_be, read_i32_be, write_i16_be, write_i32_be
 
 from kwire.message import FieldTags, Message, Struct, UNSET
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.wire import (
     empty_list,
     give_up,
@@ -38,16 +38,13 @@ class TopicPartitions(Struct):
         Field("topic", "Topic", "string", range(0, 3)),
         Field("partitions", "Partitions", "[]int32", range(0, 3), former_names=("partitionId",)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("topic", "partitions", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     topic: str
     """Name of the topic that the partitions belong to."""
     partitions: list[int]
     """Numbers of the partitions."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -61,10 +58,6 @@ class TopicPartitions(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_TopicPartitions(topic: str, partitions: list[int]) -> TopicPartitions:
-    return TopicPartitions(topic=topic, partitions=partitions)
-
-
 @mypyc_attr(acyclic=True)
 class ElectLeadersRequest(Message):
     """Sent by an admin client to the controller to elect preferred leaders, or to force unclean elections.
@@ -76,15 +69,14 @@ class ElectLeadersRequest(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 3)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 3)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 1, 2: 2}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("election_type", "ElectionType", "int8", range(1, 3), enum="ElectionType"),
         Field("topic_partitions", "TopicPartitions", "[]TopicPartitions", range(0, 3), nullable=range(0, 3)),
         Field("timeout_ms", "TimeoutMs", "int32", range(0, 3)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("election_type", "topic_partitions", "timeout_ms", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     election_type: int
     """Kind of election: 0 the preferred (first) replica, 1 any live replica at the risk of data loss. Versions 1+."""
@@ -93,7 +85,6 @@ class ElectLeadersRequest(Message):
     timeout_ms: int
     """Maximum time in milliseconds to wait for the elections to finish."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -108,32 +99,191 @@ class ElectLeadersRequest(Message):
         self.timeout_ms = timeout_ms
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        if version <= 1:
-            return 1
-        return 2
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[ElectLeadersRequest, i64]:
-        if 2 <= version <= 2:
-            return read_elect_leaders_request_flexible(data, pos, version)
-        if 0 <= version <= 1:
-            return read_elect_leaders_request_classic(data, pos, version)
-        give_up()
+        """Version 2."""
+        n: i64
+        end: i64
+        topic_partitions: list[TopicPartitions] | None
+        topic_partitions_step: i64
+        topic: str
+        partitions: list[int]
+        if version < 2:
+            return ElectLeadersRequest._read_classic(data, pos, version)
+        if version > 2:
+            give_up()
+
+        election_type = (data[pos] ^ 128) - 128
+        # topic_partitions: compact nullable array
+        n = data[pos + 1] - 1
+        pos += 2
+        if n < 0:
+            topic_partitions = None
+        else:
+            if n > 126:
+                n, pos = read_length(data, pos)
+            topic_partitions = empty_list(n)
+            topic_partitions_count = n
+            for topic_partitions_step in range(topic_partitions_count):
+                # topic_partitions[]
+                # topic: compact string
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_string_length(data, pos)
+                end = pos + n
+                topic = data[pos:end].decode()
+                pos = end
+                # partitions: compact array
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_length(data, pos)
+                if n:
+                    partitions = read_i32s(data, pos, n)
+                    pos += 4 * n
+                else:
+                    partitions = []
+                topic_partitions_item = new_TopicPartitions(topic, partitions)
+                if data[pos]:
+                    topic_partitions_item.unknown_tags, pos = read_tags(data, pos)
+                else:
+                    pos += 1
+                topic_partitions.append(topic_partitions_item)
+        timeout_ms = read_i32_be(data, pos)
+        message = new_ElectLeadersRequest(election_type, topic_partitions, timeout_ms)
+        if data[pos + 4]:
+            pos += 4
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 5
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 2 <= version <= 2:
-            return write_elect_leaders_request_flexible(out, self, version)
-        if 0 <= version <= 1:
-            return write_elect_leaders_request_classic(out, self, version)
-        give_up()
+        """Version 2."""
+        if version < 2:
+            return self._write_classic(out, version)
+        if version > 2:
+            give_up()
 
+        write_i8(out, self.election_type)
+        topic_partitions = self.topic_partitions
+        if topic_partitions is None:
+            out.append(0)
+        else:
+            n = len(topic_partitions)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_uvarint(out, n + 1)
+            for topic_partitions_item in topic_partitions:
+                # topic_partitions[]
+                raw = topic_partitions_item.topic.encode()
+                n = len(raw)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_string_length(out, n)
+                out.write(raw)
+                partitions = topic_partitions_item.partitions
+                n = len(partitions)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_uvarint(out, n + 1)
+                for partitions_item in partitions:
+                    write_i32_be(out, partitions_item)
+                if topic_partitions_item.unknown_tags:
+                    write_tags(out, [], topic_partitions_item.unknown_tags)
+                else:
+                    out.append(0)
+        write_i32_be(out, self.timeout_ms)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
+        else:
+            out.append(0)
 
-def new_ElectLeadersRequest(
-    election_type: int, topic_partitions: list[TopicPartitions] | None, timeout_ms: int
-) -> ElectLeadersRequest:
-    return ElectLeadersRequest(election_type=election_type, topic_partitions=topic_partitions, timeout_ms=timeout_ms)
+    @staticmethod
+    def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[ElectLeadersRequest, i64]:
+        """Versions 0-1."""
+        n: int
+        end: i64
+        topic_partitions: list[TopicPartitions] | None
+        topic_partitions_step: i64
+        topic: str
+        partitions: list[int]
+        if version < 0:
+            give_up()
+
+        if version >= 1:
+            election_type = (data[pos] ^ 128) - 128
+            pos += 1
+        else:
+            election_type = 0
+        # topic_partitions: nullable array
+        n = read_i32_be(data, pos)
+        pos += 4
+        if n < 0:
+            topic_partitions = None
+        else:
+            topic_partitions = empty_list(n)
+            topic_partitions_count = n
+            for topic_partitions_step in range(topic_partitions_count):
+                # topic_partitions[]
+                # topic: string
+                n = read_i16_be(data, pos)
+                pos += 2
+                if n < 0:
+                    give_up()
+                end = pos + n
+                topic = data[pos:end].decode()
+                pos = end
+                # partitions: array
+                n = read_i32_be(data, pos)
+                pos += 4
+                if n < 0:
+                    give_up()
+                if n:
+                    partitions = read_i32s(data, pos, n)
+                    pos += 4 * n
+                else:
+                    partitions = []
+                topic_partitions_item = new_TopicPartitions(topic, partitions)
+                topic_partitions.append(topic_partitions_item)
+        timeout_ms = read_i32_be(data, pos)
+        message = new_ElectLeadersRequest(election_type, topic_partitions, timeout_ms)
+        pos += 4
+        return message, pos
+
+    def _write_classic(self, out: BytesWriter, version: i64) -> None:
+        """Versions 0-1."""
+        if version < 0:
+            give_up()
+
+        if version <= 0:
+            if self.election_type != 0:
+                give_up()
+        else:
+            write_i8(out, self.election_type)
+        topic_partitions = self.topic_partitions
+        if topic_partitions is None:
+            write_i32_be(out, -1)
+        else:
+            write_i32_be(out, len(topic_partitions))
+            for topic_partitions_item in topic_partitions:
+                # topic_partitions[]
+                raw = topic_partitions_item.topic.encode()
+                write_i16_be(out, len(raw))
+                out.write(raw)
+                partitions = topic_partitions_item.partitions
+                write_i32_be(out, len(partitions))
+                for partitions_item in partitions:
+                    write_i32_be(out, partitions_item)
+                if topic_partitions_item.unknown_tags:
+                    give_up()
+        write_i32_be(out, self.timeout_ms)
+        if self.unknown_tags:
+            give_up()
 
 
 @mypyc_attr(acyclic=True)
@@ -147,9 +297,7 @@ class PartitionResult(Struct):
         Field("error_code", "ErrorCode", "int16", range(0, 3)),
         Field("error_message", "ErrorMessage", "string", range(0, 3), nullable=range(0, 3)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("partition_id", "error_code", "error_message", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     partition_id: int
     """Number of the partition within its topic, counted from 0."""
@@ -160,7 +308,6 @@ class PartitionResult(Struct):
     error_message: str | None
     """Human-readable explanation of the error; null if there is none."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -176,10 +323,6 @@ class PartitionResult(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_PartitionResult(partition_id: int, error_code: int, error_message: str | None) -> PartitionResult:
-    return PartitionResult(partition_id=partition_id, error_code=error_code, error_message=error_message)
-
-
 @mypyc_attr(acyclic=True)
 class ReplicaElectionResult(Struct):
     """Outcomes for the partitions of one topic."""
@@ -190,16 +333,13 @@ class ReplicaElectionResult(Struct):
         Field("topic", "Topic", "string", range(0, 3)),
         Field("partition_result", "PartitionResult", "[]PartitionResult", range(0, 3)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("topic", "partition_result", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     topic: str
     """Name of the topic that the partitions belong to."""
     partition_result: list[PartitionResult]
     """Outcomes for the partitions of this topic; a list despite its singular name."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -213,10 +353,6 @@ class ReplicaElectionResult(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_ReplicaElectionResult(topic: str, partition_result: list[PartitionResult]) -> ReplicaElectionResult:
-    return ReplicaElectionResult(topic=topic, partition_result=partition_result)
-
-
 @mypyc_attr(acyclic=True)
 class ElectLeadersResponse(Message):
     """Reports the outcome of each requested leader election.
@@ -228,15 +364,14 @@ class ElectLeadersResponse(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 3)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 3)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 0, 2: 1}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(0, 3)),
         Field("error_code", "ErrorCode", "int16", range(1, 3)),
         Field("replica_election_results", "ReplicaElectionResults", "[]ReplicaElectionResult", range(0, 3)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("throttle_time_ms", "error_code", "replica_election_results", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     throttle_time_ms: int
     """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled."""
@@ -247,7 +382,6 @@ class ElectLeadersResponse(Message):
     replica_election_results: list[ReplicaElectionResult]
     """Outcomes grouped by topic; if all partitions were requested, those that needed no election can be absent."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -262,58 +396,171 @@ class ElectLeadersResponse(Message):
         self.replica_election_results = [] if replica_election_results is None else replica_election_results
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        if version <= 1:
-            return 0
-        return 1
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[ElectLeadersResponse, i64]:
-        if 2 <= version <= 2:
-            return read_elect_leaders_response_flexible(data, pos, version)
-        if 0 <= version <= 1:
-            return read_elect_leaders_response_classic(data, pos, version)
-        give_up()
+        """Version 2."""
+        n: i64
+        end: i64
+        replica_election_results: list[ReplicaElectionResult]
+        replica_election_results_step: i64
+        topic: str
+        partition_result: list[PartitionResult]
+        partition_result_step: i64
+        error_message: str | None
+        if version < 2:
+            return ElectLeadersResponse._read_classic(data, pos, version)
+        if version > 2:
+            give_up()
+
+        throttle_time_ms = read_i32_be(data, pos)
+        error_code = read_i16_be(data, pos + 4)
+        # replica_election_results: compact array
+        n = data[pos + 6] - 1
+        pos += 7
+        if n < 0 or n > 126:
+            n, pos = read_length(data, pos)
+        replica_election_results = empty_list(n)
+        replica_election_results_count = n
+        for replica_election_results_step in range(replica_election_results_count):
+            # replica_election_results[]
+            # topic: compact string
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            topic = data[pos:end].decode()
+            pos = end
+            # partition_result: compact array
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_length(data, pos)
+            partition_result = empty_list(n)
+            partition_result_count = n
+            for partition_result_step in range(partition_result_count):
+                # replica_election_results[].partition_result[]
+                partition_id = read_i32_be(data, pos)
+                partition_result_error_code = read_i16_be(data, pos + 4)
+                # error_message: compact nullable string
+                n = data[pos + 6] - 1
+                pos += 7
+                if n < 0:
+                    error_message = None
+                else:
+                    if n > 126:
+                        n, pos = read_string_length(data, pos)
+                    end = pos + n
+                    error_message = data[pos:end].decode()
+                    pos = end
+                partition_result_item = new_PartitionResult(partition_id, partition_result_error_code, error_message)
+                if data[pos]:
+                    partition_result_item.unknown_tags, pos = read_tags(data, pos)
+                else:
+                    pos += 1
+                partition_result.append(partition_result_item)
+            replica_election_results_item = new_ReplicaElectionResult(topic, partition_result)
+            if data[pos]:
+                replica_election_results_item.unknown_tags, pos = read_tags(data, pos)
+            else:
+                pos += 1
+            replica_election_results.append(replica_election_results_item)
+        message = new_ElectLeadersResponse(throttle_time_ms, error_code, replica_election_results)
+        if data[pos]:
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 1
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 2 <= version <= 2:
-            return write_elect_leaders_response_flexible(out, self, version)
-        if 0 <= version <= 1:
-            return write_elect_leaders_response_classic(out, self, version)
-        give_up()
+        """Version 2."""
+        if version < 2:
+            return self._write_classic(out, version)
+        if version > 2:
+            give_up()
 
+        write_i32_be(out, self.throttle_time_ms)
+        write_i16_be(out, self.error_code)
+        replica_election_results = self.replica_election_results
+        n = len(replica_election_results)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_uvarint(out, n + 1)
+        for replica_election_results_item in replica_election_results:
+            # replica_election_results[]
+            raw = replica_election_results_item.topic.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+            partition_result = replica_election_results_item.partition_result
+            n = len(partition_result)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_uvarint(out, n + 1)
+            for partition_result_item in partition_result:
+                # replica_election_results[].partition_result[]
+                write_i32_be(out, partition_result_item.partition_id)
+                write_i16_be(out, partition_result_item.error_code)
+                error_message = partition_result_item.error_message
+                if error_message is None:
+                    out.append(0)
+                else:
+                    raw = error_message.encode()
+                    n = len(raw)
+                    if n < 127:
+                        out.append(n + 1)
+                    else:
+                        write_string_length(out, n)
+                    out.write(raw)
+                if partition_result_item.unknown_tags:
+                    write_tags(out, [], partition_result_item.unknown_tags)
+                else:
+                    out.append(0)
+            if replica_election_results_item.unknown_tags:
+                write_tags(out, [], replica_election_results_item.unknown_tags)
+            else:
+                out.append(0)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
+        else:
+            out.append(0)
 
-def new_ElectLeadersResponse(
-    throttle_time_ms: int, error_code: int, replica_election_results: list[ReplicaElectionResult]
-) -> ElectLeadersResponse:
-    return ElectLeadersResponse(
-        throttle_time_ms=throttle_time_ms, error_code=error_code, replica_election_results=replica_election_results
-    )
+    @staticmethod
+    def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[ElectLeadersResponse, i64]:
+        """Versions 0-1."""
+        n: int
+        end: i64
+        replica_election_results: list[ReplicaElectionResult]
+        replica_election_results_step: i64
+        topic: str
+        partition_result: list[PartitionResult]
+        partition_result_step: i64
+        error_message: str | None
+        if version < 0:
+            give_up()
 
-
-def read_elect_leaders_request_classic(data: bytes, pos: i64, version: i64) -> tuple[ElectLeadersRequest, i64]:
-    """Versions 0-1."""
-    n: int
-    end: i64
-    topic_partitions: list[TopicPartitions] | None
-    topic_partitions_step: i64
-    topic: str
-    partitions: list[int]
-    if version >= 1:
-        election_type = (data[pos] ^ 128) - 128
-        pos += 1
-    else:
-        election_type = 0
-    n = read_i32_be(data, pos)
-    pos += 4
-    if n < 0:
-        topic_partitions = None
-    else:
-        topic_partitions = empty_list(n)
-        topic_partitions_count = n
-        for topic_partitions_step in range(topic_partitions_count):
-            # topic_partitions[]
+        throttle_time_ms = read_i32_be(data, pos)
+        pos += 4
+        if version >= 1:
+            error_code = read_i16_be(data, pos)
+            pos += 2
+        else:
+            error_code = 0
+        # replica_election_results: array
+        n = read_i32_be(data, pos)
+        pos += 4
+        if n < 0:
+            give_up()
+        replica_election_results = empty_list(n)
+        replica_election_results_count = n
+        for replica_election_results_step in range(replica_election_results_count):
+            # replica_election_results[]
+            # topic: string
             n = read_i16_be(data, pos)
             pos += 2
             if n < 0:
@@ -321,366 +568,74 @@ def read_elect_leaders_request_classic(data: bytes, pos: i64, version: i64) -> t
             end = pos + n
             topic = data[pos:end].decode()
             pos = end
+            # partition_result: array
             n = read_i32_be(data, pos)
             pos += 4
             if n < 0:
                 give_up()
-            if n:
-                partitions = read_i32s(data, pos, n)
-                pos += 4 * n
-            else:
-                partitions = []
-            topic_partitions_item = new_TopicPartitions(topic, partitions)
-            topic_partitions.append(topic_partitions_item)
-    timeout_ms = read_i32_be(data, pos)
-    message = new_ElectLeadersRequest(election_type, topic_partitions, timeout_ms)
-    pos += 4
-    return message, pos
+            partition_result = empty_list(n)
+            partition_result_count = n
+            for partition_result_step in range(partition_result_count):
+                # replica_election_results[].partition_result[]
+                partition_id = read_i32_be(data, pos)
+                partition_result_error_code = read_i16_be(data, pos + 4)
+                # error_message: nullable string
+                n = read_i16_be(data, pos + 6)
+                pos += 8
+                if n < 0:
+                    error_message = None
+                else:
+                    end = pos + n
+                    error_message = data[pos:end].decode()
+                    pos = end
+                partition_result_item = new_PartitionResult(partition_id, partition_result_error_code, error_message)
+                partition_result.append(partition_result_item)
+            replica_election_results_item = new_ReplicaElectionResult(topic, partition_result)
+            replica_election_results.append(replica_election_results_item)
+        message = new_ElectLeadersResponse(throttle_time_ms, error_code, replica_election_results)
+        return message, pos
 
-
-def write_elect_leaders_request_classic(out: BytesWriter, message: ElectLeadersRequest, version: i64) -> None:
-    """Versions 0-1."""
-    if version <= 0:
-        if message.election_type != 0:
+    def _write_classic(self, out: BytesWriter, version: i64) -> None:
+        """Versions 0-1."""
+        if version < 0:
             give_up()
-    else:
-        write_i8(out, message.election_type)
-    topic_partitions = message.topic_partitions
-    if topic_partitions is None:
-        write_i32_be(out, -1)
-    else:
-        write_i32_be(out, len(topic_partitions))
-        for topic_partitions_item in topic_partitions:
-            # topic_partitions[]
-            raw = topic_partitions_item.topic.encode()
+
+        write_i32_be(out, self.throttle_time_ms)
+        if version <= 0:
+            if self.error_code != 0:
+                give_up()
+        else:
+            write_i16_be(out, self.error_code)
+        replica_election_results = self.replica_election_results
+        write_i32_be(out, len(replica_election_results))
+        for replica_election_results_item in replica_election_results:
+            # replica_election_results[]
+            raw = replica_election_results_item.topic.encode()
             write_i16_be(out, len(raw))
             out.write(raw)
-            partitions = topic_partitions_item.partitions
-            write_i32_be(out, len(partitions))
-            for partitions_item in partitions:
-                write_i32_be(out, partitions_item)
-            if topic_partitions_item.unknown_tags:
-                give_up()
-    write_i32_be(out, message.timeout_ms)
-    if message.unknown_tags:
-        give_up()
-
-
-def read_elect_leaders_request_flexible(data: bytes, pos: i64, version: i64) -> tuple[ElectLeadersRequest, i64]:
-    """Version 2."""
-    n: i64
-    end: i64
-    topic_partitions: list[TopicPartitions] | None
-    topic_partitions_step: i64
-    topic: str
-    partitions: list[int]
-    election_type = (data[pos] ^ 128) - 128
-    n = data[pos + 1] - 1
-    pos += 2
-    if n < 0:
-        topic_partitions = None
-    else:
-        if n > 126:
-            n, pos = read_length(data, pos)
-        topic_partitions = empty_list(n)
-        topic_partitions_count = n
-        for topic_partitions_step in range(topic_partitions_count):
-            # topic_partitions[]
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
-            topic = data[pos:end].decode()
-            pos = end
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_length(data, pos)
-            if n:
-                partitions = read_i32s(data, pos, n)
-                pos += 4 * n
-            else:
-                partitions = []
-            topic_partitions_item = new_TopicPartitions(topic, partitions)
-            if data[pos]:
-                topic_partitions_item.unknown_tags, pos = read_tags(data, pos)
-            else:
-                pos += 1
-            topic_partitions.append(topic_partitions_item)
-    timeout_ms = read_i32_be(data, pos)
-    message = new_ElectLeadersRequest(election_type, topic_partitions, timeout_ms)
-    if data[pos + 4]:
-        pos += 4
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 5
-    return message, pos
-
-
-def write_elect_leaders_request_flexible(out: BytesWriter, message: ElectLeadersRequest, version: i64) -> None:
-    """Version 2."""
-    write_i8(out, message.election_type)
-    topic_partitions = message.topic_partitions
-    if topic_partitions is None:
-        out.append(0)
-    else:
-        n = len(topic_partitions)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_uvarint(out, n + 1)
-        for topic_partitions_item in topic_partitions:
-            # topic_partitions[]
-            raw = topic_partitions_item.topic.encode()
-            n = len(raw)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_string_length(out, n)
-            out.write(raw)
-            partitions = topic_partitions_item.partitions
-            n = len(partitions)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_uvarint(out, n + 1)
-            for partitions_item in partitions:
-                write_i32_be(out, partitions_item)
-            if topic_partitions_item.unknown_tags:
-                write_tags(out, [], topic_partitions_item.unknown_tags)
-            else:
-                out.append(0)
-    write_i32_be(out, message.timeout_ms)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
-
-
-def read_elect_leaders_response_classic(data: bytes, pos: i64, version: i64) -> tuple[ElectLeadersResponse, i64]:
-    """Versions 0-1."""
-    n: int
-    end: i64
-    replica_election_results: list[ReplicaElectionResult]
-    replica_election_results_step: i64
-    topic: str
-    partition_result: list[PartitionResult]
-    partition_result_step: i64
-    error_message: str | None
-    throttle_time_ms = read_i32_be(data, pos)
-    pos += 4
-    if version >= 1:
-        error_code = read_i16_be(data, pos)
-        pos += 2
-    else:
-        error_code = 0
-    n = read_i32_be(data, pos)
-    pos += 4
-    if n < 0:
-        give_up()
-    replica_election_results = empty_list(n)
-    replica_election_results_count = n
-    for replica_election_results_step in range(replica_election_results_count):
-        # replica_election_results[]
-        n = read_i16_be(data, pos)
-        pos += 2
-        if n < 0:
-            give_up()
-        end = pos + n
-        topic = data[pos:end].decode()
-        pos = end
-        n = read_i32_be(data, pos)
-        pos += 4
-        if n < 0:
-            give_up()
-        partition_result = empty_list(n)
-        partition_result_count = n
-        for partition_result_step in range(partition_result_count):
-            # replica_election_results[].partition_result[]
-            partition_id = read_i32_be(data, pos)
-            partition_result_error_code = read_i16_be(data, pos + 4)
-            n = read_i16_be(data, pos + 6)
-            pos += 8
-            if n < 0:
-                error_message = None
-            else:
-                end = pos + n
-                error_message = data[pos:end].decode()
-                pos = end
-            partition_result_item = new_PartitionResult(partition_id, partition_result_error_code, error_message)
-            partition_result.append(partition_result_item)
-        replica_election_results_item = new_ReplicaElectionResult(topic, partition_result)
-        replica_election_results.append(replica_election_results_item)
-    message = new_ElectLeadersResponse(throttle_time_ms, error_code, replica_election_results)
-    return message, pos
-
-
-def write_elect_leaders_response_classic(out: BytesWriter, message: ElectLeadersResponse, version: i64) -> None:
-    """Versions 0-1."""
-    write_i32_be(out, message.throttle_time_ms)
-    if version <= 0:
-        if message.error_code != 0:
-            give_up()
-    else:
-        write_i16_be(out, message.error_code)
-    replica_election_results = message.replica_election_results
-    write_i32_be(out, len(replica_election_results))
-    for replica_election_results_item in replica_election_results:
-        # replica_election_results[]
-        raw = replica_election_results_item.topic.encode()
-        write_i16_be(out, len(raw))
-        out.write(raw)
-        partition_result = replica_election_results_item.partition_result
-        write_i32_be(out, len(partition_result))
-        for partition_result_item in partition_result:
-            # replica_election_results[].partition_result[]
-            write_i32_be(out, partition_result_item.partition_id)
-            write_i16_be(out, partition_result_item.error_code)
-            error_message = partition_result_item.error_message
-            if error_message is None:
-                write_i16_be(out, -1)
-            else:
-                raw = error_message.encode()
-                write_i16_be(out, len(raw))
-                out.write(raw)
-            if partition_result_item.unknown_tags:
-                give_up()
-        if replica_election_results_item.unknown_tags:
-            give_up()
-    if message.unknown_tags:
-        give_up()
-
-
-def read_elect_leaders_response_flexible(data: bytes, pos: i64, version: i64) -> tuple[ElectLeadersResponse, i64]:
-    """Version 2."""
-    n: i64
-    end: i64
-    replica_election_results: list[ReplicaElectionResult]
-    replica_election_results_step: i64
-    topic: str
-    partition_result: list[PartitionResult]
-    partition_result_step: i64
-    error_message: str | None
-    throttle_time_ms = read_i32_be(data, pos)
-    error_code = read_i16_be(data, pos + 4)
-    n = data[pos + 6] - 1
-    pos += 7
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    replica_election_results = empty_list(n)
-    replica_election_results_count = n
-    for replica_election_results_step in range(replica_election_results_count):
-        # replica_election_results[]
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        topic = data[pos:end].decode()
-        pos = end
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_length(data, pos)
-        partition_result = empty_list(n)
-        partition_result_count = n
-        for partition_result_step in range(partition_result_count):
-            # replica_election_results[].partition_result[]
-            partition_id = read_i32_be(data, pos)
-            partition_result_error_code = read_i16_be(data, pos + 4)
-            n = data[pos + 6] - 1
-            pos += 7
-            if n < 0:
-                error_message = None
-            else:
-                if n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
-                error_message = data[pos:end].decode()
-                pos = end
-            partition_result_item = new_PartitionResult(partition_id, partition_result_error_code, error_message)
-            if data[pos]:
-                partition_result_item.unknown_tags, pos = read_tags(data, pos)
-            else:
-                pos += 1
-            partition_result.append(partition_result_item)
-        replica_election_results_item = new_ReplicaElectionResult(topic, partition_result)
-        if data[pos]:
-            replica_election_results_item.unknown_tags, pos = read_tags(data, pos)
-        else:
-            pos += 1
-        replica_election_results.append(replica_election_results_item)
-    message = new_ElectLeadersResponse(throttle_time_ms, error_code, replica_election_results)
-    if data[pos]:
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 1
-    return message, pos
-
-
-def write_elect_leaders_response_flexible(out: BytesWriter, message: ElectLeadersResponse, version: i64) -> None:
-    """Version 2."""
-    write_i32_be(out, message.throttle_time_ms)
-    write_i16_be(out, message.error_code)
-    replica_election_results = message.replica_election_results
-    n = len(replica_election_results)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for replica_election_results_item in replica_election_results:
-        # replica_election_results[]
-        raw = replica_election_results_item.topic.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-        partition_result = replica_election_results_item.partition_result
-        n = len(partition_result)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_uvarint(out, n + 1)
-        for partition_result_item in partition_result:
-            # replica_election_results[].partition_result[]
-            write_i32_be(out, partition_result_item.partition_id)
-            write_i16_be(out, partition_result_item.error_code)
-            error_message = partition_result_item.error_message
-            if error_message is None:
-                out.append(0)
-            else:
-                raw = error_message.encode()
-                n = len(raw)
-                if n < 127:
-                    out.append(n + 1)
+            partition_result = replica_election_results_item.partition_result
+            write_i32_be(out, len(partition_result))
+            for partition_result_item in partition_result:
+                # replica_election_results[].partition_result[]
+                write_i32_be(out, partition_result_item.partition_id)
+                write_i16_be(out, partition_result_item.error_code)
+                error_message = partition_result_item.error_message
+                if error_message is None:
+                    write_i16_be(out, -1)
                 else:
-                    write_string_length(out, n)
-                out.write(raw)
-            if partition_result_item.unknown_tags:
-                write_tags(out, [], partition_result_item.unknown_tags)
-            else:
-                out.append(0)
-        if replica_election_results_item.unknown_tags:
-            write_tags(out, [], replica_election_results_item.unknown_tags)
-        else:
-            out.append(0)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
+                    raw = error_message.encode()
+                    write_i16_be(out, len(raw))
+                    out.write(raw)
+                if partition_result_item.unknown_tags:
+                    give_up()
+            if replica_election_results_item.unknown_tags:
+                give_up()
+        if self.unknown_tags:
+            give_up()
 
 
-install_constructors(globals())
+new_TopicPartitions = constructor(TopicPartitions)
+new_ElectLeadersRequest = constructor(ElectLeadersRequest)
+new_PartitionResult = constructor(PartitionResult)
+new_ReplicaElectionResult = constructor(ReplicaElectionResult)
+new_ElectLeadersResponse = constructor(ElectLeadersResponse)

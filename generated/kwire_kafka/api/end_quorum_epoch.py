@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter, read_i16_be, read_i32_be, write_i16_be, write_i32_be
 
 from kwire.message import FieldTags, Message, Struct
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.uuids import Uuid
 from kwire.wire import (
     empty_list,
@@ -44,9 +44,7 @@ class ReplicaInfo(Struct):
         Field("candidate_id", "CandidateId", "int32", range(1, 2)),
         Field("candidate_directory_id", "CandidateDirectoryId", "uuid", range(1, 2)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("candidate_id", "candidate_directory_id", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     candidate_id: int
     """Node id of the proposed voter. Versions 1+."""
@@ -54,7 +52,6 @@ class ReplicaInfo(Struct):
     """Log directory id of the proposed voter, which distinguishes disks of one node id; zero if unknown. Versions 1+.
     """
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -66,10 +63,6 @@ class ReplicaInfo(Struct):
         self.candidate_id = candidate_id
         self.candidate_directory_id = candidate_directory_id
         self.unknown_tags = unknown_tags
-
-
-def new_ReplicaInfo(candidate_id: int, candidate_directory_id: Uuid) -> ReplicaInfo:
-    return ReplicaInfo(candidate_id=candidate_id, candidate_directory_id=candidate_directory_id)
 
 
 @mypyc_attr(acyclic=True)
@@ -85,16 +78,7 @@ class EndQuorumEpochRequestPartitionData(Struct):
         Field("preferred_successors", "PreferredSuccessors", "[]int32", range(0, 1), ignorable=True),
         Field("preferred_candidates", "PreferredCandidates", "[]ReplicaInfo", range(1, 2), ignorable=True),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "partition_index",
-        "leader_id",
-        "leader_epoch",
-        "preferred_successors",
-        "preferred_candidates",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     partition_index: int
     """Number of the partition; always 0 for the metadata log."""
@@ -111,7 +95,6 @@ class EndQuorumEpochRequestPartitionData(Struct):
     Versions 1+.
     """
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -131,22 +114,6 @@ class EndQuorumEpochRequestPartitionData(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_EndQuorumEpochRequestPartitionData(
-    partition_index: int,
-    leader_id: int,
-    leader_epoch: int,
-    preferred_successors: list[int],
-    preferred_candidates: list[ReplicaInfo],
-) -> EndQuorumEpochRequestPartitionData:
-    return EndQuorumEpochRequestPartitionData(
-        partition_index=partition_index,
-        leader_id=leader_id,
-        leader_epoch=leader_epoch,
-        preferred_successors=preferred_successors,
-        preferred_candidates=preferred_candidates,
-    )
-
-
 @mypyc_attr(acyclic=True)
 class EndQuorumEpochRequestTopicData(Struct):
     """Resignation from one Raft topic."""
@@ -157,16 +124,13 @@ class EndQuorumEpochRequestTopicData(Struct):
         Field("topic_name", "TopicName", "string", range(0, 2)),
         Field("partitions", "Partitions", "[]EndQuorumEpochRequestPartitionData", range(0, 2)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("topic_name", "partitions", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     topic_name: str
     """Name of the Raft topic, __cluster_metadata."""
     partitions: list[EndQuorumEpochRequestPartitionData]
     """Partitions of the topic whose leadership ends."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -180,12 +144,6 @@ class EndQuorumEpochRequestTopicData(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_EndQuorumEpochRequestTopicData(
-    topic_name: str, partitions: list[EndQuorumEpochRequestPartitionData]
-) -> EndQuorumEpochRequestTopicData:
-    return EndQuorumEpochRequestTopicData(topic_name=topic_name, partitions=partitions)
-
-
 @mypyc_attr(acyclic=True)
 class LeaderEndpoint(Struct):
     """One listener of the resigning leader."""
@@ -197,9 +155,7 @@ class LeaderEndpoint(Struct):
         Field("host", "Host", "string", range(1, 2)),
         Field("port", "Port", "uint16", range(1, 2)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("name", "host", "port", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     name: str
     """Name of the listener in the node's configuration, e.g. CONTROLLER. Versions 1+."""
@@ -208,7 +164,6 @@ class LeaderEndpoint(Struct):
     port: int
     """TCP port that the listener advertises, an unsigned 16-bit number. Versions 1+."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -224,10 +179,6 @@ class LeaderEndpoint(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_LeaderEndpoint(name: str, host: str, port: int) -> LeaderEndpoint:
-    return LeaderEndpoint(name=name, host=host, port=port)
-
-
 @mypyc_attr(acyclic=True)
 class EndQuorumEpochRequest(Message):
     """Sent by a resigning KRaft leader, e.g. at shutdown, to the voters to have a successor elected at once.
@@ -239,15 +190,14 @@ class EndQuorumEpochRequest(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 2)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(1, 2)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 1, 1: 2}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("cluster_id", "ClusterId", "string", range(0, 2), nullable=range(0, 2)),
         Field("topics", "Topics", "[]EndQuorumEpochRequestTopicData", range(0, 2)),
         Field("leader_endpoints", "LeaderEndpoints", "[]LeaderEndpoint", range(1, 2), ignorable=True),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("cluster_id", "topics", "leader_endpoints", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     cluster_id: str | None
     """Id of the cluster that the sender belongs to, checked by the receiver; null skips the check."""
@@ -256,7 +206,6 @@ class EndQuorumEpochRequest(Message):
     leader_endpoints: list[LeaderEndpoint]
     """Listeners of the resigning leader, for voters that do not know them. Versions 1+."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -271,32 +220,352 @@ class EndQuorumEpochRequest(Message):
         self.leader_endpoints = [] if leader_endpoints is None else leader_endpoints
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        if version <= 0:
-            return 1
-        return 2
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[EndQuorumEpochRequest, i64]:
-        if 1 <= version <= 1:
-            return read_end_quorum_epoch_request_flexible(data, pos, version)
-        if 0 <= version <= 0:
-            return read_end_quorum_epoch_request_classic(data, pos, version)
-        give_up()
+        """Version 1."""
+        n: i64
+        end: i64
+        cluster_id: str | None
+        topics: list[EndQuorumEpochRequestTopicData]
+        topics_step: i64
+        topic_name: str
+        partitions: list[EndQuorumEpochRequestPartitionData]
+        partitions_step: i64
+        preferred_successors: list[int]
+        preferred_candidates: list[ReplicaInfo]
+        preferred_candidates_step: i64
+        leader_endpoints: list[LeaderEndpoint]
+        leader_endpoints_step: i64
+        name: str
+        host: str
+        if version < 1:
+            return EndQuorumEpochRequest._read_classic(data, pos, version)
+        if version > 1:
+            give_up()
+
+        # cluster_id: compact nullable string
+        n = data[pos] - 1
+        pos += 1
+        if n < 0:
+            cluster_id = None
+        else:
+            if n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            cluster_id = data[pos:end].decode()
+            pos = end
+        # topics: compact array
+        n = data[pos] - 1
+        pos += 1
+        if n < 0 or n > 126:
+            n, pos = read_length(data, pos)
+        topics = empty_list(n)
+        topics_count = n
+        for topics_step in range(topics_count):
+            # topics[]
+            # topic_name: compact string
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            topic_name = data[pos:end].decode()
+            pos = end
+            # partitions: compact array
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_length(data, pos)
+            partitions = empty_list(n)
+            partitions_count = n
+            for partitions_step in range(partitions_count):
+                # topics[].partitions[]
+                partition_index = read_i32_be(data, pos)
+                leader_id = read_i32_be(data, pos + 4)
+                leader_epoch = read_i32_be(data, pos + 8)
+                preferred_successors = []
+                # preferred_candidates: compact array
+                n = data[pos + 12] - 1
+                pos += 13
+                if n < 0 or n > 126:
+                    n, pos = read_length(data, pos)
+                preferred_candidates = empty_list(n)
+                preferred_candidates_count = n
+                for preferred_candidates_step in range(preferred_candidates_count):
+                    # topics[].partitions[].preferred_candidates[]
+                    candidate_id = read_i32_be(data, pos)
+                    candidate_directory_id = Uuid(data[pos + 4 : pos + 4 + 16])
+                    preferred_candidates_item = new_ReplicaInfo(candidate_id, candidate_directory_id)
+                    if data[pos + 20]:
+                        pos += 20
+                        preferred_candidates_item.unknown_tags, pos = read_tags(data, pos)
+                    else:
+                        pos += 21
+                    preferred_candidates.append(preferred_candidates_item)
+                partitions_item = new_EndQuorumEpochRequestPartitionData(
+                    partition_index, leader_id, leader_epoch, preferred_successors, preferred_candidates
+                )
+                if data[pos]:
+                    partitions_item.unknown_tags, pos = read_tags(data, pos)
+                else:
+                    pos += 1
+                partitions.append(partitions_item)
+            topics_item = new_EndQuorumEpochRequestTopicData(topic_name, partitions)
+            if data[pos]:
+                topics_item.unknown_tags, pos = read_tags(data, pos)
+            else:
+                pos += 1
+            topics.append(topics_item)
+        # leader_endpoints: compact array
+        n = data[pos] - 1
+        pos += 1
+        if n < 0 or n > 126:
+            n, pos = read_length(data, pos)
+        leader_endpoints = empty_list(n)
+        leader_endpoints_count = n
+        for leader_endpoints_step in range(leader_endpoints_count):
+            # leader_endpoints[]
+            # name: compact string
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            name = data[pos:end].decode()
+            pos = end
+            # host: compact string
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            host = data[pos:end].decode()
+            pos = end
+            port = read_u16(data, pos)
+            leader_endpoints_item = new_LeaderEndpoint(name, host, port)
+            if data[pos + 2]:
+                pos += 2
+                leader_endpoints_item.unknown_tags, pos = read_tags(data, pos)
+            else:
+                pos += 3
+            leader_endpoints.append(leader_endpoints_item)
+        message = new_EndQuorumEpochRequest(cluster_id, topics, leader_endpoints)
+        if data[pos]:
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 1
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 1 <= version <= 1:
-            return write_end_quorum_epoch_request_flexible(out, self, version)
-        if 0 <= version <= 0:
-            return write_end_quorum_epoch_request_classic(out, self, version)
-        give_up()
+        """Version 1."""
+        if version < 1:
+            return self._write_classic(out, version)
+        if version > 1:
+            give_up()
 
+        cluster_id = self.cluster_id
+        if cluster_id is None:
+            out.append(0)
+        else:
+            raw = cluster_id.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+        topics = self.topics
+        n = len(topics)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_uvarint(out, n + 1)
+        for topics_item in topics:
+            # topics[]
+            raw = topics_item.topic_name.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+            partitions = topics_item.partitions
+            n = len(partitions)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_uvarint(out, n + 1)
+            for partitions_item in partitions:
+                # topics[].partitions[]
+                write_i32_be(out, partitions_item.partition_index)
+                write_i32_be(out, partitions_item.leader_id)
+                write_i32_be(out, partitions_item.leader_epoch)
+                preferred_candidates = partitions_item.preferred_candidates
+                n = len(preferred_candidates)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_uvarint(out, n + 1)
+                for preferred_candidates_item in preferred_candidates:
+                    # topics[].partitions[].preferred_candidates[]
+                    write_i32_be(out, preferred_candidates_item.candidate_id)
+                    write_uuid(out, preferred_candidates_item.candidate_directory_id)
+                    if preferred_candidates_item.unknown_tags:
+                        write_tags(out, [], preferred_candidates_item.unknown_tags)
+                    else:
+                        out.append(0)
+                if partitions_item.unknown_tags:
+                    write_tags(out, [], partitions_item.unknown_tags)
+                else:
+                    out.append(0)
+            if topics_item.unknown_tags:
+                write_tags(out, [], topics_item.unknown_tags)
+            else:
+                out.append(0)
+        leader_endpoints = self.leader_endpoints
+        n = len(leader_endpoints)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_uvarint(out, n + 1)
+        for leader_endpoints_item in leader_endpoints:
+            # leader_endpoints[]
+            raw = leader_endpoints_item.name.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+            raw = leader_endpoints_item.host.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+            write_u16(out, leader_endpoints_item.port)
+            if leader_endpoints_item.unknown_tags:
+                write_tags(out, [], leader_endpoints_item.unknown_tags)
+            else:
+                out.append(0)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
+        else:
+            out.append(0)
 
-def new_EndQuorumEpochRequest(
-    cluster_id: str | None, topics: list[EndQuorumEpochRequestTopicData], leader_endpoints: list[LeaderEndpoint]
-) -> EndQuorumEpochRequest:
-    return EndQuorumEpochRequest(cluster_id=cluster_id, topics=topics, leader_endpoints=leader_endpoints)
+    @staticmethod
+    def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[EndQuorumEpochRequest, i64]:
+        """Version 0."""
+        n: int
+        end: i64
+        cluster_id: str | None
+        topics: list[EndQuorumEpochRequestTopicData]
+        topics_step: i64
+        topic_name: str
+        partitions: list[EndQuorumEpochRequestPartitionData]
+        partitions_step: i64
+        preferred_successors: list[int]
+        preferred_candidates: list[ReplicaInfo]
+        leader_endpoints: list[LeaderEndpoint]
+        if version < 0:
+            give_up()
+
+        # cluster_id: nullable string
+        n = read_i16_be(data, pos)
+        pos += 2
+        if n < 0:
+            cluster_id = None
+        else:
+            end = pos + n
+            cluster_id = data[pos:end].decode()
+            pos = end
+        # topics: array
+        n = read_i32_be(data, pos)
+        pos += 4
+        if n < 0:
+            give_up()
+        topics = empty_list(n)
+        topics_count = n
+        for topics_step in range(topics_count):
+            # topics[]
+            # topic_name: string
+            n = read_i16_be(data, pos)
+            pos += 2
+            if n < 0:
+                give_up()
+            end = pos + n
+            topic_name = data[pos:end].decode()
+            pos = end
+            # partitions: array
+            n = read_i32_be(data, pos)
+            pos += 4
+            if n < 0:
+                give_up()
+            partitions = empty_list(n)
+            partitions_count = n
+            for partitions_step in range(partitions_count):
+                # topics[].partitions[]
+                partition_index = read_i32_be(data, pos)
+                leader_id = read_i32_be(data, pos + 4)
+                leader_epoch = read_i32_be(data, pos + 8)
+                # preferred_successors: array
+                n = read_i32_be(data, pos + 12)
+                pos += 16
+                if n < 0:
+                    give_up()
+                if n:
+                    preferred_successors = read_i32s(data, pos, n)
+                    pos += 4 * n
+                else:
+                    preferred_successors = []
+                preferred_candidates = []
+                partitions_item = new_EndQuorumEpochRequestPartitionData(
+                    partition_index, leader_id, leader_epoch, preferred_successors, preferred_candidates
+                )
+                partitions.append(partitions_item)
+            topics_item = new_EndQuorumEpochRequestTopicData(topic_name, partitions)
+            topics.append(topics_item)
+        leader_endpoints = []
+        message = new_EndQuorumEpochRequest(cluster_id, topics, leader_endpoints)
+        return message, pos
+
+    def _write_classic(self, out: BytesWriter, version: i64) -> None:
+        """Version 0."""
+        if version < 0:
+            give_up()
+
+        cluster_id = self.cluster_id
+        if cluster_id is None:
+            write_i16_be(out, -1)
+        else:
+            raw = cluster_id.encode()
+            write_i16_be(out, len(raw))
+            out.write(raw)
+        topics = self.topics
+        write_i32_be(out, len(topics))
+        for topics_item in topics:
+            # topics[]
+            raw = topics_item.topic_name.encode()
+            write_i16_be(out, len(raw))
+            out.write(raw)
+            partitions = topics_item.partitions
+            write_i32_be(out, len(partitions))
+            for partitions_item in partitions:
+                # topics[].partitions[]
+                write_i32_be(out, partitions_item.partition_index)
+                write_i32_be(out, partitions_item.leader_id)
+                write_i32_be(out, partitions_item.leader_epoch)
+                preferred_successors = partitions_item.preferred_successors
+                write_i32_be(out, len(preferred_successors))
+                for preferred_successors_item in preferred_successors:
+                    write_i32_be(out, preferred_successors_item)
+                if partitions_item.unknown_tags:
+                    give_up()
+            if topics_item.unknown_tags:
+                give_up()
+        if self.unknown_tags:
+            give_up()
 
 
 @mypyc_attr(acyclic=True)
@@ -311,9 +580,7 @@ class EndQuorumEpochResponsePartitionData(Struct):
         Field("leader_id", "LeaderId", "int32", range(0, 2)),
         Field("leader_epoch", "LeaderEpoch", "int32", range(0, 2)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("partition_index", "error_code", "leader_id", "leader_epoch", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     partition_index: int
     """Number of the partition; always 0 for the metadata log."""
@@ -324,7 +591,6 @@ class EndQuorumEpochResponsePartitionData(Struct):
     leader_epoch: int
     """Latest leader epoch known to the voter; can be later than the one that ended."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -342,14 +608,6 @@ class EndQuorumEpochResponsePartitionData(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_EndQuorumEpochResponsePartitionData(
-    partition_index: int, error_code: int, leader_id: int, leader_epoch: int
-) -> EndQuorumEpochResponsePartitionData:
-    return EndQuorumEpochResponsePartitionData(
-        partition_index=partition_index, error_code=error_code, leader_id=leader_id, leader_epoch=leader_epoch
-    )
-
-
 @mypyc_attr(acyclic=True)
 class EndQuorumEpochResponseTopicData(Struct):
     """Outcomes for one Raft topic."""
@@ -360,16 +618,13 @@ class EndQuorumEpochResponseTopicData(Struct):
         Field("topic_name", "TopicName", "string", range(0, 2)),
         Field("partitions", "Partitions", "[]EndQuorumEpochResponsePartitionData", range(0, 2)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("topic_name", "partitions", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     topic_name: str
     """Name of the Raft topic, __cluster_metadata."""
     partitions: list[EndQuorumEpochResponsePartitionData]
     """One outcome for each partition of the request."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -383,12 +638,6 @@ class EndQuorumEpochResponseTopicData(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_EndQuorumEpochResponseTopicData(
-    topic_name: str, partitions: list[EndQuorumEpochResponsePartitionData]
-) -> EndQuorumEpochResponseTopicData:
-    return EndQuorumEpochResponseTopicData(topic_name=topic_name, partitions=partitions)
-
-
 @mypyc_attr(acyclic=True)
 class NodeEndpoint(Struct):
     """Address of one leader named in this response."""
@@ -400,9 +649,7 @@ class NodeEndpoint(Struct):
         Field("host", "Host", "string", range(1, 2)),
         Field("port", "Port", "uint16", range(1, 2)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("node_id", "host", "port", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     node_id: int
     """Node id of the leader, equal to a LeaderId of this response. Versions 1+."""
@@ -411,7 +658,6 @@ class NodeEndpoint(Struct):
     port: int
     """TCP port of the leader, an unsigned 16-bit number. Versions 1+."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -427,10 +673,6 @@ class NodeEndpoint(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_NodeEndpoint(node_id: int, host: str, port: int) -> NodeEndpoint:
-    return NodeEndpoint(node_id=node_id, host=host, port=port)
-
-
 @mypyc_attr(acyclic=True)
 class EndQuorumEpochResponse(Message):
     """Reports whether a KRaft voter accepts the leader's resignation.
@@ -442,15 +684,14 @@ class EndQuorumEpochResponse(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 2)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(1, 2)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 0, 1: 1}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("error_code", "ErrorCode", "int16", range(0, 2)),
         Field("topics", "Topics", "[]EndQuorumEpochResponseTopicData", range(0, 2)),
         Field("node_endpoints", "NodeEndpoints", "[]NodeEndpoint", range(1, 2), tag=0, tagged=range(1, 2)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("error_code", "topics", "node_endpoints", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     error_code: int
     """Error of the request as a whole, e.g. INCONSISTENT_CLUSTER_ID; 0 if the outcomes are reported per partition."""
@@ -459,7 +700,6 @@ class EndQuorumEpochResponse(Message):
     node_endpoints: list[NodeEndpoint]
     """Addresses of the leaders named in this response; empty if none are known. Versions 1+."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -474,640 +714,295 @@ class EndQuorumEpochResponse(Message):
         self.node_endpoints = [] if node_endpoints is None else node_endpoints
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        if version <= 0:
-            return 0
-        return 1
+    def _read_tags(self, data: bytes, pos: i64, version: i64) -> i64:
+        n: i64
+        end: i64
+        node_endpoints: list[NodeEndpoint]
+        node_endpoints_step: i64
+        host: str
+        unknown: list[tuple[int, bytes]] = []
+        previous: i64 = -1
+        count, pos = read_uvarint(data, pos)
+        if count < 0:
+            give_up()
+        for _ in range(count):
+            tag, size, pos = read_tag(data, pos)
+            if tag <= previous:
+                give_up()
+            previous = tag
+            tag_end = pos + size
+            if tag == 0:
+                # node_endpoints: compact array
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_length(data, pos)
+                node_endpoints = empty_list(n)
+                node_endpoints_count = n
+                for node_endpoints_step in range(node_endpoints_count):
+                    # node_endpoints[]
+                    node_id = read_i32_be(data, pos)
+                    # host: compact string
+                    n = data[pos + 4] - 1
+                    pos += 5
+                    if n < 0 or n > 126:
+                        n, pos = read_string_length(data, pos)
+                    end = pos + n
+                    host = data[pos:end].decode()
+                    pos = end
+                    port = read_u16(data, pos)
+                    node_endpoints_item = new_NodeEndpoint(node_id, host, port)
+                    if data[pos + 2]:
+                        pos += 2
+                        node_endpoints_item.unknown_tags, pos = read_tags(data, pos)
+                    else:
+                        pos += 3
+                    node_endpoints.append(node_endpoints_item)
+                self.node_endpoints = node_endpoints
+                if pos != tag_end:
+                    give_up()
+            else:
+                unknown.append((tag, data[pos:tag_end]))
+                pos = tag_end
+        if unknown:
+            self.unknown_tags = tuple(unknown)
+        return pos
+
+    def _write_tags(self, section: BytesWriter, version: i64) -> None:
+        known: list[tuple[int, bytes]] = []
+        if self.node_endpoints != []:
+            out = BytesWriter()
+            node_endpoints = self.node_endpoints
+            n = len(node_endpoints)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_uvarint(out, n + 1)
+            for node_endpoints_item in node_endpoints:
+                # node_endpoints[]
+                write_i32_be(out, node_endpoints_item.node_id)
+                raw = node_endpoints_item.host.encode()
+                n = len(raw)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_string_length(out, n)
+                out.write(raw)
+                write_u16(out, node_endpoints_item.port)
+                if node_endpoints_item.unknown_tags:
+                    write_tags(out, [], node_endpoints_item.unknown_tags)
+                else:
+                    out.append(0)
+            known.append((0, out.getvalue()))
+        write_tags(section, known, self.unknown_tags)
 
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[EndQuorumEpochResponse, i64]:
-        if 1 <= version <= 1:
-            return read_end_quorum_epoch_response_flexible(data, pos, version)
-        if 0 <= version <= 0:
-            return read_end_quorum_epoch_response_classic(data, pos, version)
-        give_up()
-
-    def _write(self, out: BytesWriter, version: i64) -> None:
-        if 1 <= version <= 1:
-            return write_end_quorum_epoch_response_flexible(out, self, version)
-        if 0 <= version <= 0:
-            return write_end_quorum_epoch_response_classic(out, self, version)
-        give_up()
-
-
-def new_EndQuorumEpochResponse(
-    error_code: int, topics: list[EndQuorumEpochResponseTopicData]
-) -> EndQuorumEpochResponse:
-    return EndQuorumEpochResponse(error_code=error_code, topics=topics)
-
-
-def read_EndQuorumEpochResponse_tags(self: EndQuorumEpochResponse, data: bytes, pos: i64, version: i64) -> i64:
-    n: i64
-    end: i64
-    node_endpoints: list[NodeEndpoint]
-    node_endpoints_step: i64
-    host: str
-    unknown: list[tuple[int, bytes]] = []
-    previous: i64 = -1
-    count, pos = read_uvarint(data, pos)
-    if count < 0:
-        give_up()
-    for _ in range(count):
-        tag, size, pos = read_tag(data, pos)
-        if tag <= previous:
+        """Version 1."""
+        n: i64
+        end: i64
+        topics: list[EndQuorumEpochResponseTopicData]
+        topics_step: i64
+        topic_name: str
+        partitions: list[EndQuorumEpochResponsePartitionData]
+        partitions_step: i64
+        if version < 1:
+            return EndQuorumEpochResponse._read_classic(data, pos, version)
+        if version > 1:
             give_up()
-        previous = tag
-        tag_end = pos + size
-        if tag == 0:
+
+        error_code = read_i16_be(data, pos)
+        # topics: compact array
+        n = data[pos + 2] - 1
+        pos += 3
+        if n < 0 or n > 126:
+            n, pos = read_length(data, pos)
+        topics = empty_list(n)
+        topics_count = n
+        for topics_step in range(topics_count):
+            # topics[]
+            # topic_name: compact string
             n = data[pos] - 1
             pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
+            if n < 0 or n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            topic_name = data[pos:end].decode()
+            pos = end
+            # partitions: compact array
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
                 n, pos = read_length(data, pos)
-            node_endpoints = empty_list(n)
-            node_endpoints_count = n
-            for node_endpoints_step in range(node_endpoints_count):
-                # node_endpoints[]
-                node_id = read_i32_be(data, pos)
-                n = data[pos + 4] - 1
-                pos += 5
-                if n < 0:
-                    give_up()
-                if n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
-                host = data[pos:end].decode()
-                pos = end
-                port = read_u16(data, pos)
-                node_endpoints_item = new_NodeEndpoint(node_id, host, port)
-                if data[pos + 2]:
-                    pos += 2
-                    node_endpoints_item.unknown_tags, pos = read_tags(data, pos)
+            partitions = empty_list(n)
+            partitions_count = n
+            for partitions_step in range(partitions_count):
+                # topics[].partitions[]
+                partition_index = read_i32_be(data, pos)
+                partitions_error_code = read_i16_be(data, pos + 4)
+                leader_id = read_i32_be(data, pos + 6)
+                leader_epoch = read_i32_be(data, pos + 10)
+                partitions_item = new_EndQuorumEpochResponsePartitionData(
+                    partition_index, partitions_error_code, leader_id, leader_epoch
+                )
+                if data[pos + 14]:
+                    pos += 14
+                    partitions_item.unknown_tags, pos = read_tags(data, pos)
                 else:
-                    pos += 3
-                node_endpoints.append(node_endpoints_item)
-            self.node_endpoints = node_endpoints
-            if pos != tag_end:
-                give_up()
+                    pos += 15
+                partitions.append(partitions_item)
+            topics_item = new_EndQuorumEpochResponseTopicData(topic_name, partitions)
+            if data[pos]:
+                topics_item.unknown_tags, pos = read_tags(data, pos)
+            else:
+                pos += 1
+            topics.append(topics_item)
+        message = new_EndQuorumEpochResponse(error_code, topics)
+        if data[pos]:
+            pos = message._read_tags(data, pos, version)
         else:
-            unknown.append((tag, data[pos:tag_end]))
-            pos = tag_end
-    if unknown:
-        self.unknown_tags = tuple(unknown)
-    return pos
+            pos += 1
+        return message, pos
 
+    def _write(self, out: BytesWriter, version: i64) -> None:
+        """Version 1."""
+        if version < 1:
+            return self._write_classic(out, version)
+        if version > 1:
+            give_up()
 
-def write_EndQuorumEpochResponse_tags(section: BytesWriter, self: EndQuorumEpochResponse, version: i64) -> None:
-    known: list[tuple[int, bytes]] = []
-    if self.node_endpoints != []:
-        out = BytesWriter()
-        node_endpoints = self.node_endpoints
-        n = len(node_endpoints)
+        write_i16_be(out, self.error_code)
+        topics = self.topics
+        n = len(topics)
         if n < 127:
             out.append(n + 1)
         else:
             write_uvarint(out, n + 1)
-        for node_endpoints_item in node_endpoints:
-            # node_endpoints[]
-            write_i32_be(out, node_endpoints_item.node_id)
-            raw = node_endpoints_item.host.encode()
+        for topics_item in topics:
+            # topics[]
+            raw = topics_item.topic_name.encode()
             n = len(raw)
             if n < 127:
                 out.append(n + 1)
             else:
                 write_string_length(out, n)
             out.write(raw)
-            write_u16(out, node_endpoints_item.port)
-            if node_endpoints_item.unknown_tags:
-                write_tags(out, [], node_endpoints_item.unknown_tags)
-            else:
-                out.append(0)
-        known.append((0, out.getvalue()))
-    write_tags(section, known, self.unknown_tags)
-
-
-def read_end_quorum_epoch_request_classic(data: bytes, pos: i64, version: i64) -> tuple[EndQuorumEpochRequest, i64]:
-    """Version 0."""
-    n: int
-    end: i64
-    cluster_id: str | None
-    topics: list[EndQuorumEpochRequestTopicData]
-    topics_step: i64
-    topic_name: str
-    partitions: list[EndQuorumEpochRequestPartitionData]
-    partitions_step: i64
-    preferred_successors: list[int]
-    preferred_candidates: list[ReplicaInfo]
-    leader_endpoints: list[LeaderEndpoint]
-    n = read_i16_be(data, pos)
-    pos += 2
-    if n < 0:
-        cluster_id = None
-    else:
-        end = pos + n
-        cluster_id = data[pos:end].decode()
-        pos = end
-    n = read_i32_be(data, pos)
-    pos += 4
-    if n < 0:
-        give_up()
-    topics = empty_list(n)
-    topics_count = n
-    for topics_step in range(topics_count):
-        # topics[]
-        n = read_i16_be(data, pos)
-        pos += 2
-        if n < 0:
-            give_up()
-        end = pos + n
-        topic_name = data[pos:end].decode()
-        pos = end
-        n = read_i32_be(data, pos)
-        pos += 4
-        if n < 0:
-            give_up()
-        partitions = empty_list(n)
-        partitions_count = n
-        for partitions_step in range(partitions_count):
-            # topics[].partitions[]
-            partition_index = read_i32_be(data, pos)
-            leader_id = read_i32_be(data, pos + 4)
-            leader_epoch = read_i32_be(data, pos + 8)
-            n = read_i32_be(data, pos + 12)
-            pos += 16
-            if n < 0:
-                give_up()
-            if n:
-                preferred_successors = read_i32s(data, pos, n)
-                pos += 4 * n
-            else:
-                preferred_successors = []
-            preferred_candidates = []
-            partitions_item = new_EndQuorumEpochRequestPartitionData(
-                partition_index, leader_id, leader_epoch, preferred_successors, preferred_candidates
-            )
-            partitions.append(partitions_item)
-        topics_item = new_EndQuorumEpochRequestTopicData(topic_name, partitions)
-        topics.append(topics_item)
-    leader_endpoints = []
-    message = new_EndQuorumEpochRequest(cluster_id, topics, leader_endpoints)
-    return message, pos
-
-
-def write_end_quorum_epoch_request_classic(out: BytesWriter, message: EndQuorumEpochRequest, version: i64) -> None:
-    """Version 0."""
-    cluster_id = message.cluster_id
-    if cluster_id is None:
-        write_i16_be(out, -1)
-    else:
-        raw = cluster_id.encode()
-        write_i16_be(out, len(raw))
-        out.write(raw)
-    topics = message.topics
-    write_i32_be(out, len(topics))
-    for topics_item in topics:
-        # topics[]
-        raw = topics_item.topic_name.encode()
-        write_i16_be(out, len(raw))
-        out.write(raw)
-        partitions = topics_item.partitions
-        write_i32_be(out, len(partitions))
-        for partitions_item in partitions:
-            # topics[].partitions[]
-            write_i32_be(out, partitions_item.partition_index)
-            write_i32_be(out, partitions_item.leader_id)
-            write_i32_be(out, partitions_item.leader_epoch)
-            preferred_successors = partitions_item.preferred_successors
-            write_i32_be(out, len(preferred_successors))
-            for preferred_successors_item in preferred_successors:
-                write_i32_be(out, preferred_successors_item)
-            if partitions_item.unknown_tags:
-                give_up()
-        if topics_item.unknown_tags:
-            give_up()
-    if message.unknown_tags:
-        give_up()
-
-
-def read_end_quorum_epoch_request_flexible(data: bytes, pos: i64, version: i64) -> tuple[EndQuorumEpochRequest, i64]:
-    """Version 1."""
-    n: i64
-    end: i64
-    cluster_id: str | None
-    topics: list[EndQuorumEpochRequestTopicData]
-    topics_step: i64
-    topic_name: str
-    partitions: list[EndQuorumEpochRequestPartitionData]
-    partitions_step: i64
-    preferred_successors: list[int]
-    preferred_candidates: list[ReplicaInfo]
-    preferred_candidates_step: i64
-    leader_endpoints: list[LeaderEndpoint]
-    leader_endpoints_step: i64
-    name: str
-    host: str
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        cluster_id = None
-    else:
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        cluster_id = data[pos:end].decode()
-        pos = end
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    topics = empty_list(n)
-    topics_count = n
-    for topics_step in range(topics_count):
-        # topics[]
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        topic_name = data[pos:end].decode()
-        pos = end
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_length(data, pos)
-        partitions = empty_list(n)
-        partitions_count = n
-        for partitions_step in range(partitions_count):
-            # topics[].partitions[]
-            partition_index = read_i32_be(data, pos)
-            leader_id = read_i32_be(data, pos + 4)
-            leader_epoch = read_i32_be(data, pos + 8)
-            preferred_successors = []
-            n = data[pos + 12] - 1
-            pos += 13
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_length(data, pos)
-            preferred_candidates = empty_list(n)
-            preferred_candidates_count = n
-            for preferred_candidates_step in range(preferred_candidates_count):
-                # topics[].partitions[].preferred_candidates[]
-                candidate_id = read_i32_be(data, pos)
-                candidate_directory_id = Uuid(data[pos + 4 : pos + 4 + 16])
-                preferred_candidates_item = new_ReplicaInfo(candidate_id, candidate_directory_id)
-                if data[pos + 20]:
-                    pos += 20
-                    preferred_candidates_item.unknown_tags, pos = read_tags(data, pos)
-                else:
-                    pos += 21
-                preferred_candidates.append(preferred_candidates_item)
-            partitions_item = new_EndQuorumEpochRequestPartitionData(
-                partition_index, leader_id, leader_epoch, preferred_successors, preferred_candidates
-            )
-            if data[pos]:
-                partitions_item.unknown_tags, pos = read_tags(data, pos)
-            else:
-                pos += 1
-            partitions.append(partitions_item)
-        topics_item = new_EndQuorumEpochRequestTopicData(topic_name, partitions)
-        if data[pos]:
-            topics_item.unknown_tags, pos = read_tags(data, pos)
-        else:
-            pos += 1
-        topics.append(topics_item)
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    leader_endpoints = empty_list(n)
-    leader_endpoints_count = n
-    for leader_endpoints_step in range(leader_endpoints_count):
-        # leader_endpoints[]
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        name = data[pos:end].decode()
-        pos = end
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        host = data[pos:end].decode()
-        pos = end
-        port = read_u16(data, pos)
-        leader_endpoints_item = new_LeaderEndpoint(name, host, port)
-        if data[pos + 2]:
-            pos += 2
-            leader_endpoints_item.unknown_tags, pos = read_tags(data, pos)
-        else:
-            pos += 3
-        leader_endpoints.append(leader_endpoints_item)
-    message = new_EndQuorumEpochRequest(cluster_id, topics, leader_endpoints)
-    if data[pos]:
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 1
-    return message, pos
-
-
-def write_end_quorum_epoch_request_flexible(out: BytesWriter, message: EndQuorumEpochRequest, version: i64) -> None:
-    """Version 1."""
-    cluster_id = message.cluster_id
-    if cluster_id is None:
-        out.append(0)
-    else:
-        raw = cluster_id.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-    topics = message.topics
-    n = len(topics)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for topics_item in topics:
-        # topics[]
-        raw = topics_item.topic_name.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-        partitions = topics_item.partitions
-        n = len(partitions)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_uvarint(out, n + 1)
-        for partitions_item in partitions:
-            # topics[].partitions[]
-            write_i32_be(out, partitions_item.partition_index)
-            write_i32_be(out, partitions_item.leader_id)
-            write_i32_be(out, partitions_item.leader_epoch)
-            preferred_candidates = partitions_item.preferred_candidates
-            n = len(preferred_candidates)
+            partitions = topics_item.partitions
+            n = len(partitions)
             if n < 127:
                 out.append(n + 1)
             else:
                 write_uvarint(out, n + 1)
-            for preferred_candidates_item in preferred_candidates:
-                # topics[].partitions[].preferred_candidates[]
-                write_i32_be(out, preferred_candidates_item.candidate_id)
-                write_uuid(out, preferred_candidates_item.candidate_directory_id)
-                if preferred_candidates_item.unknown_tags:
-                    write_tags(out, [], preferred_candidates_item.unknown_tags)
+            for partitions_item in partitions:
+                # topics[].partitions[]
+                write_i32_be(out, partitions_item.partition_index)
+                write_i16_be(out, partitions_item.error_code)
+                write_i32_be(out, partitions_item.leader_id)
+                write_i32_be(out, partitions_item.leader_epoch)
+                if partitions_item.unknown_tags:
+                    write_tags(out, [], partitions_item.unknown_tags)
                 else:
                     out.append(0)
-            if partitions_item.unknown_tags:
-                write_tags(out, [], partitions_item.unknown_tags)
+            if topics_item.unknown_tags:
+                write_tags(out, [], topics_item.unknown_tags)
             else:
                 out.append(0)
-        if topics_item.unknown_tags:
-            write_tags(out, [], topics_item.unknown_tags)
-        else:
+        if self.node_endpoints == [] and not self.unknown_tags:
             out.append(0)
-    leader_endpoints = message.leader_endpoints
-    n = len(leader_endpoints)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for leader_endpoints_item in leader_endpoints:
-        # leader_endpoints[]
-        raw = leader_endpoints_item.name.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
         else:
-            write_string_length(out, n)
-        out.write(raw)
-        raw = leader_endpoints_item.host.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-        write_u16(out, leader_endpoints_item.port)
-        if leader_endpoints_item.unknown_tags:
-            write_tags(out, [], leader_endpoints_item.unknown_tags)
-        else:
-            out.append(0)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
+            self._write_tags(out, version)
 
+    @staticmethod
+    def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[EndQuorumEpochResponse, i64]:
+        """Version 0."""
+        n: int
+        end: i64
+        topics: list[EndQuorumEpochResponseTopicData]
+        topics_step: i64
+        topic_name: str
+        partitions: list[EndQuorumEpochResponsePartitionData]
+        partitions_step: i64
+        if version < 0:
+            give_up()
 
-def read_end_quorum_epoch_response_classic(data: bytes, pos: i64, version: i64) -> tuple[EndQuorumEpochResponse, i64]:
-    """Version 0."""
-    n: int
-    end: i64
-    topics: list[EndQuorumEpochResponseTopicData]
-    topics_step: i64
-    topic_name: str
-    partitions: list[EndQuorumEpochResponsePartitionData]
-    partitions_step: i64
-    error_code = read_i16_be(data, pos)
-    n = read_i32_be(data, pos + 2)
-    pos += 6
-    if n < 0:
-        give_up()
-    topics = empty_list(n)
-    topics_count = n
-    for topics_step in range(topics_count):
-        # topics[]
-        n = read_i16_be(data, pos)
-        pos += 2
+        error_code = read_i16_be(data, pos)
+        # topics: array
+        n = read_i32_be(data, pos + 2)
+        pos += 6
         if n < 0:
             give_up()
-        end = pos + n
-        topic_name = data[pos:end].decode()
-        pos = end
-        n = read_i32_be(data, pos)
-        pos += 4
-        if n < 0:
-            give_up()
-        partitions = empty_list(n)
-        partitions_count = n
-        for partitions_step in range(partitions_count):
-            # topics[].partitions[]
-            partition_index = read_i32_be(data, pos)
-            partitions_error_code = read_i16_be(data, pos + 4)
-            leader_id = read_i32_be(data, pos + 6)
-            leader_epoch = read_i32_be(data, pos + 10)
-            partitions_item = new_EndQuorumEpochResponsePartitionData(
-                partition_index, partitions_error_code, leader_id, leader_epoch
-            )
-            pos += 14
-            partitions.append(partitions_item)
-        topics_item = new_EndQuorumEpochResponseTopicData(topic_name, partitions)
-        topics.append(topics_item)
-    message = new_EndQuorumEpochResponse(error_code, topics)
-    return message, pos
-
-
-def write_end_quorum_epoch_response_classic(out: BytesWriter, message: EndQuorumEpochResponse, version: i64) -> None:
-    """Version 0."""
-    write_i16_be(out, message.error_code)
-    topics = message.topics
-    write_i32_be(out, len(topics))
-    for topics_item in topics:
-        # topics[]
-        raw = topics_item.topic_name.encode()
-        write_i16_be(out, len(raw))
-        out.write(raw)
-        partitions = topics_item.partitions
-        write_i32_be(out, len(partitions))
-        for partitions_item in partitions:
-            # topics[].partitions[]
-            write_i32_be(out, partitions_item.partition_index)
-            write_i16_be(out, partitions_item.error_code)
-            write_i32_be(out, partitions_item.leader_id)
-            write_i32_be(out, partitions_item.leader_epoch)
-            if partitions_item.unknown_tags:
+        topics = empty_list(n)
+        topics_count = n
+        for topics_step in range(topics_count):
+            # topics[]
+            # topic_name: string
+            n = read_i16_be(data, pos)
+            pos += 2
+            if n < 0:
                 give_up()
-        if topics_item.unknown_tags:
-            give_up()
-    if message.node_endpoints != []:
-        give_up()
-    if message.unknown_tags:
-        give_up()
-
-
-def read_end_quorum_epoch_response_flexible(
-    data: bytes, pos: i64, version: i64
-) -> tuple[EndQuorumEpochResponse, i64]:
-    """Version 1."""
-    n: i64
-    end: i64
-    topics: list[EndQuorumEpochResponseTopicData]
-    topics_step: i64
-    topic_name: str
-    partitions: list[EndQuorumEpochResponsePartitionData]
-    partitions_step: i64
-    error_code = read_i16_be(data, pos)
-    n = data[pos + 2] - 1
-    pos += 3
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    topics = empty_list(n)
-    topics_count = n
-    for topics_step in range(topics_count):
-        # topics[]
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        topic_name = data[pos:end].decode()
-        pos = end
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_length(data, pos)
-        partitions = empty_list(n)
-        partitions_count = n
-        for partitions_step in range(partitions_count):
-            # topics[].partitions[]
-            partition_index = read_i32_be(data, pos)
-            partitions_error_code = read_i16_be(data, pos + 4)
-            leader_id = read_i32_be(data, pos + 6)
-            leader_epoch = read_i32_be(data, pos + 10)
-            partitions_item = new_EndQuorumEpochResponsePartitionData(
-                partition_index, partitions_error_code, leader_id, leader_epoch
-            )
-            if data[pos + 14]:
+            end = pos + n
+            topic_name = data[pos:end].decode()
+            pos = end
+            # partitions: array
+            n = read_i32_be(data, pos)
+            pos += 4
+            if n < 0:
+                give_up()
+            partitions = empty_list(n)
+            partitions_count = n
+            for partitions_step in range(partitions_count):
+                # topics[].partitions[]
+                partition_index = read_i32_be(data, pos)
+                partitions_error_code = read_i16_be(data, pos + 4)
+                leader_id = read_i32_be(data, pos + 6)
+                leader_epoch = read_i32_be(data, pos + 10)
+                partitions_item = new_EndQuorumEpochResponsePartitionData(
+                    partition_index, partitions_error_code, leader_id, leader_epoch
+                )
                 pos += 14
-                partitions_item.unknown_tags, pos = read_tags(data, pos)
-            else:
-                pos += 15
-            partitions.append(partitions_item)
-        topics_item = new_EndQuorumEpochResponseTopicData(topic_name, partitions)
-        if data[pos]:
-            topics_item.unknown_tags, pos = read_tags(data, pos)
-        else:
-            pos += 1
-        topics.append(topics_item)
-    message = new_EndQuorumEpochResponse(error_code, topics)
-    if data[pos]:
-        pos = read_EndQuorumEpochResponse_tags(message, data, pos, version)
-    else:
-        pos += 1
-    return message, pos
+                partitions.append(partitions_item)
+            topics_item = new_EndQuorumEpochResponseTopicData(topic_name, partitions)
+            topics.append(topics_item)
+        message = new_EndQuorumEpochResponse(error_code, topics)
+        return message, pos
+
+    def _write_classic(self, out: BytesWriter, version: i64) -> None:
+        """Version 0."""
+        if version < 0:
+            give_up()
+
+        write_i16_be(out, self.error_code)
+        topics = self.topics
+        write_i32_be(out, len(topics))
+        for topics_item in topics:
+            # topics[]
+            raw = topics_item.topic_name.encode()
+            write_i16_be(out, len(raw))
+            out.write(raw)
+            partitions = topics_item.partitions
+            write_i32_be(out, len(partitions))
+            for partitions_item in partitions:
+                # topics[].partitions[]
+                write_i32_be(out, partitions_item.partition_index)
+                write_i16_be(out, partitions_item.error_code)
+                write_i32_be(out, partitions_item.leader_id)
+                write_i32_be(out, partitions_item.leader_epoch)
+                if partitions_item.unknown_tags:
+                    give_up()
+            if topics_item.unknown_tags:
+                give_up()
+        if self.node_endpoints != []:
+            give_up()
+        if self.unknown_tags:
+            give_up()
 
 
-def write_end_quorum_epoch_response_flexible(out: BytesWriter, message: EndQuorumEpochResponse, version: i64) -> None:
-    """Version 1."""
-    write_i16_be(out, message.error_code)
-    topics = message.topics
-    n = len(topics)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for topics_item in topics:
-        # topics[]
-        raw = topics_item.topic_name.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-        partitions = topics_item.partitions
-        n = len(partitions)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_uvarint(out, n + 1)
-        for partitions_item in partitions:
-            # topics[].partitions[]
-            write_i32_be(out, partitions_item.partition_index)
-            write_i16_be(out, partitions_item.error_code)
-            write_i32_be(out, partitions_item.leader_id)
-            write_i32_be(out, partitions_item.leader_epoch)
-            if partitions_item.unknown_tags:
-                write_tags(out, [], partitions_item.unknown_tags)
-            else:
-                out.append(0)
-        if topics_item.unknown_tags:
-            write_tags(out, [], topics_item.unknown_tags)
-        else:
-            out.append(0)
-    if message.node_endpoints == [] and not message.unknown_tags:
-        out.append(0)
-    else:
-        write_EndQuorumEpochResponse_tags(out, message, version)
-
-
-install_constructors(globals())
+new_ReplicaInfo = constructor(ReplicaInfo)
+new_EndQuorumEpochRequestPartitionData = constructor(EndQuorumEpochRequestPartitionData)
+new_EndQuorumEpochRequestTopicData = constructor(EndQuorumEpochRequestTopicData)
+new_LeaderEndpoint = constructor(LeaderEndpoint)
+new_EndQuorumEpochRequest = constructor(EndQuorumEpochRequest)
+new_EndQuorumEpochResponsePartitionData = constructor(EndQuorumEpochResponsePartitionData)
+new_EndQuorumEpochResponseTopicData = constructor(EndQuorumEpochResponseTopicData)
+new_NodeEndpoint = constructor(NodeEndpoint)
+new_EndQuorumEpochResponse = constructor(EndQuorumEpochResponse, without=("node_endpoints",))

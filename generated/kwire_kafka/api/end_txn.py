@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter, read_i16_be, read_i32_be, read_i64_be, write_i16_be, write_i32_be, write_i64_be
 
 from kwire.message import FieldTags, Message
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.wire import give_up, read_string_length, read_tags, write_string_length, write_tags
 
 TYPE_CHECKING = False
@@ -28,6 +28,7 @@ class EndTxnRequest(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 6)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(3, 6)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 1, 3: 2}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("transactional_id", "TransactionalId", "string", range(0, 6)),
@@ -35,15 +36,7 @@ class EndTxnRequest(Message):
         Field("producer_epoch", "ProducerEpoch", "int16", range(0, 6)),
         Field("committed", "Committed", "bool", range(0, 6)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "transactional_id",
-        "producer_id",
-        "producer_epoch",
-        "committed",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     transactional_id: str
     """Transactional id whose open transaction is to end."""
@@ -54,7 +47,6 @@ class EndTxnRequest(Message):
     committed: bool
     """True to commit, false to abort."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -71,32 +63,95 @@ class EndTxnRequest(Message):
         self.committed = committed
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        if version <= 2:
-            return 1
-        return 2
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[EndTxnRequest, i64]:
-        if 3 <= version <= 5:
-            return read_end_txn_request_flexible(data, pos, version)
-        if 0 <= version <= 2:
-            return read_end_txn_request_classic(data, pos, version)
-        give_up()
+        """Versions 3-5."""
+        n: i64
+        end: i64
+        transactional_id: str
+        if version < 3:
+            return EndTxnRequest._read_classic(data, pos, version)
+        if version > 5:
+            give_up()
+
+        # transactional_id: compact string
+        n = data[pos] - 1
+        pos += 1
+        if n < 0 or n > 126:
+            n, pos = read_string_length(data, pos)
+        end = pos + n
+        transactional_id = data[pos:end].decode()
+        pos = end
+        producer_id = read_i64_be(data, pos)
+        producer_epoch = read_i16_be(data, pos + 8)
+        committed = data[pos + 10] != 0
+        message = new_EndTxnRequest(transactional_id, producer_id, producer_epoch, committed)
+        if data[pos + 11]:
+            pos += 11
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 12
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 3 <= version <= 5:
-            return write_end_txn_request_flexible(out, self, version)
-        if 0 <= version <= 2:
-            return write_end_txn_request_classic(out, self, version)
-        give_up()
+        """Versions 3-5."""
+        if version < 3:
+            return self._write_classic(out, version)
+        if version > 5:
+            give_up()
 
+        raw = self.transactional_id.encode()
+        n = len(raw)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_string_length(out, n)
+        out.write(raw)
+        write_i64_be(out, self.producer_id)
+        write_i16_be(out, self.producer_epoch)
+        out.append(1 if self.committed else self.committed & 0)  # & 0 refuses None
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
+        else:
+            out.append(0)
 
-def new_EndTxnRequest(transactional_id: str, producer_id: int, producer_epoch: int, committed: bool) -> EndTxnRequest:
-    return EndTxnRequest(
-        transactional_id=transactional_id, producer_id=producer_id, producer_epoch=producer_epoch, committed=committed
-    )
+    @staticmethod
+    def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[EndTxnRequest, i64]:
+        """Versions 0-2."""
+        n: int
+        end: i64
+        transactional_id: str
+        if version < 0:
+            give_up()
+
+        # transactional_id: string
+        n = read_i16_be(data, pos)
+        pos += 2
+        if n < 0:
+            give_up()
+        end = pos + n
+        transactional_id = data[pos:end].decode()
+        pos = end
+        producer_id = read_i64_be(data, pos)
+        producer_epoch = read_i16_be(data, pos + 8)
+        committed = data[pos + 10] != 0
+        message = new_EndTxnRequest(transactional_id, producer_id, producer_epoch, committed)
+        pos += 11
+        return message, pos
+
+    def _write_classic(self, out: BytesWriter, version: i64) -> None:
+        """Versions 0-2."""
+        if version < 0:
+            give_up()
+
+        raw = self.transactional_id.encode()
+        write_i16_be(out, len(raw))
+        out.write(raw)
+        write_i64_be(out, self.producer_id)
+        write_i16_be(out, self.producer_epoch)
+        out.append(1 if self.committed else self.committed & 0)  # & 0 refuses None
+        if self.unknown_tags:
+            give_up()
 
 
 @mypyc_attr(acyclic=True)
@@ -110,6 +165,7 @@ class EndTxnResponse(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 6)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(3, 6)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 0, 3: 1}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(0, 6)),
@@ -117,15 +173,7 @@ class EndTxnResponse(Message):
         Field("producer_id", "ProducerId", "int64", range(5, 6), ignorable=True),
         Field("producer_epoch", "ProducerEpoch", "int16", range(5, 6), ignorable=True),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "throttle_time_ms",
-        "error_code",
-        "producer_id",
-        "producer_epoch",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     throttle_time_ms: int
     """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled."""
@@ -138,7 +186,6 @@ class EndTxnResponse(Message):
     5+.
     """
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -155,165 +202,72 @@ class EndTxnResponse(Message):
         self.producer_epoch = producer_epoch
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        if version <= 2:
-            return 0
-        return 1
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[EndTxnResponse, i64]:
-        if 3 <= version <= 5:
-            return read_end_txn_response_flexible(data, pos, version)
-        if 0 <= version <= 2:
-            return read_end_txn_response_classic(data, pos, version)
-        give_up()
+        """Versions 3-5."""
+        if version < 3:
+            return EndTxnResponse._read_classic(data, pos, version)
+        if version > 5:
+            give_up()
+
+        throttle_time_ms = read_i32_be(data, pos)
+        error_code = read_i16_be(data, pos + 4)
+        pos += 6
+        if version >= 5:
+            producer_id = read_i64_be(data, pos)
+            producer_epoch = read_i16_be(data, pos + 8)
+            pos += 10
+        else:
+            producer_id = -1
+            producer_epoch = -1
+        message = new_EndTxnResponse(throttle_time_ms, error_code, producer_id, producer_epoch)
+        if data[pos]:
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 1
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 3 <= version <= 5:
-            return write_end_txn_response_flexible(out, self, version)
-        if 0 <= version <= 2:
-            return write_end_txn_response_classic(out, self, version)
-        give_up()
+        """Versions 3-5."""
+        if version < 3:
+            return self._write_classic(out, version)
+        if version > 5:
+            give_up()
 
+        write_i32_be(out, self.throttle_time_ms)
+        write_i16_be(out, self.error_code)
+        if version >= 5:
+            write_i64_be(out, self.producer_id)
+            write_i16_be(out, self.producer_epoch)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
+        else:
+            out.append(0)
 
-def new_EndTxnResponse(
-    throttle_time_ms: int, error_code: int, producer_id: int, producer_epoch: int
-) -> EndTxnResponse:
-    return EndTxnResponse(
-        throttle_time_ms=throttle_time_ms,
-        error_code=error_code,
-        producer_id=producer_id,
-        producer_epoch=producer_epoch,
-    )
+    @staticmethod
+    def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[EndTxnResponse, i64]:
+        """Versions 0-2."""
+        if version < 0:
+            give_up()
 
-
-def read_end_txn_request_classic(data: bytes, pos: i64, version: i64) -> tuple[EndTxnRequest, i64]:
-    """Versions 0-2."""
-    n: int
-    end: i64
-    transactional_id: str
-    n = read_i16_be(data, pos)
-    pos += 2
-    if n < 0:
-        give_up()
-    end = pos + n
-    transactional_id = data[pos:end].decode()
-    pos = end
-    producer_id = read_i64_be(data, pos)
-    producer_epoch = read_i16_be(data, pos + 8)
-    committed = data[pos + 10] != 0
-    message = new_EndTxnRequest(transactional_id, producer_id, producer_epoch, committed)
-    pos += 11
-    return message, pos
-
-
-def write_end_txn_request_classic(out: BytesWriter, message: EndTxnRequest, version: i64) -> None:
-    """Versions 0-2."""
-    raw = message.transactional_id.encode()
-    write_i16_be(out, len(raw))
-    out.write(raw)
-    write_i64_be(out, message.producer_id)
-    write_i16_be(out, message.producer_epoch)
-    out.append(1 if message.committed else message.committed & 0)
-    if message.unknown_tags:
-        give_up()
-
-
-def read_end_txn_request_flexible(data: bytes, pos: i64, version: i64) -> tuple[EndTxnRequest, i64]:
-    """Versions 3-5."""
-    n: i64
-    end: i64
-    transactional_id: str
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_string_length(data, pos)
-    end = pos + n
-    transactional_id = data[pos:end].decode()
-    pos = end
-    producer_id = read_i64_be(data, pos)
-    producer_epoch = read_i16_be(data, pos + 8)
-    committed = data[pos + 10] != 0
-    message = new_EndTxnRequest(transactional_id, producer_id, producer_epoch, committed)
-    if data[pos + 11]:
-        pos += 11
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 12
-    return message, pos
-
-
-def write_end_txn_request_flexible(out: BytesWriter, message: EndTxnRequest, version: i64) -> None:
-    """Versions 3-5."""
-    raw = message.transactional_id.encode()
-    n = len(raw)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_string_length(out, n)
-    out.write(raw)
-    write_i64_be(out, message.producer_id)
-    write_i16_be(out, message.producer_epoch)
-    out.append(1 if message.committed else message.committed & 0)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
-
-
-def read_end_txn_response_classic(data: bytes, pos: i64, version: i64) -> tuple[EndTxnResponse, i64]:
-    """Versions 0-2."""
-    throttle_time_ms = read_i32_be(data, pos)
-    error_code = read_i16_be(data, pos + 4)
-    producer_id = -1
-    producer_epoch = -1
-    message = new_EndTxnResponse(throttle_time_ms, error_code, producer_id, producer_epoch)
-    pos += 6
-    return message, pos
-
-
-def write_end_txn_response_classic(out: BytesWriter, message: EndTxnResponse, version: i64) -> None:
-    """Versions 0-2."""
-    write_i32_be(out, message.throttle_time_ms)
-    write_i16_be(out, message.error_code)
-    if message.unknown_tags:
-        give_up()
-
-
-def read_end_txn_response_flexible(data: bytes, pos: i64, version: i64) -> tuple[EndTxnResponse, i64]:
-    """Versions 3-5."""
-    throttle_time_ms = read_i32_be(data, pos)
-    error_code = read_i16_be(data, pos + 4)
-    pos += 6
-    if version >= 5:
-        producer_id = read_i64_be(data, pos)
-        producer_epoch = read_i16_be(data, pos + 8)
-        pos += 10
-    else:
+        throttle_time_ms = read_i32_be(data, pos)
+        error_code = read_i16_be(data, pos + 4)
         producer_id = -1
         producer_epoch = -1
-    message = new_EndTxnResponse(throttle_time_ms, error_code, producer_id, producer_epoch)
-    if data[pos]:
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 1
-    return message, pos
+        message = new_EndTxnResponse(throttle_time_ms, error_code, producer_id, producer_epoch)
+        pos += 6
+        return message, pos
+
+    def _write_classic(self, out: BytesWriter, version: i64) -> None:
+        """Versions 0-2."""
+        if version < 0:
+            give_up()
+
+        write_i32_be(out, self.throttle_time_ms)
+        write_i16_be(out, self.error_code)
+        if self.unknown_tags:
+            give_up()
 
 
-def write_end_txn_response_flexible(out: BytesWriter, message: EndTxnResponse, version: i64) -> None:
-    """Versions 3-5."""
-    write_i32_be(out, message.throttle_time_ms)
-    write_i16_be(out, message.error_code)
-    if version >= 5:
-        write_i64_be(out, message.producer_id)
-        write_i16_be(out, message.producer_epoch)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
-
-
-install_constructors(globals())
+new_EndTxnRequest = constructor(EndTxnRequest)
+new_EndTxnResponse = constructor(EndTxnResponse)

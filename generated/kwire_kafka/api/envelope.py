@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter, read_i16_be, write_i16_be
 
 from kwire.message import FieldTags, Message
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.wire import give_up, read_length, read_tags, write_tags, write_uvarint
 
 TYPE_CHECKING = False
@@ -28,15 +28,14 @@ class EnvelopeRequest(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 1)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 2}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("request_data", "RequestData", "bytes", range(0, 1)),
         Field("request_principal", "RequestPrincipal", "bytes", range(0, 1), nullable=range(0, 1)),
         Field("client_host_address", "ClientHostAddress", "bytes", range(0, 1)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("request_data", "request_principal", "client_host_address", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     request_data: bytes
     """Header and body of the client's request, without the 4-byte size; decoded as a request in its own right."""
@@ -46,7 +45,6 @@ class EnvelopeRequest(Message):
     client_host_address: bytes
     """Raw IP address of the client, 4 bytes for IPv4 or 16 for IPv6; used in host-based authorization."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -61,28 +59,97 @@ class EnvelopeRequest(Message):
         self.client_host_address = client_host_address
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        return 2
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[EnvelopeRequest, i64]:
-        if 0 <= version <= 0:
-            return read_envelope_request_flexible(data, pos, version)
-        give_up()
+        """Version 0."""
+        n: i64
+        end: i64
+        request_data: bytes
+        request_principal: bytes | None
+        client_host_address: bytes
+        if version < 0 or version > 0:
+            give_up()
+
+        # request_data: compact bytes
+        n = data[pos] - 1
+        pos += 1
+        if n < 0:
+            give_up()
+        if n > 126:
+            n += (data[pos] - 1) * 128
+            pos += 1
+            if n < 127 or n > 16382:
+                n, pos = read_length(data, pos - 1)
+        end = pos + n
+        request_data = data[pos:end]
+        pos = end
+        # request_principal: compact nullable bytes
+        n = data[pos] - 1
+        pos += 1
+        if n < 0:
+            request_principal = None
+        else:
+            if n > 126:
+                n += (data[pos] - 1) * 128
+                pos += 1
+                if n < 127 or n > 16382:
+                    n, pos = read_length(data, pos - 1)
+            end = pos + n
+            request_principal = data[pos:end]
+            pos = end
+        # client_host_address: compact bytes
+        n = data[pos] - 1
+        pos += 1
+        if n < 0:
+            give_up()
+        if n > 126:
+            n += (data[pos] - 1) * 128
+            pos += 1
+            if n < 127 or n > 16382:
+                n, pos = read_length(data, pos - 1)
+        end = pos + n
+        client_host_address = data[pos:end]
+        pos = end
+        message = new_EnvelopeRequest(request_data, request_principal, client_host_address)
+        if data[pos]:
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 1
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 0:
-            return write_envelope_request_flexible(out, self, version)
-        give_up()
+        """Version 0."""
+        if version < 0 or version > 0:
+            give_up()
 
-
-def new_EnvelopeRequest(
-    request_data: bytes, request_principal: bytes | None, client_host_address: bytes
-) -> EnvelopeRequest:
-    return EnvelopeRequest(
-        request_data=request_data, request_principal=request_principal, client_host_address=client_host_address
-    )
+        request_data = self.request_data
+        n = len(request_data)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_uvarint(out, n + 1)
+        out.write(request_data)
+        request_principal = self.request_principal
+        if request_principal is None:
+            out.append(0)
+        else:
+            n = len(request_principal)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_uvarint(out, n + 1)
+            out.write(request_principal)
+        client_host_address = self.client_host_address
+        n = len(client_host_address)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_uvarint(out, n + 1)
+        out.write(client_host_address)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
+        else:
+            out.append(0)
 
 
 @mypyc_attr(acyclic=True)
@@ -96,14 +163,13 @@ class EnvelopeResponse(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 1)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 1}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("response_data", "ResponseData", "bytes", range(0, 1), nullable=range(0, 1)),
         Field("error_code", "ErrorCode", "int16", range(0, 1)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("response_data", "error_code", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     response_data: bytes | None
     """Header and body of the inner response, without the size; null if the envelope itself failed."""
@@ -112,7 +178,6 @@ class EnvelopeResponse(Message):
     own.
     """
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -125,155 +190,59 @@ class EnvelopeResponse(Message):
         self.error_code = error_code
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        return 1
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[EnvelopeResponse, i64]:
-        if 0 <= version <= 0:
-            return read_envelope_response_flexible(data, pos, version)
-        give_up()
+        """Version 0."""
+        n: i64
+        end: i64
+        response_data: bytes | None
+        if version < 0 or version > 0:
+            give_up()
+
+        # response_data: compact nullable bytes
+        n = data[pos] - 1
+        pos += 1
+        if n < 0:
+            response_data = None
+        else:
+            if n > 126:
+                n += (data[pos] - 1) * 128
+                pos += 1
+                if n < 127 or n > 16382:
+                    n, pos = read_length(data, pos - 1)
+            end = pos + n
+            response_data = data[pos:end]
+            pos = end
+        error_code = read_i16_be(data, pos)
+        message = new_EnvelopeResponse(response_data, error_code)
+        if data[pos + 2]:
+            pos += 2
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 3
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 0:
-            return write_envelope_response_flexible(out, self, version)
-        give_up()
+        """Version 0."""
+        if version < 0 or version > 0:
+            give_up()
 
-
-def new_EnvelopeResponse(response_data: bytes | None, error_code: int) -> EnvelopeResponse:
-    return EnvelopeResponse(response_data=response_data, error_code=error_code)
-
-
-def read_envelope_request_flexible(data: bytes, pos: i64, version: i64) -> tuple[EnvelopeRequest, i64]:
-    """Version 0."""
-    n: i64
-    end: i64
-    request_data: bytes
-    request_principal: bytes | None
-    client_host_address: bytes
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n += (data[pos] - 1) * 128
-        pos += 1
-        if n < 127 or n > 16382:
-            n, pos = read_length(data, pos - 1)
-    end = pos + n
-    request_data = data[pos:end]
-    pos = end
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        request_principal = None
-    else:
-        if n > 126:
-            n += (data[pos] - 1) * 128
-            pos += 1
-            if n < 127 or n > 16382:
-                n, pos = read_length(data, pos - 1)
-        end = pos + n
-        request_principal = data[pos:end]
-        pos = end
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n += (data[pos] - 1) * 128
-        pos += 1
-        if n < 127 or n > 16382:
-            n, pos = read_length(data, pos - 1)
-    end = pos + n
-    client_host_address = data[pos:end]
-    pos = end
-    message = new_EnvelopeRequest(request_data, request_principal, client_host_address)
-    if data[pos]:
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 1
-    return message, pos
-
-
-def write_envelope_request_flexible(out: BytesWriter, message: EnvelopeRequest, version: i64) -> None:
-    """Version 0."""
-    request_data = message.request_data
-    n = len(request_data)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    out.write(request_data)
-    request_principal = message.request_principal
-    if request_principal is None:
-        out.append(0)
-    else:
-        n = len(request_principal)
-        if n < 127:
-            out.append(n + 1)
+        response_data = self.response_data
+        if response_data is None:
+            out.append(0)
         else:
-            write_uvarint(out, n + 1)
-        out.write(request_principal)
-    client_host_address = message.client_host_address
-    n = len(client_host_address)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    out.write(client_host_address)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
-
-
-def read_envelope_response_flexible(data: bytes, pos: i64, version: i64) -> tuple[EnvelopeResponse, i64]:
-    """Version 0."""
-    n: i64
-    end: i64
-    response_data: bytes | None
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        response_data = None
-    else:
-        if n > 126:
-            n += (data[pos] - 1) * 128
-            pos += 1
-            if n < 127 or n > 16382:
-                n, pos = read_length(data, pos - 1)
-        end = pos + n
-        response_data = data[pos:end]
-        pos = end
-    error_code = read_i16_be(data, pos)
-    message = new_EnvelopeResponse(response_data, error_code)
-    if data[pos + 2]:
-        pos += 2
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 3
-    return message, pos
-
-
-def write_envelope_response_flexible(out: BytesWriter, message: EnvelopeResponse, version: i64) -> None:
-    """Version 0."""
-    response_data = message.response_data
-    if response_data is None:
-        out.append(0)
-    else:
-        n = len(response_data)
-        if n < 127:
-            out.append(n + 1)
+            n = len(response_data)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_uvarint(out, n + 1)
+            out.write(response_data)
+        write_i16_be(out, self.error_code)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
         else:
-            write_uvarint(out, n + 1)
-        out.write(response_data)
-    write_i16_be(out, message.error_code)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
+            out.append(0)
 
 
-install_constructors(globals())
+new_EnvelopeRequest = constructor(EnvelopeRequest)
+new_EnvelopeResponse = constructor(EnvelopeResponse)

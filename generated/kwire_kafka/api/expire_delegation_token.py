@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter, read_i16_be, read_i32_be, read_i64_be, write_i16_be, write_i32_be, write_i64_be
 
 from kwire.message import FieldTags, Message
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.wire import give_up, read_length, read_tags, write_tags, write_uvarint
 
 TYPE_CHECKING = False
@@ -28,21 +28,19 @@ class ExpireDelegationTokenRequest(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 3)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 3)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0, 1)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 1, 2: 2}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("hmac", "Hmac", "bytes", range(0, 3)),
         Field("expiry_time_period_ms", "ExpiryTimePeriodMs", "int64", range(0, 3)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("hmac", "expiry_time_period_ms", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     hmac: bytes
     """Secret HMAC of the token, which identifies it."""
     expiry_time_period_ms: int
     """Milliseconds from now until the token expires; a negative value revokes it immediately."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -55,30 +53,92 @@ class ExpireDelegationTokenRequest(Message):
         self.expiry_time_period_ms = expiry_time_period_ms
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        if version <= 1:
-            return 1
-        return 2
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[ExpireDelegationTokenRequest, i64]:
-        if 2 <= version <= 2:
-            return read_expire_delegation_token_request_flexible(data, pos, version)
-        if 0 <= version <= 1:
-            return read_expire_delegation_token_request_classic(data, pos, version)
-        give_up()
+        """Version 2."""
+        n: i64
+        end: i64
+        hmac: bytes
+        if version < 2:
+            return ExpireDelegationTokenRequest._read_classic(data, pos, version)
+        if version > 2:
+            give_up()
+
+        # hmac: compact bytes
+        n = data[pos] - 1
+        pos += 1
+        if n < 0:
+            give_up()
+        if n > 126:
+            n += (data[pos] - 1) * 128
+            pos += 1
+            if n < 127 or n > 16382:
+                n, pos = read_length(data, pos - 1)
+        end = pos + n
+        hmac = data[pos:end]
+        pos = end
+        expiry_time_period_ms = read_i64_be(data, pos)
+        message = new_ExpireDelegationTokenRequest(hmac, expiry_time_period_ms)
+        if data[pos + 8]:
+            pos += 8
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 9
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 2 <= version <= 2:
-            return write_expire_delegation_token_request_flexible(out, self, version)
-        if 0 <= version <= 1:
-            return write_expire_delegation_token_request_classic(out, self, version)
-        give_up()
+        """Version 2."""
+        if version < 2:
+            return self._write_classic(out, version)
+        if version > 2:
+            give_up()
 
+        hmac = self.hmac
+        n = len(hmac)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_uvarint(out, n + 1)
+        out.write(hmac)
+        write_i64_be(out, self.expiry_time_period_ms)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
+        else:
+            out.append(0)
 
-def new_ExpireDelegationTokenRequest(hmac: bytes, expiry_time_period_ms: int) -> ExpireDelegationTokenRequest:
-    return ExpireDelegationTokenRequest(hmac=hmac, expiry_time_period_ms=expiry_time_period_ms)
+    @staticmethod
+    def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[ExpireDelegationTokenRequest, i64]:
+        """Versions 0-1."""
+        n: int
+        end: i64
+        hmac: bytes
+        if version < 0:
+            give_up()
+
+        # hmac: bytes
+        n = read_i32_be(data, pos)
+        pos += 4
+        if n < 0:
+            give_up()
+        end = pos + n
+        hmac = data[pos:end]
+        pos = end
+        expiry_time_period_ms = read_i64_be(data, pos)
+        message = new_ExpireDelegationTokenRequest(hmac, expiry_time_period_ms)
+        pos += 8
+        return message, pos
+
+    def _write_classic(self, out: BytesWriter, version: i64) -> None:
+        """Versions 0-1."""
+        if version < 0:
+            give_up()
+
+        hmac = self.hmac
+        write_i32_be(out, len(hmac))
+        out.write(hmac)
+        write_i64_be(out, self.expiry_time_period_ms)
+        if self.unknown_tags:
+            give_up()
 
 
 @mypyc_attr(acyclic=True)
@@ -92,15 +152,14 @@ class ExpireDelegationTokenResponse(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 3)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 3)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 0, 2: 1}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("error_code", "ErrorCode", "int16", range(0, 3)),
         Field("expiry_timestamp_ms", "ExpiryTimestampMs", "int64", range(0, 3)),
         Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(0, 3)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("error_code", "expiry_timestamp_ms", "throttle_time_ms", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     error_code: int
     """0 on success; otherwise the reason, e.g. an unknown token or a caller without rights to it."""
@@ -109,7 +168,6 @@ class ExpireDelegationTokenResponse(Message):
     throttle_time_ms: int
     """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -124,165 +182,64 @@ class ExpireDelegationTokenResponse(Message):
         self.throttle_time_ms = throttle_time_ms
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        if version <= 1:
-            return 0
-        return 1
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[ExpireDelegationTokenResponse, i64]:
-        if 2 <= version <= 2:
-            return read_expire_delegation_token_response_flexible(data, pos, version)
-        if 0 <= version <= 1:
-            return read_expire_delegation_token_response_classic(data, pos, version)
-        give_up()
+        """Version 2."""
+        if version < 2:
+            return ExpireDelegationTokenResponse._read_classic(data, pos, version)
+        if version > 2:
+            give_up()
+
+        error_code = read_i16_be(data, pos)
+        expiry_timestamp_ms = read_i64_be(data, pos + 2)
+        throttle_time_ms = read_i32_be(data, pos + 10)
+        message = new_ExpireDelegationTokenResponse(error_code, expiry_timestamp_ms, throttle_time_ms)
+        if data[pos + 14]:
+            pos += 14
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 15
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 2 <= version <= 2:
-            return write_expire_delegation_token_response_flexible(out, self, version)
-        if 0 <= version <= 1:
-            return write_expire_delegation_token_response_classic(out, self, version)
-        give_up()
+        """Version 2."""
+        if version < 2:
+            return self._write_classic(out, version)
+        if version > 2:
+            give_up()
 
+        write_i16_be(out, self.error_code)
+        write_i64_be(out, self.expiry_timestamp_ms)
+        write_i32_be(out, self.throttle_time_ms)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
+        else:
+            out.append(0)
 
-def new_ExpireDelegationTokenResponse(
-    error_code: int, expiry_timestamp_ms: int, throttle_time_ms: int
-) -> ExpireDelegationTokenResponse:
-    return ExpireDelegationTokenResponse(
-        error_code=error_code, expiry_timestamp_ms=expiry_timestamp_ms, throttle_time_ms=throttle_time_ms
-    )
+    @staticmethod
+    def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[ExpireDelegationTokenResponse, i64]:
+        """Versions 0-1."""
+        if version < 0:
+            give_up()
 
-
-def read_expire_delegation_token_request_classic(
-    data: bytes, pos: i64, version: i64
-) -> tuple[ExpireDelegationTokenRequest, i64]:
-    """Versions 0-1."""
-    n: int
-    end: i64
-    hmac: bytes
-    n = read_i32_be(data, pos)
-    pos += 4
-    if n < 0:
-        give_up()
-    end = pos + n
-    hmac = data[pos:end]
-    pos = end
-    expiry_time_period_ms = read_i64_be(data, pos)
-    message = new_ExpireDelegationTokenRequest(hmac, expiry_time_period_ms)
-    pos += 8
-    return message, pos
-
-
-def write_expire_delegation_token_request_classic(
-    out: BytesWriter, message: ExpireDelegationTokenRequest, version: i64
-) -> None:
-    """Versions 0-1."""
-    hmac = message.hmac
-    write_i32_be(out, len(hmac))
-    out.write(hmac)
-    write_i64_be(out, message.expiry_time_period_ms)
-    if message.unknown_tags:
-        give_up()
-
-
-def read_expire_delegation_token_request_flexible(
-    data: bytes, pos: i64, version: i64
-) -> tuple[ExpireDelegationTokenRequest, i64]:
-    """Version 2."""
-    n: i64
-    end: i64
-    hmac: bytes
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n += (data[pos] - 1) * 128
-        pos += 1
-        if n < 127 or n > 16382:
-            n, pos = read_length(data, pos - 1)
-    end = pos + n
-    hmac = data[pos:end]
-    pos = end
-    expiry_time_period_ms = read_i64_be(data, pos)
-    message = new_ExpireDelegationTokenRequest(hmac, expiry_time_period_ms)
-    if data[pos + 8]:
-        pos += 8
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 9
-    return message, pos
-
-
-def write_expire_delegation_token_request_flexible(
-    out: BytesWriter, message: ExpireDelegationTokenRequest, version: i64
-) -> None:
-    """Version 2."""
-    hmac = message.hmac
-    n = len(hmac)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    out.write(hmac)
-    write_i64_be(out, message.expiry_time_period_ms)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
-
-
-def read_expire_delegation_token_response_classic(
-    data: bytes, pos: i64, version: i64
-) -> tuple[ExpireDelegationTokenResponse, i64]:
-    """Versions 0-1."""
-    error_code = read_i16_be(data, pos)
-    expiry_timestamp_ms = read_i64_be(data, pos + 2)
-    throttle_time_ms = read_i32_be(data, pos + 10)
-    message = new_ExpireDelegationTokenResponse(error_code, expiry_timestamp_ms, throttle_time_ms)
-    pos += 14
-    return message, pos
-
-
-def write_expire_delegation_token_response_classic(
-    out: BytesWriter, message: ExpireDelegationTokenResponse, version: i64
-) -> None:
-    """Versions 0-1."""
-    write_i16_be(out, message.error_code)
-    write_i64_be(out, message.expiry_timestamp_ms)
-    write_i32_be(out, message.throttle_time_ms)
-    if message.unknown_tags:
-        give_up()
-
-
-def read_expire_delegation_token_response_flexible(
-    data: bytes, pos: i64, version: i64
-) -> tuple[ExpireDelegationTokenResponse, i64]:
-    """Version 2."""
-    error_code = read_i16_be(data, pos)
-    expiry_timestamp_ms = read_i64_be(data, pos + 2)
-    throttle_time_ms = read_i32_be(data, pos + 10)
-    message = new_ExpireDelegationTokenResponse(error_code, expiry_timestamp_ms, throttle_time_ms)
-    if data[pos + 14]:
+        error_code = read_i16_be(data, pos)
+        expiry_timestamp_ms = read_i64_be(data, pos + 2)
+        throttle_time_ms = read_i32_be(data, pos + 10)
+        message = new_ExpireDelegationTokenResponse(error_code, expiry_timestamp_ms, throttle_time_ms)
         pos += 14
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 15
-    return message, pos
+        return message, pos
+
+    def _write_classic(self, out: BytesWriter, version: i64) -> None:
+        """Versions 0-1."""
+        if version < 0:
+            give_up()
+
+        write_i16_be(out, self.error_code)
+        write_i64_be(out, self.expiry_timestamp_ms)
+        write_i32_be(out, self.throttle_time_ms)
+        if self.unknown_tags:
+            give_up()
 
 
-def write_expire_delegation_token_response_flexible(
-    out: BytesWriter, message: ExpireDelegationTokenResponse, version: i64
-) -> None:
-    """Version 2."""
-    write_i16_be(out, message.error_code)
-    write_i64_be(out, message.expiry_timestamp_ms)
-    write_i32_be(out, message.throttle_time_ms)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
-
-
-install_constructors(globals())
+new_ExpireDelegationTokenRequest = constructor(ExpireDelegationTokenRequest)
+new_ExpireDelegationTokenResponse = constructor(ExpireDelegationTokenResponse)

@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter, read_i16_be, read_i32_be, read_i64_be, write_i16_be, write_i32_be, write_i64_be
 
 from kwire.message import FieldTags, Message, Struct, UNSET
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.uuids import Uuid
 from kwire.wire import (
     checked,
@@ -44,9 +44,7 @@ class ReplicaState(Struct):
         Field("replica_id", "ReplicaId", "int32", range(15, 19)),
         Field("replica_epoch", "ReplicaEpoch", "int64", range(15, 19)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("replica_id", "replica_epoch", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     replica_id: int
     """Broker id of the fetching follower; -1 for a consumer. Versions 15+."""
@@ -55,7 +53,6 @@ class ReplicaState(Struct):
     Versions 15+.
     """
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -67,10 +64,6 @@ class ReplicaState(Struct):
         self.replica_id = replica_id
         self.replica_epoch = replica_epoch
         self.unknown_tags = unknown_tags
-
-
-def new_ReplicaState(replica_id: int, replica_epoch: int) -> ReplicaState:
-    return ReplicaState(replica_id=replica_id, replica_epoch=replica_epoch)
 
 
 @mypyc_attr(acyclic=True)
@@ -97,19 +90,7 @@ class FetchPartition(Struct):
         ),
         Field("high_watermark", "HighWatermark", "int64", range(18, 19), tag=1, tagged=range(18, 19), ignorable=True),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "partition",
-        "current_leader_epoch",
-        "fetch_offset",
-        "last_fetched_epoch",
-        "log_start_offset",
-        "partition_max_bytes",
-        "replica_directory_id",
-        "high_watermark",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     partition: int
     """Number of the partition within its topic, counted from 0."""
@@ -137,7 +118,6 @@ class FetchPartition(Struct):
     Versions 18+.
     """
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -162,72 +142,52 @@ class FetchPartition(Struct):
         self.high_watermark = high_watermark
         self.unknown_tags = unknown_tags
 
-
-def new_FetchPartition(
-    partition: int,
-    current_leader_epoch: int,
-    fetch_offset: int,
-    last_fetched_epoch: int,
-    log_start_offset: int,
-    partition_max_bytes: int,
-) -> FetchPartition:
-    return FetchPartition(
-        partition=partition,
-        current_leader_epoch=current_leader_epoch,
-        fetch_offset=fetch_offset,
-        last_fetched_epoch=last_fetched_epoch,
-        log_start_offset=log_start_offset,
-        partition_max_bytes=partition_max_bytes,
-    )
-
-
-def read_FetchPartition_tags(self: FetchPartition, data: bytes, pos: i64, version: i64) -> i64:
-    unknown: list[tuple[int, bytes]] = []
-    previous: i64 = -1
-    count, pos = read_uvarint(data, pos)
-    if count < 0:
-        give_up()
-    for _ in range(count):
-        tag, size, pos = read_tag(data, pos)
-        if tag <= previous:
+    def _read_tags(self, data: bytes, pos: i64, version: i64) -> i64:
+        unknown: list[tuple[int, bytes]] = []
+        previous: i64 = -1
+        count, pos = read_uvarint(data, pos)
+        if count < 0:
             give_up()
-        previous = tag
-        tag_end = pos + size
-        if tag == 0:
-            if not (version >= 17):
+        for _ in range(count):
+            tag, size, pos = read_tag(data, pos)
+            if tag <= previous:
                 give_up()
-            replica_directory_id = Uuid(data[pos : pos + 16])
-            pos += 16
-            self.replica_directory_id = replica_directory_id
-            if pos != tag_end:
-                give_up()
-        elif tag == 1:
-            if not (version >= 18):
-                give_up()
-            high_watermark = read_i64_be(data, pos)
-            pos += 8
-            self.high_watermark = high_watermark
-            if pos != tag_end:
-                give_up()
-        else:
-            unknown.append((tag, data[pos:tag_end]))
-            pos = tag_end
-    if unknown:
-        self.unknown_tags = tuple(unknown)
-    return pos
+            previous = tag
+            tag_end = pos + size
+            if tag == 0:
+                if not (version >= 17):
+                    give_up()
+                replica_directory_id = Uuid(data[pos : pos + 16])
+                pos += 16
+                self.replica_directory_id = replica_directory_id
+                if pos != tag_end:
+                    give_up()
+            elif tag == 1:
+                if not (version >= 18):
+                    give_up()
+                high_watermark = read_i64_be(data, pos)
+                pos += 8
+                self.high_watermark = high_watermark
+                if pos != tag_end:
+                    give_up()
+            else:
+                unknown.append((tag, data[pos:tag_end]))
+                pos = tag_end
+        if unknown:
+            self.unknown_tags = tuple(unknown)
+        return pos
 
-
-def write_FetchPartition_tags(section: BytesWriter, self: FetchPartition, version: i64) -> None:
-    known: list[tuple[int, bytes]] = []
-    if version >= 17 and self.replica_directory_id != ZERO_UUID:
-        out = BytesWriter()
-        write_uuid(out, self.replica_directory_id)
-        known.append((0, out.getvalue()))
-    if version >= 18 and self.high_watermark != 9223372036854775807:
-        out = BytesWriter()
-        write_i64_be(out, self.high_watermark)
-        known.append((1, out.getvalue()))
-    write_tags(section, known, self.unknown_tags)
+    def _write_tags(self, section: BytesWriter, version: i64) -> None:
+        known: list[tuple[int, bytes]] = []
+        if version >= 17 and self.replica_directory_id != ZERO_UUID:
+            out = BytesWriter()
+            write_uuid(out, self.replica_directory_id)
+            known.append((0, out.getvalue()))
+        if version >= 18 and self.high_watermark != 9223372036854775807:
+            out = BytesWriter()
+            write_i64_be(out, self.high_watermark)
+            known.append((1, out.getvalue()))
+        write_tags(section, known, self.unknown_tags)
 
 
 @mypyc_attr(acyclic=True)
@@ -241,9 +201,7 @@ class FetchTopic(Struct):
         Field("topic_id", "TopicId", "uuid", range(13, 19), ignorable=True),
         Field("partitions", "Partitions", "[]FetchPartition", range(0, 19), former_names=("fetchPartitions",)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("topic", "topic_id", "partitions", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     topic: str
     """Name of the topic; newer versions use TopicId instead. Versions 0-12."""
@@ -252,7 +210,6 @@ class FetchTopic(Struct):
     partitions: list[FetchPartition]
     """Read position and limits for each partition."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -268,10 +225,6 @@ class FetchTopic(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_FetchTopic(topic: str, topic_id: Uuid, partitions: list[FetchPartition]) -> FetchTopic:
-    return FetchTopic(topic=topic, topic_id=topic_id, partitions=partitions)
-
-
 @mypyc_attr(acyclic=True)
 class ForgottenTopic(Struct):
     """Partitions of one topic to remove from the fetch session."""
@@ -283,9 +236,7 @@ class ForgottenTopic(Struct):
         Field("topic_id", "TopicId", "uuid", range(13, 19), ignorable=True),
         Field("partitions", "Partitions", "[]int32", range(7, 19), former_names=("forgottenPartitionIndexes",)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("topic", "topic_id", "partitions", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     topic: str
     """Name of the topic. Versions 7-12."""
@@ -294,7 +245,6 @@ class ForgottenTopic(Struct):
     partitions: list[int]
     """Numbers of the partitions to remove from the session. Versions 7+."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -310,10 +260,6 @@ class ForgottenTopic(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_ForgottenTopic(topic: str, topic_id: Uuid, partitions: list[int]) -> ForgottenTopic:
-    return ForgottenTopic(topic=topic, topic_id=topic_id, partitions=partitions)
-
-
 @mypyc_attr(acyclic=True)
 class FetchRequest(Message):
     """Sent by consumers, follower replicas and KRaft nodes to a broker or leader to read records.
@@ -325,6 +271,7 @@ class FetchRequest(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 19)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(12, 19)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0, 4)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 1, 12: 2}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field(
@@ -355,23 +302,7 @@ class FetchRequest(Message):
         ),
         Field("rack_id", "RackId", "string", range(11, 19), ignorable=True),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "cluster_id",
-        "replica_id",
-        "_replica_state",
-        "max_wait_ms",
-        "min_bytes",
-        "max_bytes",
-        "isolation_level",
-        "session_id",
-        "session_epoch",
-        "topics",
-        "forgotten_topics_data",
-        "rack_id",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS, lazy=("replica_state",))
 
     cluster_id: str | None
     """Id of the cluster that the sender expects, checked by KRaft leaders; null skips the check. Versions 12+."""
@@ -404,7 +335,6 @@ class FetchRequest(Message):
     rack_id: str
     """Rack of the consumer, with which the broker suggests a nearby replica; empty if it has none. Versions 11+."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -448,131 +378,564 @@ class FetchRequest(Message):
     def replica_state(self, value: ReplicaState) -> None:
         self._replica_state = checked(value)
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        if version <= 11:
-            return 1
-        return 2
+    def _read_tags(self, data: bytes, pos: i64, version: i64) -> i64:
+        n: i64
+        end: i64
+        cluster_id: str | None
+        replica_state: ReplicaState
+        unknown: list[tuple[int, bytes]] = []
+        previous: i64 = -1
+        count, pos = read_uvarint(data, pos)
+        if count < 0:
+            give_up()
+        for _ in range(count):
+            tag, size, pos = read_tag(data, pos)
+            if tag <= previous:
+                give_up()
+            previous = tag
+            tag_end = pos + size
+            if tag == 0:
+                # cluster_id: compact nullable string
+                n = data[pos] - 1
+                pos += 1
+                if n < 0:
+                    cluster_id = None
+                else:
+                    if n > 126:
+                        n, pos = read_string_length(data, pos)
+                    end = pos + n
+                    cluster_id = data[pos:end].decode()
+                    pos = end
+                self.cluster_id = cluster_id
+                if pos != tag_end:
+                    give_up()
+            elif tag == 1:
+                if not (version >= 15):
+                    give_up()
+                # replica_state
+                replica_id = read_i32_be(data, pos)
+                replica_epoch = read_i64_be(data, pos + 4)
+                replica_state = new_ReplicaState(replica_id, replica_epoch)
+                if data[pos + 12]:
+                    pos += 12
+                    replica_state.unknown_tags, pos = read_tags(data, pos)
+                else:
+                    pos += 13
+                self._replica_state = replica_state
+                if pos != tag_end:
+                    give_up()
+            else:
+                unknown.append((tag, data[pos:tag_end]))
+                pos = tag_end
+        if unknown:
+            self.unknown_tags = tuple(unknown)
+        return pos
+
+    def _write_tags(self, section: BytesWriter, version: i64) -> None:
+        known: list[tuple[int, bytes]] = []
+        if self.cluster_id is not None:
+            out = BytesWriter()
+            raw = self.cluster_id.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+            known.append((0, out.getvalue()))
+        if version >= 15 and self._replica_state is not None and self._replica_state != ReplicaState():
+            out = BytesWriter()
+            # replica_state
+            replica_state = self.replica_state
+            write_i32_be(out, replica_state.replica_id)
+            write_i64_be(out, replica_state.replica_epoch)
+            if replica_state.unknown_tags:
+                write_tags(out, [], replica_state.unknown_tags)
+            else:
+                out.append(0)
+            known.append((1, out.getvalue()))
+        write_tags(section, known, self.unknown_tags)
 
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[FetchRequest, i64]:
-        if 12 <= version <= 18:
-            return read_fetch_request_flexible(data, pos, version)
-        if 0 <= version <= 11:
-            return read_fetch_request_classic(data, pos, version)
-        give_up()
-
-    def _write(self, out: BytesWriter, version: i64) -> None:
-        if 12 <= version <= 18:
-            return write_fetch_request_flexible(out, self, version)
-        if 0 <= version <= 11:
-            return write_fetch_request_classic(out, self, version)
-        give_up()
-
-
-def new_FetchRequest(
-    replica_id: int,
-    max_wait_ms: int,
-    min_bytes: int,
-    max_bytes: int,
-    isolation_level: int,
-    session_id: int,
-    session_epoch: int,
-    topics: list[FetchTopic],
-    forgotten_topics_data: list[ForgottenTopic],
-    rack_id: str,
-) -> FetchRequest:
-    return FetchRequest(
-        replica_id=replica_id,
-        max_wait_ms=max_wait_ms,
-        min_bytes=min_bytes,
-        max_bytes=max_bytes,
-        isolation_level=isolation_level,
-        session_id=session_id,
-        session_epoch=session_epoch,
-        topics=topics,
-        forgotten_topics_data=forgotten_topics_data,
-        rack_id=rack_id,
-    )
-
-
-def read_FetchRequest_tags(self: FetchRequest, data: bytes, pos: i64, version: i64) -> i64:
-    n: i64
-    end: i64
-    cluster_id: str | None
-    replica_state: ReplicaState
-    unknown: list[tuple[int, bytes]] = []
-    previous: i64 = -1
-    count, pos = read_uvarint(data, pos)
-    if count < 0:
-        give_up()
-    for _ in range(count):
-        tag, size, pos = read_tag(data, pos)
-        if tag <= previous:
+        """Versions 12-18."""
+        n: i64
+        end: i64
+        topics: list[FetchTopic]
+        topics_step: i64
+        topics_topic: str
+        topics_partitions: list[FetchPartition]
+        topics_partitions_step: i64
+        forgotten_topics_data: list[ForgottenTopic]
+        forgotten_topics_data_step: i64
+        forgotten_topics_data_topic: str
+        forgotten_topics_data_partitions: list[int]
+        rack_id: str
+        if version < 12:
+            return FetchRequest._read_classic(data, pos, version)
+        if version > 18:
             give_up()
-        previous = tag
-        tag_end = pos + size
-        if tag == 0:
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                cluster_id = None
-            else:
-                if n > 126:
+
+        if version <= 14:
+            replica_id = read_i32_be(data, pos)
+            pos += 4
+        else:
+            replica_id = -1
+        max_wait_ms = read_i32_be(data, pos)
+        min_bytes = read_i32_be(data, pos + 4)
+        max_bytes = read_i32_be(data, pos + 8)
+        isolation_level = (data[pos + 12] ^ 128) - 128
+        session_id = read_i32_be(data, pos + 13)
+        session_epoch = read_i32_be(data, pos + 17)
+        # topics: compact array
+        n = data[pos + 21] - 1
+        pos += 22
+        if n < 0 or n > 126:
+            n, pos = read_length(data, pos)
+        topics = empty_list(n)
+        topics_count = n
+        for topics_step in range(topics_count):
+            # topics[]
+            if version <= 12:
+                # topic: compact string
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
                     n, pos = read_string_length(data, pos)
                 end = pos + n
-                cluster_id = data[pos:end].decode()
+                topics_topic = data[pos:end].decode()
                 pos = end
-            self.cluster_id = cluster_id
-            if pos != tag_end:
-                give_up()
-        elif tag == 1:
-            if not (version >= 15):
-                give_up()
-            # replica_state
-            replica_id = read_i32_be(data, pos)
-            replica_epoch = read_i64_be(data, pos + 4)
-            replica_state = new_ReplicaState(replica_id, replica_epoch)
-            if data[pos + 12]:
-                pos += 12
-                replica_state.unknown_tags, pos = read_tags(data, pos)
+                topics_topic_id = ZERO_UUID
             else:
-                pos += 13
-            self._replica_state = replica_state
-            if pos != tag_end:
+                topics_topic = ""
+                topics_topic_id = Uuid(data[pos : pos + 16])
+                pos += 16
+            # partitions: compact array
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_length(data, pos)
+            topics_partitions = empty_list(n)
+            topics_partitions_count = n
+            for topics_partitions_step in range(topics_partitions_count):
+                # topics[].partitions[]
+                partition = read_i32_be(data, pos)
+                current_leader_epoch = read_i32_be(data, pos + 4)
+                fetch_offset = read_i64_be(data, pos + 8)
+                last_fetched_epoch = read_i32_be(data, pos + 16)
+                log_start_offset = read_i64_be(data, pos + 20)
+                partition_max_bytes = read_i32_be(data, pos + 28)
+                topics_partitions_item = new_FetchPartition(
+                    partition,
+                    current_leader_epoch,
+                    fetch_offset,
+                    last_fetched_epoch,
+                    log_start_offset,
+                    partition_max_bytes,
+                )
+                if data[pos + 32]:
+                    pos += 32
+                    pos = topics_partitions_item._read_tags(data, pos, version)
+                else:
+                    pos += 33
+                topics_partitions.append(topics_partitions_item)
+            topics_item = new_FetchTopic(topics_topic, topics_topic_id, topics_partitions)
+            if data[pos]:
+                topics_item.unknown_tags, pos = read_tags(data, pos)
+            else:
+                pos += 1
+            topics.append(topics_item)
+        # forgotten_topics_data: compact array
+        n = data[pos] - 1
+        pos += 1
+        if n < 0 or n > 126:
+            n, pos = read_length(data, pos)
+        forgotten_topics_data = empty_list(n)
+        forgotten_topics_data_count = n
+        for forgotten_topics_data_step in range(forgotten_topics_data_count):
+            # forgotten_topics_data[]
+            if version <= 12:
+                # topic: compact string
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_string_length(data, pos)
+                end = pos + n
+                forgotten_topics_data_topic = data[pos:end].decode()
+                pos = end
+                forgotten_topics_data_topic_id = ZERO_UUID
+            else:
+                forgotten_topics_data_topic = ""
+                forgotten_topics_data_topic_id = Uuid(data[pos : pos + 16])
+                pos += 16
+            # partitions: compact array
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_length(data, pos)
+            if n:
+                forgotten_topics_data_partitions = read_i32s(data, pos, n)
+                pos += 4 * n
+            else:
+                forgotten_topics_data_partitions = []
+            forgotten_topics_data_item = new_ForgottenTopic(
+                forgotten_topics_data_topic, forgotten_topics_data_topic_id, forgotten_topics_data_partitions
+            )
+            if data[pos]:
+                forgotten_topics_data_item.unknown_tags, pos = read_tags(data, pos)
+            else:
+                pos += 1
+            forgotten_topics_data.append(forgotten_topics_data_item)
+        # rack_id: compact string
+        n = data[pos] - 1
+        pos += 1
+        if n < 0 or n > 126:
+            n, pos = read_string_length(data, pos)
+        end = pos + n
+        rack_id = data[pos:end].decode()
+        pos = end
+        message = new_FetchRequest(
+            replica_id,
+            max_wait_ms,
+            min_bytes,
+            max_bytes,
+            isolation_level,
+            session_id,
+            session_epoch,
+            topics,
+            forgotten_topics_data,
+            rack_id,
+        )
+        if data[pos]:
+            pos = message._read_tags(data, pos, version)
+        else:
+            pos += 1
+        return message, pos
+
+    def _write(self, out: BytesWriter, version: i64) -> None:
+        """Versions 12-18."""
+        if version < 12:
+            return self._write_classic(out, version)
+        if version > 18:
+            give_up()
+
+        if version <= 14:
+            write_i32_be(out, self.replica_id)
+            if self._replica_state is not None and self._replica_state != ReplicaState():
                 give_up()
         else:
-            unknown.append((tag, data[pos:tag_end]))
-            pos = tag_end
-    if unknown:
-        self.unknown_tags = tuple(unknown)
-    return pos
-
-
-def write_FetchRequest_tags(section: BytesWriter, self: FetchRequest, version: i64) -> None:
-    known: list[tuple[int, bytes]] = []
-    if self.cluster_id is not None:
-        out = BytesWriter()
-        raw = self.cluster_id.encode()
+            if self.replica_id != -1:
+                give_up()
+        write_i32_be(out, self.max_wait_ms)
+        write_i32_be(out, self.min_bytes)
+        write_i32_be(out, self.max_bytes)
+        write_i8(out, self.isolation_level)
+        write_i32_be(out, self.session_id)
+        write_i32_be(out, self.session_epoch)
+        topics = self.topics
+        n = len(topics)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_uvarint(out, n + 1)
+        for topics_item in topics:
+            # topics[]
+            if version <= 12:
+                raw = topics_item.topic.encode()
+                n = len(raw)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_string_length(out, n)
+                out.write(raw)
+            else:
+                write_uuid(out, topics_item.topic_id)
+            topics_partitions = topics_item.partitions
+            n = len(topics_partitions)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_uvarint(out, n + 1)
+            for topics_partitions_item in topics_partitions:
+                # topics[].partitions[]
+                write_i32_be(out, topics_partitions_item.partition)
+                write_i32_be(out, topics_partitions_item.current_leader_epoch)
+                write_i64_be(out, topics_partitions_item.fetch_offset)
+                write_i32_be(out, topics_partitions_item.last_fetched_epoch)
+                write_i64_be(out, topics_partitions_item.log_start_offset)
+                write_i32_be(out, topics_partitions_item.partition_max_bytes)
+                if (
+                    topics_partitions_item.replica_directory_id == ZERO_UUID
+                    and topics_partitions_item.high_watermark == 9223372036854775807
+                    and not topics_partitions_item.unknown_tags
+                ):
+                    out.append(0)
+                else:
+                    topics_partitions_item._write_tags(out, version)
+            if topics_item.unknown_tags:
+                write_tags(out, [], topics_item.unknown_tags)
+            else:
+                out.append(0)
+        forgotten_topics_data = self.forgotten_topics_data
+        n = len(forgotten_topics_data)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_uvarint(out, n + 1)
+        for forgotten_topics_data_item in forgotten_topics_data:
+            # forgotten_topics_data[]
+            if version <= 12:
+                raw = forgotten_topics_data_item.topic.encode()
+                n = len(raw)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_string_length(out, n)
+                out.write(raw)
+            else:
+                write_uuid(out, forgotten_topics_data_item.topic_id)
+            forgotten_topics_data_partitions = forgotten_topics_data_item.partitions
+            n = len(forgotten_topics_data_partitions)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_uvarint(out, n + 1)
+            for forgotten_topics_data_partitions_item in forgotten_topics_data_partitions:
+                write_i32_be(out, forgotten_topics_data_partitions_item)
+            if forgotten_topics_data_item.unknown_tags:
+                write_tags(out, [], forgotten_topics_data_item.unknown_tags)
+            else:
+                out.append(0)
+        raw = self.rack_id.encode()
         n = len(raw)
         if n < 127:
             out.append(n + 1)
         else:
             write_string_length(out, n)
         out.write(raw)
-        known.append((0, out.getvalue()))
-    if version >= 15 and self._replica_state is not None and self._replica_state != ReplicaState():
-        out = BytesWriter()
-        # replica_state
-        replica_state = self.replica_state
-        write_i32_be(out, replica_state.replica_id)
-        write_i64_be(out, replica_state.replica_epoch)
-        if replica_state.unknown_tags:
-            write_tags(out, [], replica_state.unknown_tags)
-        else:
+        if self.cluster_id is None and self._replica_state is None and not self.unknown_tags:
             out.append(0)
-        known.append((1, out.getvalue()))
-    write_tags(section, known, self.unknown_tags)
+        else:
+            self._write_tags(out, version)
+
+    @staticmethod
+    def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[FetchRequest, i64]:
+        """Versions 0-11."""
+        n: int
+        end: i64
+        topics: list[FetchTopic]
+        topics_step: i64
+        topics_topic: str
+        topics_partitions: list[FetchPartition]
+        topics_partitions_step: i64
+        forgotten_topics_data: list[ForgottenTopic]
+        forgotten_topics_data_step: i64
+        forgotten_topics_data_topic: str
+        forgotten_topics_data_partitions: list[int]
+        rack_id: str
+        if version < 0:
+            give_up()
+
+        replica_id = read_i32_be(data, pos)
+        max_wait_ms = read_i32_be(data, pos + 4)
+        min_bytes = read_i32_be(data, pos + 8)
+        pos += 12
+        if version >= 3:
+            max_bytes = read_i32_be(data, pos)
+            pos += 4
+        else:
+            max_bytes = 2147483647
+        if version >= 4:
+            isolation_level = (data[pos] ^ 128) - 128
+            pos += 1
+        else:
+            isolation_level = 0
+        if version >= 7:
+            session_id = read_i32_be(data, pos)
+            session_epoch = read_i32_be(data, pos + 4)
+            pos += 8
+        else:
+            session_id = 0
+            session_epoch = -1
+        # topics: array
+        n = read_i32_be(data, pos)
+        pos += 4
+        if n < 0:
+            give_up()
+        topics = empty_list(n)
+        topics_count = n
+        for topics_step in range(topics_count):
+            # topics[]
+            # topic: string
+            n = read_i16_be(data, pos)
+            pos += 2
+            if n < 0:
+                give_up()
+            end = pos + n
+            topics_topic = data[pos:end].decode()
+            pos = end
+            topics_topic_id = ZERO_UUID
+            # partitions: array
+            n = read_i32_be(data, pos)
+            pos += 4
+            if n < 0:
+                give_up()
+            topics_partitions = empty_list(n)
+            topics_partitions_count = n
+            for topics_partitions_step in range(topics_partitions_count):
+                # topics[].partitions[]
+                partition = read_i32_be(data, pos)
+                pos += 4
+                if version >= 9:
+                    current_leader_epoch = read_i32_be(data, pos)
+                    pos += 4
+                else:
+                    current_leader_epoch = -1
+                fetch_offset = read_i64_be(data, pos)
+                last_fetched_epoch = -1
+                pos += 8
+                if version >= 5:
+                    log_start_offset = read_i64_be(data, pos)
+                    pos += 8
+                else:
+                    log_start_offset = -1
+                partition_max_bytes = read_i32_be(data, pos)
+                topics_partitions_item = new_FetchPartition(
+                    partition,
+                    current_leader_epoch,
+                    fetch_offset,
+                    last_fetched_epoch,
+                    log_start_offset,
+                    partition_max_bytes,
+                )
+                pos += 4
+                topics_partitions.append(topics_partitions_item)
+            topics_item = new_FetchTopic(topics_topic, topics_topic_id, topics_partitions)
+            topics.append(topics_item)
+        if version >= 7:
+            # forgotten_topics_data: array
+            n = read_i32_be(data, pos)
+            pos += 4
+            if n < 0:
+                give_up()
+            forgotten_topics_data = empty_list(n)
+            forgotten_topics_data_count = n
+            for forgotten_topics_data_step in range(forgotten_topics_data_count):
+                # forgotten_topics_data[]
+                # topic: string
+                n = read_i16_be(data, pos)
+                pos += 2
+                if n < 0:
+                    give_up()
+                end = pos + n
+                forgotten_topics_data_topic = data[pos:end].decode()
+                pos = end
+                forgotten_topics_data_topic_id = ZERO_UUID
+                # partitions: array
+                n = read_i32_be(data, pos)
+                pos += 4
+                if n < 0:
+                    give_up()
+                if n:
+                    forgotten_topics_data_partitions = read_i32s(data, pos, n)
+                    pos += 4 * n
+                else:
+                    forgotten_topics_data_partitions = []
+                forgotten_topics_data_item = new_ForgottenTopic(
+                    forgotten_topics_data_topic, forgotten_topics_data_topic_id, forgotten_topics_data_partitions
+                )
+                forgotten_topics_data.append(forgotten_topics_data_item)
+        else:
+            forgotten_topics_data = []
+        if version >= 11:
+            # rack_id: string
+            n = read_i16_be(data, pos)
+            pos += 2
+            if n < 0:
+                give_up()
+            end = pos + n
+            rack_id = data[pos:end].decode()
+            pos = end
+        else:
+            rack_id = ""
+        message = new_FetchRequest(
+            replica_id,
+            max_wait_ms,
+            min_bytes,
+            max_bytes,
+            isolation_level,
+            session_id,
+            session_epoch,
+            topics,
+            forgotten_topics_data,
+            rack_id,
+        )
+        return message, pos
+
+    def _write_classic(self, out: BytesWriter, version: i64) -> None:
+        """Versions 0-11."""
+        if version < 0:
+            give_up()
+
+        write_i32_be(out, self.replica_id)
+        if self._replica_state is not None and self._replica_state != ReplicaState():
+            give_up()
+        write_i32_be(out, self.max_wait_ms)
+        write_i32_be(out, self.min_bytes)
+        if version >= 3:
+            write_i32_be(out, self.max_bytes)
+        if version >= 4:
+            write_i8(out, self.isolation_level)
+        if version >= 7:
+            write_i32_be(out, self.session_id)
+            write_i32_be(out, self.session_epoch)
+        topics = self.topics
+        write_i32_be(out, len(topics))
+        for topics_item in topics:
+            # topics[]
+            raw = topics_item.topic.encode()
+            write_i16_be(out, len(raw))
+            out.write(raw)
+            topics_partitions = topics_item.partitions
+            write_i32_be(out, len(topics_partitions))
+            for topics_partitions_item in topics_partitions:
+                # topics[].partitions[]
+                write_i32_be(out, topics_partitions_item.partition)
+                if version >= 9:
+                    write_i32_be(out, topics_partitions_item.current_leader_epoch)
+                write_i64_be(out, topics_partitions_item.fetch_offset)
+                if topics_partitions_item.last_fetched_epoch != -1:
+                    give_up()
+                if version >= 5:
+                    write_i64_be(out, topics_partitions_item.log_start_offset)
+                write_i32_be(out, topics_partitions_item.partition_max_bytes)
+                if topics_partitions_item.unknown_tags:
+                    give_up()
+            if topics_item.unknown_tags:
+                give_up()
+        if version <= 6:
+            if self.forgotten_topics_data != []:
+                give_up()
+        else:
+            forgotten_topics_data = self.forgotten_topics_data
+            write_i32_be(out, len(forgotten_topics_data))
+            for forgotten_topics_data_item in forgotten_topics_data:
+                # forgotten_topics_data[]
+                raw = forgotten_topics_data_item.topic.encode()
+                write_i16_be(out, len(raw))
+                out.write(raw)
+                forgotten_topics_data_partitions = forgotten_topics_data_item.partitions
+                write_i32_be(out, len(forgotten_topics_data_partitions))
+                for forgotten_topics_data_partitions_item in forgotten_topics_data_partitions:
+                    write_i32_be(out, forgotten_topics_data_partitions_item)
+                if forgotten_topics_data_item.unknown_tags:
+                    give_up()
+        if version >= 11:
+            raw = self.rack_id.encode()
+            write_i16_be(out, len(raw))
+            out.write(raw)
+        if self.unknown_tags:
+            give_up()
 
 
 @mypyc_attr(acyclic=True)
@@ -585,9 +948,7 @@ class EpochEndOffset(Struct):
         Field("epoch", "Epoch", "int32", range(12, 19)),
         Field("end_offset", "EndOffset", "int64", range(12, 19)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("epoch", "end_offset", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     epoch: int
     """Largest leader epoch in the leader's log not above the follower's; -1 if the logs do not diverge. Versions 12+.
@@ -597,7 +958,6 @@ class EpochEndOffset(Struct):
     12+.
     """
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -611,10 +971,6 @@ class EpochEndOffset(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_EpochEndOffset(epoch: int, end_offset: int) -> EpochEndOffset:
-    return EpochEndOffset(epoch=epoch, end_offset=end_offset)
-
-
 @mypyc_attr(acyclic=True)
 class LeaderIdAndEpoch(Struct):
     """Current leader of a partition, to which the client can turn."""
@@ -625,16 +981,13 @@ class LeaderIdAndEpoch(Struct):
         Field("leader_id", "LeaderId", "int32", range(12, 19)),
         Field("leader_epoch", "LeaderEpoch", "int32", range(12, 19)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("leader_id", "leader_epoch", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     leader_id: int
     """Node id of the leader as known to this broker; -1 if unknown. Versions 12+."""
     leader_epoch: int
     """Leader epoch as known to this broker, -1 if unknown; clients ignore older ones. Versions 12+."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -648,10 +1001,6 @@ class LeaderIdAndEpoch(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_LeaderIdAndEpoch(leader_id: int, leader_epoch: int) -> LeaderIdAndEpoch:
-    return LeaderIdAndEpoch(leader_id=leader_id, leader_epoch=leader_epoch)
-
-
 @mypyc_attr(acyclic=True)
 class SnapshotId(Struct):
     """Id of a KRaft snapshot: the end offset and epoch of the log it covers."""
@@ -662,16 +1011,13 @@ class SnapshotId(Struct):
         Field("end_offset", "EndOffset", "int64", range(12, 19)),
         Field("epoch", "Epoch", "int32", range(12, 19)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("end_offset", "epoch", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     end_offset: int
     """Offset just past the last record that the snapshot covers; -1 if no snapshot is offered. Versions 12+."""
     epoch: int
     """Leader epoch of the last record that the snapshot covers; -1 if no snapshot is offered. Versions 12+."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -685,10 +1031,6 @@ class SnapshotId(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_SnapshotId(end_offset: int, epoch: int) -> SnapshotId:
-    return SnapshotId(end_offset=end_offset, epoch=epoch)
-
-
 @mypyc_attr(acyclic=True)
 class AbortedTransaction(Struct):
     """One aborted transaction whose records a read_committed consumer must skip."""
@@ -699,16 +1041,13 @@ class AbortedTransaction(Struct):
         Field("producer_id", "ProducerId", "int64", range(4, 19)),
         Field("first_offset", "FirstOffset", "int64", range(4, 19)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("producer_id", "first_offset", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     producer_id: int
     """Id of the producer whose records are skipped from FirstOffset up to its abort marker. Versions 4+."""
     first_offset: int
     """Offset of the first record that the aborted transaction wrote to this partition. Versions 4+."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -720,10 +1059,6 @@ class AbortedTransaction(Struct):
         self.producer_id = producer_id
         self.first_offset = first_offset
         self.unknown_tags = unknown_tags
-
-
-def new_AbortedTransaction(producer_id: int, first_offset: int) -> AbortedTransaction:
-    return AbortedTransaction(producer_id=producer_id, first_offset=first_offset)
 
 
 @mypyc_attr(acyclic=True)
@@ -753,22 +1088,7 @@ class PartitionData(Struct):
         Field("preferred_read_replica", "PreferredReadReplica", "int32", range(11, 19)),
         Field("records", "Records", "records", range(0, 19), nullable=range(0, 19), former_names=("recordSet",)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "partition_index",
-        "error_code",
-        "high_watermark",
-        "last_stable_offset",
-        "log_start_offset",
-        "_diverging_epoch",
-        "_current_leader",
-        "_snapshot_id",
-        "aborted_transactions",
-        "preferred_read_replica",
-        "records",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS, lazy=("diverging_epoch", "current_leader", "snapshot_id"))
 
     partition_index: int
     """Number of the partition within its topic, counted from 0."""
@@ -792,7 +1112,6 @@ class PartitionData(Struct):
     records: bytes | None
     """Record batches, the last one possibly cut off by the size limit; empty or null if nothing was read."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -860,127 +1179,103 @@ class PartitionData(Struct):
     def snapshot_id(self, value: SnapshotId) -> None:
         self._snapshot_id = checked(value)
 
-
-def new_PartitionData(
-    partition_index: int,
-    error_code: int,
-    high_watermark: int,
-    last_stable_offset: int,
-    log_start_offset: int,
-    aborted_transactions: list[AbortedTransaction] | None,
-    preferred_read_replica: int,
-    records: bytes | None,
-) -> PartitionData:
-    return PartitionData(
-        partition_index=partition_index,
-        error_code=error_code,
-        high_watermark=high_watermark,
-        last_stable_offset=last_stable_offset,
-        log_start_offset=log_start_offset,
-        aborted_transactions=aborted_transactions,
-        preferred_read_replica=preferred_read_replica,
-        records=records,
-    )
-
-
-def read_PartitionData_tags(self: PartitionData, data: bytes, pos: i64, version: i64) -> i64:
-    diverging_epoch: EpochEndOffset
-    current_leader: LeaderIdAndEpoch
-    snapshot_id: SnapshotId
-    unknown: list[tuple[int, bytes]] = []
-    previous: i64 = -1
-    count, pos = read_uvarint(data, pos)
-    if count < 0:
-        give_up()
-    for _ in range(count):
-        tag, size, pos = read_tag(data, pos)
-        if tag <= previous:
+    def _read_tags(self, data: bytes, pos: i64, version: i64) -> i64:
+        diverging_epoch: EpochEndOffset
+        current_leader: LeaderIdAndEpoch
+        snapshot_id: SnapshotId
+        unknown: list[tuple[int, bytes]] = []
+        previous: i64 = -1
+        count, pos = read_uvarint(data, pos)
+        if count < 0:
             give_up()
-        previous = tag
-        tag_end = pos + size
-        if tag == 0:
+        for _ in range(count):
+            tag, size, pos = read_tag(data, pos)
+            if tag <= previous:
+                give_up()
+            previous = tag
+            tag_end = pos + size
+            if tag == 0:
+                # diverging_epoch
+                diverging_epoch_epoch = read_i32_be(data, pos)
+                diverging_epoch_end_offset = read_i64_be(data, pos + 4)
+                diverging_epoch = new_EpochEndOffset(diverging_epoch_epoch, diverging_epoch_end_offset)
+                if data[pos + 12]:
+                    pos += 12
+                    diverging_epoch.unknown_tags, pos = read_tags(data, pos)
+                else:
+                    pos += 13
+                self._diverging_epoch = diverging_epoch
+                if pos != tag_end:
+                    give_up()
+            elif tag == 1:
+                # current_leader
+                leader_id = read_i32_be(data, pos)
+                leader_epoch = read_i32_be(data, pos + 4)
+                current_leader = new_LeaderIdAndEpoch(leader_id, leader_epoch)
+                if data[pos + 8]:
+                    pos += 8
+                    current_leader.unknown_tags, pos = read_tags(data, pos)
+                else:
+                    pos += 9
+                self._current_leader = current_leader
+                if pos != tag_end:
+                    give_up()
+            elif tag == 2:
+                # snapshot_id
+                snapshot_id_end_offset = read_i64_be(data, pos)
+                snapshot_id_epoch = read_i32_be(data, pos + 8)
+                snapshot_id = new_SnapshotId(snapshot_id_end_offset, snapshot_id_epoch)
+                if data[pos + 12]:
+                    pos += 12
+                    snapshot_id.unknown_tags, pos = read_tags(data, pos)
+                else:
+                    pos += 13
+                self._snapshot_id = snapshot_id
+                if pos != tag_end:
+                    give_up()
+            else:
+                unknown.append((tag, data[pos:tag_end]))
+                pos = tag_end
+        if unknown:
+            self.unknown_tags = tuple(unknown)
+        return pos
+
+    def _write_tags(self, section: BytesWriter, version: i64) -> None:
+        known: list[tuple[int, bytes]] = []
+        if self._diverging_epoch is not None and self._diverging_epoch != EpochEndOffset():
+            out = BytesWriter()
             # diverging_epoch
-            diverging_epoch_epoch = read_i32_be(data, pos)
-            diverging_epoch_end_offset = read_i64_be(data, pos + 4)
-            diverging_epoch = new_EpochEndOffset(diverging_epoch_epoch, diverging_epoch_end_offset)
-            if data[pos + 12]:
-                pos += 12
-                diverging_epoch.unknown_tags, pos = read_tags(data, pos)
+            diverging_epoch = self.diverging_epoch
+            write_i32_be(out, diverging_epoch.epoch)
+            write_i64_be(out, diverging_epoch.end_offset)
+            if diverging_epoch.unknown_tags:
+                write_tags(out, [], diverging_epoch.unknown_tags)
             else:
-                pos += 13
-            self._diverging_epoch = diverging_epoch
-            if pos != tag_end:
-                give_up()
-        elif tag == 1:
+                out.append(0)
+            known.append((0, out.getvalue()))
+        if self._current_leader is not None and self._current_leader != LeaderIdAndEpoch():
+            out = BytesWriter()
             # current_leader
-            leader_id = read_i32_be(data, pos)
-            leader_epoch = read_i32_be(data, pos + 4)
-            current_leader = new_LeaderIdAndEpoch(leader_id, leader_epoch)
-            if data[pos + 8]:
-                pos += 8
-                current_leader.unknown_tags, pos = read_tags(data, pos)
+            current_leader = self.current_leader
+            write_i32_be(out, current_leader.leader_id)
+            write_i32_be(out, current_leader.leader_epoch)
+            if current_leader.unknown_tags:
+                write_tags(out, [], current_leader.unknown_tags)
             else:
-                pos += 9
-            self._current_leader = current_leader
-            if pos != tag_end:
-                give_up()
-        elif tag == 2:
+                out.append(0)
+            known.append((1, out.getvalue()))
+        if self._snapshot_id is not None and self._snapshot_id != SnapshotId():
+            out = BytesWriter()
             # snapshot_id
-            snapshot_id_end_offset = read_i64_be(data, pos)
-            snapshot_id_epoch = read_i32_be(data, pos + 8)
-            snapshot_id = new_SnapshotId(snapshot_id_end_offset, snapshot_id_epoch)
-            if data[pos + 12]:
-                pos += 12
-                snapshot_id.unknown_tags, pos = read_tags(data, pos)
+            snapshot_id = self.snapshot_id
+            write_i64_be(out, snapshot_id.end_offset)
+            write_i32_be(out, snapshot_id.epoch)
+            if snapshot_id.unknown_tags:
+                write_tags(out, [], snapshot_id.unknown_tags)
             else:
-                pos += 13
-            self._snapshot_id = snapshot_id
-            if pos != tag_end:
-                give_up()
-        else:
-            unknown.append((tag, data[pos:tag_end]))
-            pos = tag_end
-    if unknown:
-        self.unknown_tags = tuple(unknown)
-    return pos
-
-
-def write_PartitionData_tags(section: BytesWriter, self: PartitionData, version: i64) -> None:
-    known: list[tuple[int, bytes]] = []
-    if self._diverging_epoch is not None and self._diverging_epoch != EpochEndOffset():
-        out = BytesWriter()
-        # diverging_epoch
-        diverging_epoch = self.diverging_epoch
-        write_i32_be(out, diverging_epoch.epoch)
-        write_i64_be(out, diverging_epoch.end_offset)
-        if diverging_epoch.unknown_tags:
-            write_tags(out, [], diverging_epoch.unknown_tags)
-        else:
-            out.append(0)
-        known.append((0, out.getvalue()))
-    if self._current_leader is not None and self._current_leader != LeaderIdAndEpoch():
-        out = BytesWriter()
-        # current_leader
-        current_leader = self.current_leader
-        write_i32_be(out, current_leader.leader_id)
-        write_i32_be(out, current_leader.leader_epoch)
-        if current_leader.unknown_tags:
-            write_tags(out, [], current_leader.unknown_tags)
-        else:
-            out.append(0)
-        known.append((1, out.getvalue()))
-    if self._snapshot_id is not None and self._snapshot_id != SnapshotId():
-        out = BytesWriter()
-        # snapshot_id
-        snapshot_id = self.snapshot_id
-        write_i64_be(out, snapshot_id.end_offset)
-        write_i32_be(out, snapshot_id.epoch)
-        if snapshot_id.unknown_tags:
-            write_tags(out, [], snapshot_id.unknown_tags)
-        else:
-            out.append(0)
-        known.append((2, out.getvalue()))
-    write_tags(section, known, self.unknown_tags)
+                out.append(0)
+            known.append((2, out.getvalue()))
+        write_tags(section, known, self.unknown_tags)
 
 
 @mypyc_attr(acyclic=True)
@@ -994,9 +1289,7 @@ class FetchableTopicResponse(Struct):
         Field("topic_id", "TopicId", "uuid", range(13, 19), ignorable=True),
         Field("partitions", "Partitions", "[]PartitionData", range(0, 19), former_names=("partitionResponses",)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("topic", "topic_id", "partitions", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     topic: str
     """Name of the topic that the data belongs to. Versions 0-12."""
@@ -1005,7 +1298,6 @@ class FetchableTopicResponse(Struct):
     partitions: list[PartitionData]
     """One entry for each reported partition of the topic."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -1021,10 +1313,6 @@ class FetchableTopicResponse(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_FetchableTopicResponse(topic: str, topic_id: Uuid, partitions: list[PartitionData]) -> FetchableTopicResponse:
-    return FetchableTopicResponse(topic=topic, topic_id=topic_id, partitions=partitions)
-
-
 @mypyc_attr(acyclic=True)
 class NodeEndpoint(Struct):
     """Address of one broker that is named as the leader of some partition."""
@@ -1037,9 +1325,7 @@ class NodeEndpoint(Struct):
         Field("port", "Port", "int32", range(16, 19)),
         Field("rack", "Rack", "string", range(16, 19), nullable=range(16, 19)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("node_id", "host", "port", "rack", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     node_id: int
     """Id of the broker, matching the LeaderId values of the partitions. Versions 16+."""
@@ -1050,7 +1336,6 @@ class NodeEndpoint(Struct):
     rack: str | None
     """Rack of the broker, from broker.rack; null if none is configured. Versions 16+."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -1068,10 +1353,6 @@ class NodeEndpoint(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_NodeEndpoint(node_id: int, host: str, port: int, rack: str | None) -> NodeEndpoint:
-    return NodeEndpoint(node_id=node_id, host=host, port=port, rack=rack)
-
-
 @mypyc_attr(acyclic=True)
 class FetchResponse(Message):
     """Returns record batches and log positions for each partition.
@@ -1083,6 +1364,7 @@ class FetchResponse(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 19)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(12, 19)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 0, 12: 1}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(1, 19), ignorable=True),
@@ -1091,16 +1373,7 @@ class FetchResponse(Message):
         Field("responses", "Responses", "[]FetchableTopicResponse", range(0, 19), former_names=("topics",)),
         Field("node_endpoints", "NodeEndpoints", "[]NodeEndpoint", range(16, 19), tag=0, tagged=range(16, 19)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "throttle_time_ms",
-        "error_code",
-        "session_id",
-        "responses",
-        "node_endpoints",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     throttle_time_ms: int
     """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled. Versions 1+."""
@@ -1117,7 +1390,6 @@ class FetchResponse(Message):
     node_endpoints: list[NodeEndpoint]
     """Addresses of the leaders named in CurrentLeader, which spare the client a metadata request. Versions 16+."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -1136,680 +1408,178 @@ class FetchResponse(Message):
         self.node_endpoints = [] if node_endpoints is None else node_endpoints
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        if version <= 11:
-            return 0
-        return 1
-
-    @staticmethod
-    def _read(data: bytes, pos: i64, version: i64) -> tuple[FetchResponse, i64]:
-        if 12 <= version <= 18:
-            return read_fetch_response_flexible(data, pos, version)
-        if 0 <= version <= 11:
-            return read_fetch_response_classic(data, pos, version)
-        give_up()
-
-    def _write(self, out: BytesWriter, version: i64) -> None:
-        if 12 <= version <= 18:
-            return write_fetch_response_flexible(out, self, version)
-        if 0 <= version <= 11:
-            return write_fetch_response_classic(out, self, version)
-        give_up()
-
-
-def new_FetchResponse(
-    throttle_time_ms: int, error_code: int, session_id: int, responses: list[FetchableTopicResponse]
-) -> FetchResponse:
-    return FetchResponse(
-        throttle_time_ms=throttle_time_ms, error_code=error_code, session_id=session_id, responses=responses
-    )
-
-
-def read_FetchResponse_tags(self: FetchResponse, data: bytes, pos: i64, version: i64) -> i64:
-    n: i64
-    end: i64
-    node_endpoints: list[NodeEndpoint]
-    node_endpoints_step: i64
-    host: str
-    rack: str | None
-    unknown: list[tuple[int, bytes]] = []
-    previous: i64 = -1
-    count, pos = read_uvarint(data, pos)
-    if count < 0:
-        give_up()
-    for _ in range(count):
-        tag, size, pos = read_tag(data, pos)
-        if tag <= previous:
+    def _read_tags(self, data: bytes, pos: i64, version: i64) -> i64:
+        n: i64
+        end: i64
+        node_endpoints: list[NodeEndpoint]
+        node_endpoints_step: i64
+        host: str
+        rack: str | None
+        unknown: list[tuple[int, bytes]] = []
+        previous: i64 = -1
+        count, pos = read_uvarint(data, pos)
+        if count < 0:
             give_up()
-        previous = tag
-        tag_end = pos + size
-        if tag == 0:
-            if not (version >= 16):
+        for _ in range(count):
+            tag, size, pos = read_tag(data, pos)
+            if tag <= previous:
                 give_up()
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_length(data, pos)
-            node_endpoints = empty_list(n)
-            node_endpoints_count = n
-            for node_endpoints_step in range(node_endpoints_count):
-                # node_endpoints[]
-                node_id = read_i32_be(data, pos)
-                n = data[pos + 4] - 1
-                pos += 5
-                if n < 0:
+            previous = tag
+            tag_end = pos + size
+            if tag == 0:
+                if not (version >= 16):
                     give_up()
-                if n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
-                host = data[pos:end].decode()
-                pos = end
-                port = read_i32_be(data, pos)
-                n = data[pos + 4] - 1
-                pos += 5
-                if n < 0:
-                    rack = None
-                else:
-                    if n > 126:
+                # node_endpoints: compact array
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_length(data, pos)
+                node_endpoints = empty_list(n)
+                node_endpoints_count = n
+                for node_endpoints_step in range(node_endpoints_count):
+                    # node_endpoints[]
+                    node_id = read_i32_be(data, pos)
+                    # host: compact string
+                    n = data[pos + 4] - 1
+                    pos += 5
+                    if n < 0 or n > 126:
                         n, pos = read_string_length(data, pos)
                     end = pos + n
-                    rack = data[pos:end].decode()
+                    host = data[pos:end].decode()
                     pos = end
-                node_endpoints_item = new_NodeEndpoint(node_id, host, port, rack)
-                if data[pos]:
-                    node_endpoints_item.unknown_tags, pos = read_tags(data, pos)
-                else:
-                    pos += 1
-                node_endpoints.append(node_endpoints_item)
-            self.node_endpoints = node_endpoints
-            if pos != tag_end:
-                give_up()
-        else:
-            unknown.append((tag, data[pos:tag_end]))
-            pos = tag_end
-    if unknown:
-        self.unknown_tags = tuple(unknown)
-    return pos
+                    port = read_i32_be(data, pos)
+                    # rack: compact nullable string
+                    n = data[pos + 4] - 1
+                    pos += 5
+                    if n < 0:
+                        rack = None
+                    else:
+                        if n > 126:
+                            n, pos = read_string_length(data, pos)
+                        end = pos + n
+                        rack = data[pos:end].decode()
+                        pos = end
+                    node_endpoints_item = new_NodeEndpoint(node_id, host, port, rack)
+                    if data[pos]:
+                        node_endpoints_item.unknown_tags, pos = read_tags(data, pos)
+                    else:
+                        pos += 1
+                    node_endpoints.append(node_endpoints_item)
+                self.node_endpoints = node_endpoints
+                if pos != tag_end:
+                    give_up()
+            else:
+                unknown.append((tag, data[pos:tag_end]))
+                pos = tag_end
+        if unknown:
+            self.unknown_tags = tuple(unknown)
+        return pos
 
-
-def write_FetchResponse_tags(section: BytesWriter, self: FetchResponse, version: i64) -> None:
-    known: list[tuple[int, bytes]] = []
-    if version >= 16 and self.node_endpoints != []:
-        out = BytesWriter()
-        node_endpoints = self.node_endpoints
-        n = len(node_endpoints)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_uvarint(out, n + 1)
-        for node_endpoints_item in node_endpoints:
-            # node_endpoints[]
-            write_i32_be(out, node_endpoints_item.node_id)
-            raw = node_endpoints_item.host.encode()
-            n = len(raw)
+    def _write_tags(self, section: BytesWriter, version: i64) -> None:
+        known: list[tuple[int, bytes]] = []
+        if version >= 16 and self.node_endpoints != []:
+            out = BytesWriter()
+            node_endpoints = self.node_endpoints
+            n = len(node_endpoints)
             if n < 127:
                 out.append(n + 1)
             else:
-                write_string_length(out, n)
-            out.write(raw)
-            write_i32_be(out, node_endpoints_item.port)
-            rack = node_endpoints_item.rack
-            if rack is None:
-                out.append(0)
-            else:
-                raw = rack.encode()
+                write_uvarint(out, n + 1)
+            for node_endpoints_item in node_endpoints:
+                # node_endpoints[]
+                write_i32_be(out, node_endpoints_item.node_id)
+                raw = node_endpoints_item.host.encode()
                 n = len(raw)
                 if n < 127:
                     out.append(n + 1)
                 else:
                     write_string_length(out, n)
                 out.write(raw)
-            if node_endpoints_item.unknown_tags:
-                write_tags(out, [], node_endpoints_item.unknown_tags)
-            else:
-                out.append(0)
-        known.append((0, out.getvalue()))
-    write_tags(section, known, self.unknown_tags)
+                write_i32_be(out, node_endpoints_item.port)
+                rack = node_endpoints_item.rack
+                if rack is None:
+                    out.append(0)
+                else:
+                    raw = rack.encode()
+                    n = len(raw)
+                    if n < 127:
+                        out.append(n + 1)
+                    else:
+                        write_string_length(out, n)
+                    out.write(raw)
+                if node_endpoints_item.unknown_tags:
+                    write_tags(out, [], node_endpoints_item.unknown_tags)
+                else:
+                    out.append(0)
+            known.append((0, out.getvalue()))
+        write_tags(section, known, self.unknown_tags)
 
+    @staticmethod
+    def _read(data: bytes, pos: i64, version: i64) -> tuple[FetchResponse, i64]:
+        """Versions 12-18."""
+        n: i64
+        end: i64
+        responses: list[FetchableTopicResponse]
+        responses_step: i64
+        topic: str
+        partitions: list[PartitionData]
+        partitions_step: i64
+        aborted_transactions: list[AbortedTransaction] | None
+        aborted_transactions_step: i64
+        records: bytes | None
+        if version < 12:
+            return FetchResponse._read_classic(data, pos, version)
+        if version > 18:
+            give_up()
 
-def read_fetch_request_classic(data: bytes, pos: i64, version: i64) -> tuple[FetchRequest, i64]:
-    """Versions 0-11."""
-    n: int
-    end: i64
-    topics: list[FetchTopic]
-    topics_step: i64
-    topics_topic: str
-    topics_partitions: list[FetchPartition]
-    topics_partitions_step: i64
-    forgotten_topics_data: list[ForgottenTopic]
-    forgotten_topics_data_step: i64
-    forgotten_topics_data_topic: str
-    forgotten_topics_data_partitions: list[int]
-    rack_id: str
-    replica_id = read_i32_be(data, pos)
-    max_wait_ms = read_i32_be(data, pos + 4)
-    min_bytes = read_i32_be(data, pos + 8)
-    pos += 12
-    if version >= 3:
-        max_bytes = read_i32_be(data, pos)
-        pos += 4
-    else:
-        max_bytes = 2147483647
-    if version >= 4:
-        isolation_level = (data[pos] ^ 128) - 128
-        pos += 1
-    else:
-        isolation_level = 0
-    if version >= 7:
-        session_id = read_i32_be(data, pos)
-        session_epoch = read_i32_be(data, pos + 4)
-        pos += 8
-    else:
-        session_id = 0
-        session_epoch = -1
-    n = read_i32_be(data, pos)
-    pos += 4
-    if n < 0:
-        give_up()
-    topics = empty_list(n)
-    topics_count = n
-    for topics_step in range(topics_count):
-        # topics[]
-        n = read_i16_be(data, pos)
-        pos += 2
-        if n < 0:
-            give_up()
-        end = pos + n
-        topics_topic = data[pos:end].decode()
-        pos = end
-        topics_topic_id = ZERO_UUID
-        n = read_i32_be(data, pos)
-        pos += 4
-        if n < 0:
-            give_up()
-        topics_partitions = empty_list(n)
-        topics_partitions_count = n
-        for topics_partitions_step in range(topics_partitions_count):
-            # topics[].partitions[]
-            partition = read_i32_be(data, pos)
-            pos += 4
-            if version >= 9:
-                current_leader_epoch = read_i32_be(data, pos)
-                pos += 4
-            else:
-                current_leader_epoch = -1
-            fetch_offset = read_i64_be(data, pos)
-            last_fetched_epoch = -1
-            pos += 8
-            if version >= 5:
-                log_start_offset = read_i64_be(data, pos)
-                pos += 8
-            else:
-                log_start_offset = -1
-            partition_max_bytes = read_i32_be(data, pos)
-            topics_partitions_item = new_FetchPartition(
-                partition,
-                current_leader_epoch,
-                fetch_offset,
-                last_fetched_epoch,
-                log_start_offset,
-                partition_max_bytes,
-            )
-            pos += 4
-            topics_partitions.append(topics_partitions_item)
-        topics_item = new_FetchTopic(topics_topic, topics_topic_id, topics_partitions)
-        topics.append(topics_item)
-    if version >= 7:
-        n = read_i32_be(data, pos)
-        pos += 4
-        if n < 0:
-            give_up()
-        forgotten_topics_data = empty_list(n)
-        forgotten_topics_data_count = n
-        for forgotten_topics_data_step in range(forgotten_topics_data_count):
-            # forgotten_topics_data[]
-            n = read_i16_be(data, pos)
-            pos += 2
-            if n < 0:
-                give_up()
-            end = pos + n
-            forgotten_topics_data_topic = data[pos:end].decode()
-            pos = end
-            forgotten_topics_data_topic_id = ZERO_UUID
-            n = read_i32_be(data, pos)
-            pos += 4
-            if n < 0:
-                give_up()
-            if n:
-                forgotten_topics_data_partitions = read_i32s(data, pos, n)
-                pos += 4 * n
-            else:
-                forgotten_topics_data_partitions = []
-            forgotten_topics_data_item = new_ForgottenTopic(
-                forgotten_topics_data_topic, forgotten_topics_data_topic_id, forgotten_topics_data_partitions
-            )
-            forgotten_topics_data.append(forgotten_topics_data_item)
-    else:
-        forgotten_topics_data = []
-    if version >= 11:
-        n = read_i16_be(data, pos)
-        pos += 2
-        if n < 0:
-            give_up()
-        end = pos + n
-        rack_id = data[pos:end].decode()
-        pos = end
-    else:
-        rack_id = ""
-    message = new_FetchRequest(
-        replica_id,
-        max_wait_ms,
-        min_bytes,
-        max_bytes,
-        isolation_level,
-        session_id,
-        session_epoch,
-        topics,
-        forgotten_topics_data,
-        rack_id,
-    )
-    return message, pos
-
-
-def write_fetch_request_classic(out: BytesWriter, message: FetchRequest, version: i64) -> None:
-    """Versions 0-11."""
-    write_i32_be(out, message.replica_id)
-    if message._replica_state is not None and message._replica_state != ReplicaState():
-        give_up()
-    write_i32_be(out, message.max_wait_ms)
-    write_i32_be(out, message.min_bytes)
-    if version >= 3:
-        write_i32_be(out, message.max_bytes)
-    if version >= 4:
-        write_i8(out, message.isolation_level)
-    if version >= 7:
-        write_i32_be(out, message.session_id)
-        write_i32_be(out, message.session_epoch)
-    topics = message.topics
-    write_i32_be(out, len(topics))
-    for topics_item in topics:
-        # topics[]
-        raw = topics_item.topic.encode()
-        write_i16_be(out, len(raw))
-        out.write(raw)
-        topics_partitions = topics_item.partitions
-        write_i32_be(out, len(topics_partitions))
-        for topics_partitions_item in topics_partitions:
-            # topics[].partitions[]
-            write_i32_be(out, topics_partitions_item.partition)
-            if version >= 9:
-                write_i32_be(out, topics_partitions_item.current_leader_epoch)
-            write_i64_be(out, topics_partitions_item.fetch_offset)
-            if topics_partitions_item.last_fetched_epoch != -1:
-                give_up()
-            if version >= 5:
-                write_i64_be(out, topics_partitions_item.log_start_offset)
-            write_i32_be(out, topics_partitions_item.partition_max_bytes)
-            if topics_partitions_item.unknown_tags:
-                give_up()
-        if topics_item.unknown_tags:
-            give_up()
-    if version <= 6:
-        if message.forgotten_topics_data != []:
-            give_up()
-    else:
-        forgotten_topics_data = message.forgotten_topics_data
-        write_i32_be(out, len(forgotten_topics_data))
-        for forgotten_topics_data_item in forgotten_topics_data:
-            # forgotten_topics_data[]
-            raw = forgotten_topics_data_item.topic.encode()
-            write_i16_be(out, len(raw))
-            out.write(raw)
-            forgotten_topics_data_partitions = forgotten_topics_data_item.partitions
-            write_i32_be(out, len(forgotten_topics_data_partitions))
-            for forgotten_topics_data_partitions_item in forgotten_topics_data_partitions:
-                write_i32_be(out, forgotten_topics_data_partitions_item)
-            if forgotten_topics_data_item.unknown_tags:
-                give_up()
-    if version >= 11:
-        raw = message.rack_id.encode()
-        write_i16_be(out, len(raw))
-        out.write(raw)
-    if message.unknown_tags:
-        give_up()
-
-
-def read_fetch_request_flexible(data: bytes, pos: i64, version: i64) -> tuple[FetchRequest, i64]:
-    """Versions 12-18."""
-    n: i64
-    end: i64
-    topics: list[FetchTopic]
-    topics_step: i64
-    topics_topic: str
-    topics_partitions: list[FetchPartition]
-    topics_partitions_step: i64
-    forgotten_topics_data: list[ForgottenTopic]
-    forgotten_topics_data_step: i64
-    forgotten_topics_data_topic: str
-    forgotten_topics_data_partitions: list[int]
-    rack_id: str
-    if version <= 14:
-        replica_id = read_i32_be(data, pos)
-        pos += 4
-    else:
-        replica_id = -1
-    max_wait_ms = read_i32_be(data, pos)
-    min_bytes = read_i32_be(data, pos + 4)
-    max_bytes = read_i32_be(data, pos + 8)
-    isolation_level = (data[pos + 12] ^ 128) - 128
-    session_id = read_i32_be(data, pos + 13)
-    session_epoch = read_i32_be(data, pos + 17)
-    n = data[pos + 21] - 1
-    pos += 22
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    topics = empty_list(n)
-    topics_count = n
-    for topics_step in range(topics_count):
-        # topics[]
-        if version <= 12:
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
-            topics_topic = data[pos:end].decode()
-            pos = end
-            topics_topic_id = ZERO_UUID
-        else:
-            topics_topic = ""
-            topics_topic_id = Uuid(data[pos : pos + 16])
-            pos += 16
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_length(data, pos)
-        topics_partitions = empty_list(n)
-        topics_partitions_count = n
-        for topics_partitions_step in range(topics_partitions_count):
-            # topics[].partitions[]
-            partition = read_i32_be(data, pos)
-            current_leader_epoch = read_i32_be(data, pos + 4)
-            fetch_offset = read_i64_be(data, pos + 8)
-            last_fetched_epoch = read_i32_be(data, pos + 16)
-            log_start_offset = read_i64_be(data, pos + 20)
-            partition_max_bytes = read_i32_be(data, pos + 28)
-            topics_partitions_item = new_FetchPartition(
-                partition,
-                current_leader_epoch,
-                fetch_offset,
-                last_fetched_epoch,
-                log_start_offset,
-                partition_max_bytes,
-            )
-            if data[pos + 32]:
-                pos += 32
-                pos = read_FetchPartition_tags(topics_partitions_item, data, pos, version)
-            else:
-                pos += 33
-            topics_partitions.append(topics_partitions_item)
-        topics_item = new_FetchTopic(topics_topic, topics_topic_id, topics_partitions)
-        if data[pos]:
-            topics_item.unknown_tags, pos = read_tags(data, pos)
-        else:
-            pos += 1
-        topics.append(topics_item)
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    forgotten_topics_data = empty_list(n)
-    forgotten_topics_data_count = n
-    for forgotten_topics_data_step in range(forgotten_topics_data_count):
-        # forgotten_topics_data[]
-        if version <= 12:
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
-            forgotten_topics_data_topic = data[pos:end].decode()
-            pos = end
-            forgotten_topics_data_topic_id = ZERO_UUID
-        else:
-            forgotten_topics_data_topic = ""
-            forgotten_topics_data_topic_id = Uuid(data[pos : pos + 16])
-            pos += 16
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_length(data, pos)
-        if n:
-            forgotten_topics_data_partitions = read_i32s(data, pos, n)
-            pos += 4 * n
-        else:
-            forgotten_topics_data_partitions = []
-        forgotten_topics_data_item = new_ForgottenTopic(
-            forgotten_topics_data_topic, forgotten_topics_data_topic_id, forgotten_topics_data_partitions
-        )
-        if data[pos]:
-            forgotten_topics_data_item.unknown_tags, pos = read_tags(data, pos)
-        else:
-            pos += 1
-        forgotten_topics_data.append(forgotten_topics_data_item)
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_string_length(data, pos)
-    end = pos + n
-    rack_id = data[pos:end].decode()
-    pos = end
-    message = new_FetchRequest(
-        replica_id,
-        max_wait_ms,
-        min_bytes,
-        max_bytes,
-        isolation_level,
-        session_id,
-        session_epoch,
-        topics,
-        forgotten_topics_data,
-        rack_id,
-    )
-    if data[pos]:
-        pos = read_FetchRequest_tags(message, data, pos, version)
-    else:
-        pos += 1
-    return message, pos
-
-
-def write_fetch_request_flexible(out: BytesWriter, message: FetchRequest, version: i64) -> None:
-    """Versions 12-18."""
-    if version <= 14:
-        write_i32_be(out, message.replica_id)
-        if message._replica_state is not None and message._replica_state != ReplicaState():
-            give_up()
-    else:
-        if message.replica_id != -1:
-            give_up()
-    write_i32_be(out, message.max_wait_ms)
-    write_i32_be(out, message.min_bytes)
-    write_i32_be(out, message.max_bytes)
-    write_i8(out, message.isolation_level)
-    write_i32_be(out, message.session_id)
-    write_i32_be(out, message.session_epoch)
-    topics = message.topics
-    n = len(topics)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for topics_item in topics:
-        # topics[]
-        if version <= 12:
-            raw = topics_item.topic.encode()
-            n = len(raw)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_string_length(out, n)
-            out.write(raw)
-        else:
-            write_uuid(out, topics_item.topic_id)
-        topics_partitions = topics_item.partitions
-        n = len(topics_partitions)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_uvarint(out, n + 1)
-        for topics_partitions_item in topics_partitions:
-            # topics[].partitions[]
-            write_i32_be(out, topics_partitions_item.partition)
-            write_i32_be(out, topics_partitions_item.current_leader_epoch)
-            write_i64_be(out, topics_partitions_item.fetch_offset)
-            write_i32_be(out, topics_partitions_item.last_fetched_epoch)
-            write_i64_be(out, topics_partitions_item.log_start_offset)
-            write_i32_be(out, topics_partitions_item.partition_max_bytes)
-            if (
-                topics_partitions_item.replica_directory_id == ZERO_UUID
-                and topics_partitions_item.high_watermark == 9223372036854775807
-                and not topics_partitions_item.unknown_tags
-            ):
-                out.append(0)
-            else:
-                write_FetchPartition_tags(out, topics_partitions_item, version)
-        if topics_item.unknown_tags:
-            write_tags(out, [], topics_item.unknown_tags)
-        else:
-            out.append(0)
-    forgotten_topics_data = message.forgotten_topics_data
-    n = len(forgotten_topics_data)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for forgotten_topics_data_item in forgotten_topics_data:
-        # forgotten_topics_data[]
-        if version <= 12:
-            raw = forgotten_topics_data_item.topic.encode()
-            n = len(raw)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_string_length(out, n)
-            out.write(raw)
-        else:
-            write_uuid(out, forgotten_topics_data_item.topic_id)
-        forgotten_topics_data_partitions = forgotten_topics_data_item.partitions
-        n = len(forgotten_topics_data_partitions)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_uvarint(out, n + 1)
-        for forgotten_topics_data_partitions_item in forgotten_topics_data_partitions:
-            write_i32_be(out, forgotten_topics_data_partitions_item)
-        if forgotten_topics_data_item.unknown_tags:
-            write_tags(out, [], forgotten_topics_data_item.unknown_tags)
-        else:
-            out.append(0)
-    raw = message.rack_id.encode()
-    n = len(raw)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_string_length(out, n)
-    out.write(raw)
-    if message.cluster_id is None and message._replica_state is None and not message.unknown_tags:
-        out.append(0)
-    else:
-        write_FetchRequest_tags(out, message, version)
-
-
-def read_fetch_response_classic(data: bytes, pos: i64, version: i64) -> tuple[FetchResponse, i64]:
-    """Versions 0-11."""
-    n: int
-    end: i64
-    responses: list[FetchableTopicResponse]
-    responses_step: i64
-    topic: str
-    partitions: list[PartitionData]
-    partitions_step: i64
-    aborted_transactions: list[AbortedTransaction] | None
-    aborted_transactions_step: i64
-    records: bytes | None
-    if version >= 1:
         throttle_time_ms = read_i32_be(data, pos)
-        pos += 4
-    else:
-        throttle_time_ms = 0
-    if version >= 7:
-        error_code = read_i16_be(data, pos)
-        session_id = read_i32_be(data, pos + 2)
-        pos += 6
-    else:
-        error_code = 0
-        session_id = 0
-    n = read_i32_be(data, pos)
-    pos += 4
-    if n < 0:
-        give_up()
-    responses = empty_list(n)
-    responses_count = n
-    for responses_step in range(responses_count):
-        # responses[]
-        n = read_i16_be(data, pos)
-        pos += 2
-        if n < 0:
-            give_up()
-        end = pos + n
-        topic = data[pos:end].decode()
-        pos = end
-        topic_id = ZERO_UUID
-        n = read_i32_be(data, pos)
-        pos += 4
-        if n < 0:
-            give_up()
-        partitions = empty_list(n)
-        partitions_count = n
-        for partitions_step in range(partitions_count):
-            # responses[].partitions[]
-            partition_index = read_i32_be(data, pos)
-            partitions_error_code = read_i16_be(data, pos + 4)
-            high_watermark = read_i64_be(data, pos + 6)
-            pos += 14
-            if version >= 4:
-                last_stable_offset = read_i64_be(data, pos)
-                pos += 8
+        error_code = read_i16_be(data, pos + 4)
+        session_id = read_i32_be(data, pos + 6)
+        # responses: compact array
+        n = data[pos + 10] - 1
+        pos += 11
+        if n < 0 or n > 126:
+            n, pos = read_length(data, pos)
+        responses = empty_list(n)
+        responses_count = n
+        for responses_step in range(responses_count):
+            # responses[]
+            if version <= 12:
+                # topic: compact string
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_string_length(data, pos)
+                end = pos + n
+                topic = data[pos:end].decode()
+                pos = end
+                topic_id = ZERO_UUID
             else:
-                last_stable_offset = -1
-            if version >= 5:
-                log_start_offset = read_i64_be(data, pos)
-                pos += 8
-            else:
-                log_start_offset = -1
-            if version >= 4:
-                n = read_i32_be(data, pos)
-                pos += 4
+                topic = ""
+                topic_id = Uuid(data[pos : pos + 16])
+                pos += 16
+            # partitions: compact array
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_length(data, pos)
+            partitions = empty_list(n)
+            partitions_count = n
+            for partitions_step in range(partitions_count):
+                # responses[].partitions[]
+                partition_index = read_i32_be(data, pos)
+                partitions_error_code = read_i16_be(data, pos + 4)
+                high_watermark = read_i64_be(data, pos + 6)
+                last_stable_offset = read_i64_be(data, pos + 14)
+                log_start_offset = read_i64_be(data, pos + 22)
+                # aborted_transactions: compact nullable array
+                n = data[pos + 30] - 1
+                pos += 31
                 if n < 0:
                     aborted_transactions = None
                 else:
+                    if n > 126:
+                        n, pos = read_length(data, pos)
                     aborted_transactions = empty_list(n)
                     aborted_transactions_count = n
                     for aborted_transactions_step in range(aborted_transactions_count):
@@ -1817,309 +1587,348 @@ def read_fetch_response_classic(data: bytes, pos: i64, version: i64) -> tuple[Fe
                         producer_id = read_i64_be(data, pos)
                         first_offset = read_i64_be(data, pos + 8)
                         aborted_transactions_item = new_AbortedTransaction(producer_id, first_offset)
-                        pos += 16
+                        if data[pos + 16]:
+                            pos += 16
+                            aborted_transactions_item.unknown_tags, pos = read_tags(data, pos)
+                        else:
+                            pos += 17
                         aborted_transactions.append(aborted_transactions_item)
-            else:
-                aborted_transactions = []
-            if version >= 11:
                 preferred_read_replica = read_i32_be(data, pos)
-                pos += 4
+                # records: compact nullable records
+                n = data[pos + 4] - 1
+                pos += 5
+                if n < 0:
+                    records = None
+                else:
+                    if n > 126:
+                        n += (data[pos] - 1) * 128
+                        pos += 1
+                        if n < 127 or n > 16382:
+                            n, pos = read_length(data, pos - 1)
+                    end = pos + n
+                    records = data[pos:end]
+                    pos = end
+                partitions_item = new_PartitionData(
+                    partition_index,
+                    partitions_error_code,
+                    high_watermark,
+                    last_stable_offset,
+                    log_start_offset,
+                    aborted_transactions,
+                    preferred_read_replica,
+                    records,
+                )
+                if data[pos]:
+                    pos = partitions_item._read_tags(data, pos, version)
+                else:
+                    pos += 1
+                partitions.append(partitions_item)
+            responses_item = new_FetchableTopicResponse(topic, topic_id, partitions)
+            if data[pos]:
+                responses_item.unknown_tags, pos = read_tags(data, pos)
             else:
-                preferred_read_replica = -1
-            n = read_i32_be(data, pos)
-            pos += 4
-            if n < 0:
-                records = None
-            else:
-                end = pos + n
-                records = data[pos:end]
-                pos = end
-            partitions_item = new_PartitionData(
-                partition_index,
-                partitions_error_code,
-                high_watermark,
-                last_stable_offset,
-                log_start_offset,
-                aborted_transactions,
-                preferred_read_replica,
-                records,
-            )
-            partitions.append(partitions_item)
-        responses_item = new_FetchableTopicResponse(topic, topic_id, partitions)
-        responses.append(responses_item)
-    message = new_FetchResponse(throttle_time_ms, error_code, session_id, responses)
-    return message, pos
+                pos += 1
+            responses.append(responses_item)
+        message = new_FetchResponse(throttle_time_ms, error_code, session_id, responses)
+        if data[pos]:
+            pos = message._read_tags(data, pos, version)
+        else:
+            pos += 1
+        return message, pos
 
-
-def write_fetch_response_classic(out: BytesWriter, message: FetchResponse, version: i64) -> None:
-    """Versions 0-11."""
-    if version >= 1:
-        write_i32_be(out, message.throttle_time_ms)
-    if version <= 6:
-        if message.session_id != 0:
+    def _write(self, out: BytesWriter, version: i64) -> None:
+        """Versions 12-18."""
+        if version < 12:
+            return self._write_classic(out, version)
+        if version > 18:
             give_up()
-    else:
-        write_i16_be(out, message.error_code)
-        write_i32_be(out, message.session_id)
-    responses = message.responses
-    write_i32_be(out, len(responses))
-    for responses_item in responses:
-        # responses[]
-        raw = responses_item.topic.encode()
-        write_i16_be(out, len(raw))
-        out.write(raw)
-        partitions = responses_item.partitions
-        write_i32_be(out, len(partitions))
-        for partitions_item in partitions:
-            # responses[].partitions[]
-            write_i32_be(out, partitions_item.partition_index)
-            write_i16_be(out, partitions_item.error_code)
-            write_i64_be(out, partitions_item.high_watermark)
-            if version >= 4:
+
+        write_i32_be(out, self.throttle_time_ms)
+        write_i16_be(out, self.error_code)
+        write_i32_be(out, self.session_id)
+        responses = self.responses
+        n = len(responses)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_uvarint(out, n + 1)
+        for responses_item in responses:
+            # responses[]
+            if version <= 12:
+                raw = responses_item.topic.encode()
+                n = len(raw)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_string_length(out, n)
+                out.write(raw)
+            else:
+                write_uuid(out, responses_item.topic_id)
+            partitions = responses_item.partitions
+            n = len(partitions)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_uvarint(out, n + 1)
+            for partitions_item in partitions:
+                # responses[].partitions[]
+                write_i32_be(out, partitions_item.partition_index)
+                write_i16_be(out, partitions_item.error_code)
+                write_i64_be(out, partitions_item.high_watermark)
                 write_i64_be(out, partitions_item.last_stable_offset)
-            if version >= 5:
                 write_i64_be(out, partitions_item.log_start_offset)
-            if partitions_item._diverging_epoch is not None and partitions_item._diverging_epoch != EpochEndOffset():
-                give_up()
-            if partitions_item._current_leader is not None and partitions_item._current_leader != LeaderIdAndEpoch():
-                give_up()
-            if partitions_item._snapshot_id is not None and partitions_item._snapshot_id != SnapshotId():
-                give_up()
-            if version >= 4:
                 aborted_transactions = partitions_item.aborted_transactions
                 if aborted_transactions is None:
-                    write_i32_be(out, -1)
+                    out.append(0)
                 else:
-                    write_i32_be(out, len(aborted_transactions))
+                    n = len(aborted_transactions)
+                    if n < 127:
+                        out.append(n + 1)
+                    else:
+                        write_uvarint(out, n + 1)
                     for aborted_transactions_item in aborted_transactions:
                         # responses[].partitions[].aborted_transactions[]
                         write_i64_be(out, aborted_transactions_item.producer_id)
                         write_i64_be(out, aborted_transactions_item.first_offset)
                         if aborted_transactions_item.unknown_tags:
-                            give_up()
-            if version <= 10:
-                if partitions_item.preferred_read_replica != -1:
-                    give_up()
-            else:
+                            write_tags(out, [], aborted_transactions_item.unknown_tags)
+                        else:
+                            out.append(0)
                 write_i32_be(out, partitions_item.preferred_read_replica)
-            records = partitions_item.records
-            if records is None:
-                write_i32_be(out, -1)
+                records = partitions_item.records
+                if records is None:
+                    out.append(0)
+                else:
+                    n = len(records)
+                    if n < 127:
+                        out.append(n + 1)
+                    else:
+                        write_uvarint(out, n + 1)
+                    out.write(records)
+                if (
+                    partitions_item._diverging_epoch is None
+                    and partitions_item._current_leader is None
+                    and partitions_item._snapshot_id is None
+                    and not partitions_item.unknown_tags
+                ):
+                    out.append(0)
+                else:
+                    partitions_item._write_tags(out, version)
+            if responses_item.unknown_tags:
+                write_tags(out, [], responses_item.unknown_tags)
             else:
-                write_i32_be(out, len(records))
-                out.write(records)
-            if partitions_item.unknown_tags:
+                out.append(0)
+        if version <= 15:
+            if self.node_endpoints != []:
                 give_up()
-        if responses_item.unknown_tags:
+        if self.node_endpoints == [] and not self.unknown_tags:
+            out.append(0)
+        else:
+            self._write_tags(out, version)
+
+    @staticmethod
+    def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[FetchResponse, i64]:
+        """Versions 0-11."""
+        n: int
+        end: i64
+        responses: list[FetchableTopicResponse]
+        responses_step: i64
+        topic: str
+        partitions: list[PartitionData]
+        partitions_step: i64
+        aborted_transactions: list[AbortedTransaction] | None
+        aborted_transactions_step: i64
+        records: bytes | None
+        if version < 0:
             give_up()
-    if message.node_endpoints != []:
-        give_up()
-    if message.unknown_tags:
-        give_up()
 
-
-def read_fetch_response_flexible(data: bytes, pos: i64, version: i64) -> tuple[FetchResponse, i64]:
-    """Versions 12-18."""
-    n: i64
-    end: i64
-    responses: list[FetchableTopicResponse]
-    responses_step: i64
-    topic: str
-    partitions: list[PartitionData]
-    partitions_step: i64
-    aborted_transactions: list[AbortedTransaction] | None
-    aborted_transactions_step: i64
-    records: bytes | None
-    throttle_time_ms = read_i32_be(data, pos)
-    error_code = read_i16_be(data, pos + 4)
-    session_id = read_i32_be(data, pos + 6)
-    n = data[pos + 10] - 1
-    pos += 11
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    responses = empty_list(n)
-    responses_count = n
-    for responses_step in range(responses_count):
-        # responses[]
-        if version <= 12:
-            n = data[pos] - 1
-            pos += 1
+        if version >= 1:
+            throttle_time_ms = read_i32_be(data, pos)
+            pos += 4
+        else:
+            throttle_time_ms = 0
+        if version >= 7:
+            error_code = read_i16_be(data, pos)
+            session_id = read_i32_be(data, pos + 2)
+            pos += 6
+        else:
+            error_code = 0
+            session_id = 0
+        # responses: array
+        n = read_i32_be(data, pos)
+        pos += 4
+        if n < 0:
+            give_up()
+        responses = empty_list(n)
+        responses_count = n
+        for responses_step in range(responses_count):
+            # responses[]
+            # topic: string
+            n = read_i16_be(data, pos)
+            pos += 2
             if n < 0:
                 give_up()
-            if n > 126:
-                n, pos = read_string_length(data, pos)
             end = pos + n
             topic = data[pos:end].decode()
             pos = end
             topic_id = ZERO_UUID
-        else:
-            topic = ""
-            topic_id = Uuid(data[pos : pos + 16])
-            pos += 16
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_length(data, pos)
-        partitions = empty_list(n)
-        partitions_count = n
-        for partitions_step in range(partitions_count):
-            # responses[].partitions[]
-            partition_index = read_i32_be(data, pos)
-            partitions_error_code = read_i16_be(data, pos + 4)
-            high_watermark = read_i64_be(data, pos + 6)
-            last_stable_offset = read_i64_be(data, pos + 14)
-            log_start_offset = read_i64_be(data, pos + 22)
-            n = data[pos + 30] - 1
-            pos += 31
+            # partitions: array
+            n = read_i32_be(data, pos)
+            pos += 4
             if n < 0:
-                aborted_transactions = None
-            else:
-                if n > 126:
-                    n, pos = read_length(data, pos)
-                aborted_transactions = empty_list(n)
-                aborted_transactions_count = n
-                for aborted_transactions_step in range(aborted_transactions_count):
-                    # responses[].partitions[].aborted_transactions[]
-                    producer_id = read_i64_be(data, pos)
-                    first_offset = read_i64_be(data, pos + 8)
-                    aborted_transactions_item = new_AbortedTransaction(producer_id, first_offset)
-                    if data[pos + 16]:
-                        pos += 16
-                        aborted_transactions_item.unknown_tags, pos = read_tags(data, pos)
+                give_up()
+            partitions = empty_list(n)
+            partitions_count = n
+            for partitions_step in range(partitions_count):
+                # responses[].partitions[]
+                partition_index = read_i32_be(data, pos)
+                partitions_error_code = read_i16_be(data, pos + 4)
+                high_watermark = read_i64_be(data, pos + 6)
+                pos += 14
+                if version >= 4:
+                    last_stable_offset = read_i64_be(data, pos)
+                    pos += 8
+                else:
+                    last_stable_offset = -1
+                if version >= 5:
+                    log_start_offset = read_i64_be(data, pos)
+                    pos += 8
+                else:
+                    log_start_offset = -1
+                if version >= 4:
+                    # aborted_transactions: nullable array
+                    n = read_i32_be(data, pos)
+                    pos += 4
+                    if n < 0:
+                        aborted_transactions = None
                     else:
-                        pos += 17
-                    aborted_transactions.append(aborted_transactions_item)
-            preferred_read_replica = read_i32_be(data, pos)
-            n = data[pos + 4] - 1
-            pos += 5
-            if n < 0:
-                records = None
-            else:
-                if n > 126:
-                    n += (data[pos] - 1) * 128
-                    pos += 1
-                    if n < 127 or n > 16382:
-                        n, pos = read_length(data, pos - 1)
-                end = pos + n
-                records = data[pos:end]
-                pos = end
-            partitions_item = new_PartitionData(
-                partition_index,
-                partitions_error_code,
-                high_watermark,
-                last_stable_offset,
-                log_start_offset,
-                aborted_transactions,
-                preferred_read_replica,
-                records,
-            )
-            if data[pos]:
-                pos = read_PartitionData_tags(partitions_item, data, pos, version)
-            else:
-                pos += 1
-            partitions.append(partitions_item)
-        responses_item = new_FetchableTopicResponse(topic, topic_id, partitions)
-        if data[pos]:
-            responses_item.unknown_tags, pos = read_tags(data, pos)
+                        aborted_transactions = empty_list(n)
+                        aborted_transactions_count = n
+                        for aborted_transactions_step in range(aborted_transactions_count):
+                            # responses[].partitions[].aborted_transactions[]
+                            producer_id = read_i64_be(data, pos)
+                            first_offset = read_i64_be(data, pos + 8)
+                            aborted_transactions_item = new_AbortedTransaction(producer_id, first_offset)
+                            pos += 16
+                            aborted_transactions.append(aborted_transactions_item)
+                else:
+                    aborted_transactions = []
+                if version >= 11:
+                    preferred_read_replica = read_i32_be(data, pos)
+                    pos += 4
+                else:
+                    preferred_read_replica = -1
+                # records: nullable records
+                n = read_i32_be(data, pos)
+                pos += 4
+                if n < 0:
+                    records = None
+                else:
+                    end = pos + n
+                    records = data[pos:end]
+                    pos = end
+                partitions_item = new_PartitionData(
+                    partition_index,
+                    partitions_error_code,
+                    high_watermark,
+                    last_stable_offset,
+                    log_start_offset,
+                    aborted_transactions,
+                    preferred_read_replica,
+                    records,
+                )
+                partitions.append(partitions_item)
+            responses_item = new_FetchableTopicResponse(topic, topic_id, partitions)
+            responses.append(responses_item)
+        message = new_FetchResponse(throttle_time_ms, error_code, session_id, responses)
+        return message, pos
+
+    def _write_classic(self, out: BytesWriter, version: i64) -> None:
+        """Versions 0-11."""
+        if version < 0:
+            give_up()
+
+        if version >= 1:
+            write_i32_be(out, self.throttle_time_ms)
+        if version <= 6:
+            if self.session_id != 0:
+                give_up()
         else:
-            pos += 1
-        responses.append(responses_item)
-    message = new_FetchResponse(throttle_time_ms, error_code, session_id, responses)
-    if data[pos]:
-        pos = read_FetchResponse_tags(message, data, pos, version)
-    else:
-        pos += 1
-    return message, pos
-
-
-def write_fetch_response_flexible(out: BytesWriter, message: FetchResponse, version: i64) -> None:
-    """Versions 12-18."""
-    write_i32_be(out, message.throttle_time_ms)
-    write_i16_be(out, message.error_code)
-    write_i32_be(out, message.session_id)
-    responses = message.responses
-    n = len(responses)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for responses_item in responses:
-        # responses[]
-        if version <= 12:
+            write_i16_be(out, self.error_code)
+            write_i32_be(out, self.session_id)
+        responses = self.responses
+        write_i32_be(out, len(responses))
+        for responses_item in responses:
+            # responses[]
             raw = responses_item.topic.encode()
-            n = len(raw)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_string_length(out, n)
+            write_i16_be(out, len(raw))
             out.write(raw)
-        else:
-            write_uuid(out, responses_item.topic_id)
-        partitions = responses_item.partitions
-        n = len(partitions)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_uvarint(out, n + 1)
-        for partitions_item in partitions:
-            # responses[].partitions[]
-            write_i32_be(out, partitions_item.partition_index)
-            write_i16_be(out, partitions_item.error_code)
-            write_i64_be(out, partitions_item.high_watermark)
-            write_i64_be(out, partitions_item.last_stable_offset)
-            write_i64_be(out, partitions_item.log_start_offset)
-            aborted_transactions = partitions_item.aborted_transactions
-            if aborted_transactions is None:
-                out.append(0)
-            else:
-                n = len(aborted_transactions)
-                if n < 127:
-                    out.append(n + 1)
-                else:
-                    write_uvarint(out, n + 1)
-                for aborted_transactions_item in aborted_transactions:
-                    # responses[].partitions[].aborted_transactions[]
-                    write_i64_be(out, aborted_transactions_item.producer_id)
-                    write_i64_be(out, aborted_transactions_item.first_offset)
-                    if aborted_transactions_item.unknown_tags:
-                        write_tags(out, [], aborted_transactions_item.unknown_tags)
+            partitions = responses_item.partitions
+            write_i32_be(out, len(partitions))
+            for partitions_item in partitions:
+                # responses[].partitions[]
+                write_i32_be(out, partitions_item.partition_index)
+                write_i16_be(out, partitions_item.error_code)
+                write_i64_be(out, partitions_item.high_watermark)
+                if version >= 4:
+                    write_i64_be(out, partitions_item.last_stable_offset)
+                if version >= 5:
+                    write_i64_be(out, partitions_item.log_start_offset)
+                if (
+                    partitions_item._diverging_epoch is not None
+                    and partitions_item._diverging_epoch != EpochEndOffset()
+                ):
+                    give_up()
+                if (
+                    partitions_item._current_leader is not None
+                    and partitions_item._current_leader != LeaderIdAndEpoch()
+                ):
+                    give_up()
+                if partitions_item._snapshot_id is not None and partitions_item._snapshot_id != SnapshotId():
+                    give_up()
+                if version >= 4:
+                    aborted_transactions = partitions_item.aborted_transactions
+                    if aborted_transactions is None:
+                        write_i32_be(out, -1)
                     else:
-                        out.append(0)
-            write_i32_be(out, partitions_item.preferred_read_replica)
-            records = partitions_item.records
-            if records is None:
-                out.append(0)
-            else:
-                n = len(records)
-                if n < 127:
-                    out.append(n + 1)
+                        write_i32_be(out, len(aborted_transactions))
+                        for aborted_transactions_item in aborted_transactions:
+                            # responses[].partitions[].aborted_transactions[]
+                            write_i64_be(out, aborted_transactions_item.producer_id)
+                            write_i64_be(out, aborted_transactions_item.first_offset)
+                            if aborted_transactions_item.unknown_tags:
+                                give_up()
+                if version <= 10:
+                    if partitions_item.preferred_read_replica != -1:
+                        give_up()
                 else:
-                    write_uvarint(out, n + 1)
-                out.write(records)
-            if (
-                partitions_item._diverging_epoch is None
-                and partitions_item._current_leader is None
-                and partitions_item._snapshot_id is None
-                and not partitions_item.unknown_tags
-            ):
-                out.append(0)
-            else:
-                write_PartitionData_tags(out, partitions_item, version)
-        if responses_item.unknown_tags:
-            write_tags(out, [], responses_item.unknown_tags)
-        else:
-            out.append(0)
-    if version <= 15:
-        if message.node_endpoints != []:
+                    write_i32_be(out, partitions_item.preferred_read_replica)
+                records = partitions_item.records
+                if records is None:
+                    write_i32_be(out, -1)
+                else:
+                    write_i32_be(out, len(records))
+                    out.write(records)
+                if partitions_item.unknown_tags:
+                    give_up()
+            if responses_item.unknown_tags:
+                give_up()
+        if self.node_endpoints != []:
             give_up()
-    if message.node_endpoints == [] and not message.unknown_tags:
-        out.append(0)
-    else:
-        write_FetchResponse_tags(out, message, version)
+        if self.unknown_tags:
+            give_up()
 
 
-install_constructors(globals())
+new_ReplicaState = constructor(ReplicaState)
+new_FetchPartition = constructor(FetchPartition, without=("replica_directory_id", "high_watermark"))
+new_FetchTopic = constructor(FetchTopic)
+new_ForgottenTopic = constructor(ForgottenTopic)
+new_FetchRequest = constructor(FetchRequest, without=("cluster_id", "replica_state"))
+new_EpochEndOffset = constructor(EpochEndOffset)
+new_LeaderIdAndEpoch = constructor(LeaderIdAndEpoch)
+new_SnapshotId = constructor(SnapshotId)
+new_AbortedTransaction = constructor(AbortedTransaction)
+new_PartitionData = constructor(PartitionData, without=("diverging_epoch", "current_leader", "snapshot_id"))
+new_FetchableTopicResponse = constructor(FetchableTopicResponse)
+new_NodeEndpoint = constructor(NodeEndpoint)
+new_FetchResponse = constructor(FetchResponse, without=("node_endpoints",))

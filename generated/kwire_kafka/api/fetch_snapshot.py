@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter, read_i16_be, read_i32_be, read_i64_be, write_i16_be, write_i32_be, write_i64_be
 
 from kwire.message import FieldTags, Message, Struct
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.uuids import Uuid
 from kwire.wire import (
     checked,
@@ -44,16 +44,13 @@ class FetchSnapshotRequestSnapshotId(Struct):
         Field("end_offset", "EndOffset", "int64", range(0, 2)),
         Field("epoch", "Epoch", "int32", range(0, 2)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("end_offset", "epoch", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     end_offset: int
     """Offset just past the last record that the snapshot covers, from which fetching of the log continues."""
     epoch: int
     """Leader epoch of the last record that the snapshot covers."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -65,10 +62,6 @@ class FetchSnapshotRequestSnapshotId(Struct):
         self.end_offset = end_offset
         self.epoch = epoch
         self.unknown_tags = unknown_tags
-
-
-def new_FetchSnapshotRequestSnapshotId(end_offset: int, epoch: int) -> FetchSnapshotRequestSnapshotId:
-    return FetchSnapshotRequestSnapshotId(end_offset=end_offset, epoch=epoch)
 
 
 @mypyc_attr(acyclic=True)
@@ -92,16 +85,7 @@ class FetchSnapshotRequestPartitionSnapshot(Struct):
             ignorable=True,
         ),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "partition",
-        "current_leader_epoch",
-        "snapshot_id",
-        "position",
-        "replica_directory_id",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     partition: int
     """Number of the partition; always 0 for the metadata log."""
@@ -114,7 +98,6 @@ class FetchSnapshotRequestPartitionSnapshot(Struct):
     replica_directory_id: Uuid
     """Log directory id of the downloading replica; zero if it has none. Versions 1+."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -133,54 +116,40 @@ class FetchSnapshotRequestPartitionSnapshot(Struct):
         self.replica_directory_id = replica_directory_id
         self.unknown_tags = unknown_tags
 
-
-def new_FetchSnapshotRequestPartitionSnapshot(
-    partition: int, current_leader_epoch: int, snapshot_id: FetchSnapshotRequestSnapshotId, position: int
-) -> FetchSnapshotRequestPartitionSnapshot:
-    return FetchSnapshotRequestPartitionSnapshot(
-        partition=partition, current_leader_epoch=current_leader_epoch, snapshot_id=snapshot_id, position=position
-    )
-
-
-def read_FetchSnapshotRequestPartitionSnapshot_tags(
-    self: FetchSnapshotRequestPartitionSnapshot, data: bytes, pos: i64, version: i64
-) -> i64:
-    unknown: list[tuple[int, bytes]] = []
-    previous: i64 = -1
-    count, pos = read_uvarint(data, pos)
-    if count < 0:
-        give_up()
-    for _ in range(count):
-        tag, size, pos = read_tag(data, pos)
-        if tag <= previous:
+    def _read_tags(self, data: bytes, pos: i64, version: i64) -> i64:
+        unknown: list[tuple[int, bytes]] = []
+        previous: i64 = -1
+        count, pos = read_uvarint(data, pos)
+        if count < 0:
             give_up()
-        previous = tag
-        tag_end = pos + size
-        if tag == 0:
-            if not (version >= 1):
+        for _ in range(count):
+            tag, size, pos = read_tag(data, pos)
+            if tag <= previous:
                 give_up()
-            replica_directory_id = Uuid(data[pos : pos + 16])
-            pos += 16
-            self.replica_directory_id = replica_directory_id
-            if pos != tag_end:
-                give_up()
-        else:
-            unknown.append((tag, data[pos:tag_end]))
-            pos = tag_end
-    if unknown:
-        self.unknown_tags = tuple(unknown)
-    return pos
+            previous = tag
+            tag_end = pos + size
+            if tag == 0:
+                if not (version >= 1):
+                    give_up()
+                replica_directory_id = Uuid(data[pos : pos + 16])
+                pos += 16
+                self.replica_directory_id = replica_directory_id
+                if pos != tag_end:
+                    give_up()
+            else:
+                unknown.append((tag, data[pos:tag_end]))
+                pos = tag_end
+        if unknown:
+            self.unknown_tags = tuple(unknown)
+        return pos
 
-
-def write_FetchSnapshotRequestPartitionSnapshot_tags(
-    section: BytesWriter, self: FetchSnapshotRequestPartitionSnapshot, version: i64
-) -> None:
-    known: list[tuple[int, bytes]] = []
-    if version >= 1 and self.replica_directory_id != ZERO_UUID:
-        out = BytesWriter()
-        write_uuid(out, self.replica_directory_id)
-        known.append((0, out.getvalue()))
-    write_tags(section, known, self.unknown_tags)
+    def _write_tags(self, section: BytesWriter, version: i64) -> None:
+        known: list[tuple[int, bytes]] = []
+        if version >= 1 and self.replica_directory_id != ZERO_UUID:
+            out = BytesWriter()
+            write_uuid(out, self.replica_directory_id)
+            known.append((0, out.getvalue()))
+        write_tags(section, known, self.unknown_tags)
 
 
 @mypyc_attr(acyclic=True)
@@ -193,16 +162,13 @@ class FetchSnapshotRequestTopicSnapshot(Struct):
         Field("name", "Name", "string", range(0, 2)),
         Field("partitions", "Partitions", "[]FetchSnapshotRequestPartitionSnapshot", range(0, 2)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("name", "partitions", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     name: str
     """Name of the Raft topic, __cluster_metadata."""
     partitions: list[FetchSnapshotRequestPartitionSnapshot]
     """Partitions whose snapshots are downloaded."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -216,12 +182,6 @@ class FetchSnapshotRequestTopicSnapshot(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_FetchSnapshotRequestTopicSnapshot(
-    name: str, partitions: list[FetchSnapshotRequestPartitionSnapshot]
-) -> FetchSnapshotRequestTopicSnapshot:
-    return FetchSnapshotRequestTopicSnapshot(name=name, partitions=partitions)
-
-
 @mypyc_attr(acyclic=True)
 class FetchSnapshotRequest(Message):
     """Sent by a KRaft replica that lags behind the start of the log to download the leader's metadata snapshot in chunks.
@@ -233,6 +193,7 @@ class FetchSnapshotRequest(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 2)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 2}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("cluster_id", "ClusterId", "string", range(0, 2), nullable=range(0, 2), tag=0, tagged=range(0, 2)),
@@ -240,9 +201,7 @@ class FetchSnapshotRequest(Message):
         Field("max_bytes", "MaxBytes", "int32", range(0, 2)),
         Field("topics", "Topics", "[]FetchSnapshotRequestTopicSnapshot", range(0, 2)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("cluster_id", "replica_id", "max_bytes", "topics", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     cluster_id: str | None
     """Id of the cluster that the sender belongs to, checked by the receiver; null skips the check."""
@@ -253,7 +212,6 @@ class FetchSnapshotRequest(Message):
     topics: list[FetchSnapshotRequestTopicSnapshot]
     """Raft topics to download; only __cluster_metadata exists."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -270,78 +228,186 @@ class FetchSnapshotRequest(Message):
         self.topics = [] if topics is None else topics
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        return 2
+    def _read_tags(self, data: bytes, pos: i64, version: i64) -> i64:
+        n: i64
+        end: i64
+        cluster_id: str | None
+        unknown: list[tuple[int, bytes]] = []
+        previous: i64 = -1
+        count, pos = read_uvarint(data, pos)
+        if count < 0:
+            give_up()
+        for _ in range(count):
+            tag, size, pos = read_tag(data, pos)
+            if tag <= previous:
+                give_up()
+            previous = tag
+            tag_end = pos + size
+            if tag == 0:
+                # cluster_id: compact nullable string
+                n = data[pos] - 1
+                pos += 1
+                if n < 0:
+                    cluster_id = None
+                else:
+                    if n > 126:
+                        n, pos = read_string_length(data, pos)
+                    end = pos + n
+                    cluster_id = data[pos:end].decode()
+                    pos = end
+                self.cluster_id = cluster_id
+                if pos != tag_end:
+                    give_up()
+            else:
+                unknown.append((tag, data[pos:tag_end]))
+                pos = tag_end
+        if unknown:
+            self.unknown_tags = tuple(unknown)
+        return pos
+
+    def _write_tags(self, section: BytesWriter, version: i64) -> None:
+        known: list[tuple[int, bytes]] = []
+        if self.cluster_id is not None:
+            out = BytesWriter()
+            raw = self.cluster_id.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+            known.append((0, out.getvalue()))
+        write_tags(section, known, self.unknown_tags)
 
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[FetchSnapshotRequest, i64]:
-        if 0 <= version <= 1:
-            return read_fetch_snapshot_request_flexible(data, pos, version)
-        give_up()
-
-    def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 1:
-            return write_fetch_snapshot_request_flexible(out, self, version)
-        give_up()
-
-
-def new_FetchSnapshotRequest(
-    replica_id: int, max_bytes: int, topics: list[FetchSnapshotRequestTopicSnapshot]
-) -> FetchSnapshotRequest:
-    return FetchSnapshotRequest(replica_id=replica_id, max_bytes=max_bytes, topics=topics)
-
-
-def read_FetchSnapshotRequest_tags(self: FetchSnapshotRequest, data: bytes, pos: i64, version: i64) -> i64:
-    n: i64
-    end: i64
-    cluster_id: str | None
-    unknown: list[tuple[int, bytes]] = []
-    previous: i64 = -1
-    count, pos = read_uvarint(data, pos)
-    if count < 0:
-        give_up()
-    for _ in range(count):
-        tag, size, pos = read_tag(data, pos)
-        if tag <= previous:
+        """Versions 0-1."""
+        n: i64
+        end: i64
+        topics: list[FetchSnapshotRequestTopicSnapshot]
+        topics_step: i64
+        name: str
+        partitions: list[FetchSnapshotRequestPartitionSnapshot]
+        partitions_step: i64
+        snapshot_id: FetchSnapshotRequestSnapshotId
+        if version < 0 or version > 1:
             give_up()
-        previous = tag
-        tag_end = pos + size
-        if tag == 0:
+
+        replica_id = read_i32_be(data, pos)
+        max_bytes = read_i32_be(data, pos + 4)
+        # topics: compact array
+        n = data[pos + 8] - 1
+        pos += 9
+        if n < 0 or n > 126:
+            n, pos = read_length(data, pos)
+        topics = empty_list(n)
+        topics_count = n
+        for topics_step in range(topics_count):
+            # topics[]
+            # name: compact string
             n = data[pos] - 1
             pos += 1
-            if n < 0:
-                cluster_id = None
+            if n < 0 or n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            name = data[pos:end].decode()
+            pos = end
+            # partitions: compact array
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_length(data, pos)
+            partitions = empty_list(n)
+            partitions_count = n
+            for partitions_step in range(partitions_count):
+                # topics[].partitions[]
+                partition = read_i32_be(data, pos)
+                current_leader_epoch = read_i32_be(data, pos + 4)
+                # topics[].partitions[].snapshot_id
+                end_offset = read_i64_be(data, pos + 8)
+                epoch = read_i32_be(data, pos + 16)
+                snapshot_id = new_FetchSnapshotRequestSnapshotId(end_offset, epoch)
+                if data[pos + 20]:
+                    pos += 20
+                    snapshot_id.unknown_tags, pos = read_tags(data, pos)
+                else:
+                    pos += 21
+                position = read_i64_be(data, pos)
+                partitions_item = new_FetchSnapshotRequestPartitionSnapshot(
+                    partition, current_leader_epoch, snapshot_id, position
+                )
+                if data[pos + 8]:
+                    pos += 8
+                    pos = partitions_item._read_tags(data, pos, version)
+                else:
+                    pos += 9
+                partitions.append(partitions_item)
+            topics_item = new_FetchSnapshotRequestTopicSnapshot(name, partitions)
+            if data[pos]:
+                topics_item.unknown_tags, pos = read_tags(data, pos)
             else:
-                if n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
-                cluster_id = data[pos:end].decode()
-                pos = end
-            self.cluster_id = cluster_id
-            if pos != tag_end:
-                give_up()
+                pos += 1
+            topics.append(topics_item)
+        message = new_FetchSnapshotRequest(replica_id, max_bytes, topics)
+        if data[pos]:
+            pos = message._read_tags(data, pos, version)
         else:
-            unknown.append((tag, data[pos:tag_end]))
-            pos = tag_end
-    if unknown:
-        self.unknown_tags = tuple(unknown)
-    return pos
+            pos += 1
+        return message, pos
 
+    def _write(self, out: BytesWriter, version: i64) -> None:
+        """Versions 0-1."""
+        if version < 0 or version > 1:
+            give_up()
 
-def write_FetchSnapshotRequest_tags(section: BytesWriter, self: FetchSnapshotRequest, version: i64) -> None:
-    known: list[tuple[int, bytes]] = []
-    if self.cluster_id is not None:
-        out = BytesWriter()
-        raw = self.cluster_id.encode()
-        n = len(raw)
+        write_i32_be(out, self.replica_id)
+        write_i32_be(out, self.max_bytes)
+        topics = self.topics
+        n = len(topics)
         if n < 127:
             out.append(n + 1)
         else:
-            write_string_length(out, n)
-        out.write(raw)
-        known.append((0, out.getvalue()))
-    write_tags(section, known, self.unknown_tags)
+            write_uvarint(out, n + 1)
+        for topics_item in topics:
+            # topics[]
+            raw = topics_item.name.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+            partitions = topics_item.partitions
+            n = len(partitions)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_uvarint(out, n + 1)
+            for partitions_item in partitions:
+                # topics[].partitions[]
+                write_i32_be(out, partitions_item.partition)
+                write_i32_be(out, partitions_item.current_leader_epoch)
+                # topics[].partitions[].snapshot_id
+                snapshot_id = partitions_item.snapshot_id
+                write_i64_be(out, snapshot_id.end_offset)
+                write_i32_be(out, snapshot_id.epoch)
+                if snapshot_id.unknown_tags:
+                    write_tags(out, [], snapshot_id.unknown_tags)
+                else:
+                    out.append(0)
+                write_i64_be(out, partitions_item.position)
+                if partitions_item.replica_directory_id == ZERO_UUID and not partitions_item.unknown_tags:
+                    out.append(0)
+                else:
+                    partitions_item._write_tags(out, version)
+            if topics_item.unknown_tags:
+                write_tags(out, [], topics_item.unknown_tags)
+            else:
+                out.append(0)
+        if self.cluster_id is None and not self.unknown_tags:
+            out.append(0)
+        else:
+            self._write_tags(out, version)
 
 
 @mypyc_attr(acyclic=True)
@@ -354,16 +420,13 @@ class FetchSnapshotResponseSnapshotId(Struct):
         Field("end_offset", "EndOffset", "int64", range(0, 2)),
         Field("epoch", "Epoch", "int32", range(0, 2)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("end_offset", "epoch", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     end_offset: int
     """Offset just past the last record that the snapshot covers, from which fetching of the log continues."""
     epoch: int
     """Leader epoch of the last record that the snapshot covers."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -377,10 +440,6 @@ class FetchSnapshotResponseSnapshotId(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_FetchSnapshotResponseSnapshotId(end_offset: int, epoch: int) -> FetchSnapshotResponseSnapshotId:
-    return FetchSnapshotResponseSnapshotId(end_offset=end_offset, epoch=epoch)
-
-
 @mypyc_attr(acyclic=True)
 class LeaderIdAndEpoch(Struct):
     """Current leader of the quorum, as known to the responding node."""
@@ -391,16 +450,13 @@ class LeaderIdAndEpoch(Struct):
         Field("leader_id", "LeaderId", "int32", range(0, 2)),
         Field("leader_epoch", "LeaderEpoch", "int32", range(0, 2)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("leader_id", "leader_epoch", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     leader_id: int
     """Node id of the leader; -1 during an election."""
     leader_epoch: int
     """Latest leader epoch known to the responding node."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -412,10 +468,6 @@ class LeaderIdAndEpoch(Struct):
         self.leader_id = leader_id
         self.leader_epoch = leader_epoch
         self.unknown_tags = unknown_tags
-
-
-def new_LeaderIdAndEpoch(leader_id: int, leader_epoch: int) -> LeaderIdAndEpoch:
-    return LeaderIdAndEpoch(leader_id=leader_id, leader_epoch=leader_epoch)
 
 
 @mypyc_attr(acyclic=True)
@@ -433,18 +485,7 @@ class FetchSnapshotResponsePartitionSnapshot(Struct):
         Field("position", "Position", "int64", range(0, 2)),
         Field("unaligned_records", "UnalignedRecords", "records", range(0, 2)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "index",
-        "error_code",
-        "snapshot_id",
-        "_current_leader",
-        "size",
-        "position",
-        "unaligned_records",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS, lazy=("current_leader",))
 
     index: int
     """Number of the partition; always 0 for the metadata log."""
@@ -459,7 +500,6 @@ class FetchSnapshotResponsePartitionSnapshot(Struct):
     unaligned_records: bytes | None
     """Raw bytes of the file, which can begin or end inside a record batch; concatenate all chunks before parsing."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -493,77 +533,53 @@ class FetchSnapshotResponsePartitionSnapshot(Struct):
     def current_leader(self, value: LeaderIdAndEpoch) -> None:
         self._current_leader = checked(value)
 
-
-def new_FetchSnapshotResponsePartitionSnapshot(
-    index: int,
-    error_code: int,
-    snapshot_id: FetchSnapshotResponseSnapshotId,
-    size: int,
-    position: int,
-    unaligned_records: bytes | None,
-) -> FetchSnapshotResponsePartitionSnapshot:
-    return FetchSnapshotResponsePartitionSnapshot(
-        index=index,
-        error_code=error_code,
-        snapshot_id=snapshot_id,
-        size=size,
-        position=position,
-        unaligned_records=unaligned_records,
-    )
-
-
-def read_FetchSnapshotResponsePartitionSnapshot_tags(
-    self: FetchSnapshotResponsePartitionSnapshot, data: bytes, pos: i64, version: i64
-) -> i64:
-    current_leader: LeaderIdAndEpoch
-    unknown: list[tuple[int, bytes]] = []
-    previous: i64 = -1
-    count, pos = read_uvarint(data, pos)
-    if count < 0:
-        give_up()
-    for _ in range(count):
-        tag, size, pos = read_tag(data, pos)
-        if tag <= previous:
+    def _read_tags(self, data: bytes, pos: i64, version: i64) -> i64:
+        current_leader: LeaderIdAndEpoch
+        unknown: list[tuple[int, bytes]] = []
+        previous: i64 = -1
+        count, pos = read_uvarint(data, pos)
+        if count < 0:
             give_up()
-        previous = tag
-        tag_end = pos + size
-        if tag == 0:
-            # current_leader
-            leader_id = read_i32_be(data, pos)
-            leader_epoch = read_i32_be(data, pos + 4)
-            current_leader = new_LeaderIdAndEpoch(leader_id, leader_epoch)
-            if data[pos + 8]:
-                pos += 8
-                current_leader.unknown_tags, pos = read_tags(data, pos)
-            else:
-                pos += 9
-            self._current_leader = current_leader
-            if pos != tag_end:
+        for _ in range(count):
+            tag, size, pos = read_tag(data, pos)
+            if tag <= previous:
                 give_up()
-        else:
-            unknown.append((tag, data[pos:tag_end]))
-            pos = tag_end
-    if unknown:
-        self.unknown_tags = tuple(unknown)
-    return pos
+            previous = tag
+            tag_end = pos + size
+            if tag == 0:
+                # current_leader
+                leader_id = read_i32_be(data, pos)
+                leader_epoch = read_i32_be(data, pos + 4)
+                current_leader = new_LeaderIdAndEpoch(leader_id, leader_epoch)
+                if data[pos + 8]:
+                    pos += 8
+                    current_leader.unknown_tags, pos = read_tags(data, pos)
+                else:
+                    pos += 9
+                self._current_leader = current_leader
+                if pos != tag_end:
+                    give_up()
+            else:
+                unknown.append((tag, data[pos:tag_end]))
+                pos = tag_end
+        if unknown:
+            self.unknown_tags = tuple(unknown)
+        return pos
 
-
-def write_FetchSnapshotResponsePartitionSnapshot_tags(
-    section: BytesWriter, self: FetchSnapshotResponsePartitionSnapshot, version: i64
-) -> None:
-    known: list[tuple[int, bytes]] = []
-    if self._current_leader is not None and self._current_leader != LeaderIdAndEpoch():
-        out = BytesWriter()
-        # current_leader
-        current_leader = self.current_leader
-        write_i32_be(out, current_leader.leader_id)
-        write_i32_be(out, current_leader.leader_epoch)
-        if current_leader.unknown_tags:
-            write_tags(out, [], current_leader.unknown_tags)
-        else:
-            out.append(0)
-        known.append((0, out.getvalue()))
-    write_tags(section, known, self.unknown_tags)
+    def _write_tags(self, section: BytesWriter, version: i64) -> None:
+        known: list[tuple[int, bytes]] = []
+        if self._current_leader is not None and self._current_leader != LeaderIdAndEpoch():
+            out = BytesWriter()
+            # current_leader
+            current_leader = self.current_leader
+            write_i32_be(out, current_leader.leader_id)
+            write_i32_be(out, current_leader.leader_epoch)
+            if current_leader.unknown_tags:
+                write_tags(out, [], current_leader.unknown_tags)
+            else:
+                out.append(0)
+            known.append((0, out.getvalue()))
+        write_tags(section, known, self.unknown_tags)
 
 
 @mypyc_attr(acyclic=True)
@@ -576,16 +592,13 @@ class FetchSnapshotResponseTopicSnapshot(Struct):
         Field("name", "Name", "string", range(0, 2)),
         Field("partitions", "Partitions", "[]FetchSnapshotResponsePartitionSnapshot", range(0, 2)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("name", "partitions", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     name: str
     """Name of the Raft topic, __cluster_metadata."""
     partitions: list[FetchSnapshotResponsePartitionSnapshot]
     """One chunk, or one error, for each requested partition."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -599,12 +612,6 @@ class FetchSnapshotResponseTopicSnapshot(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_FetchSnapshotResponseTopicSnapshot(
-    name: str, partitions: list[FetchSnapshotResponsePartitionSnapshot]
-) -> FetchSnapshotResponseTopicSnapshot:
-    return FetchSnapshotResponseTopicSnapshot(name=name, partitions=partitions)
-
-
 @mypyc_attr(acyclic=True)
 class NodeEndpoint(Struct):
     """Address of one leader named in this response."""
@@ -616,9 +623,7 @@ class NodeEndpoint(Struct):
         Field("host", "Host", "string", range(1, 2)),
         Field("port", "Port", "uint16", range(1, 2)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("node_id", "host", "port", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     node_id: int
     """Node id of the leader, equal to a LeaderId of this response. Versions 1+."""
@@ -627,7 +632,6 @@ class NodeEndpoint(Struct):
     port: int
     """TCP port of the leader, an unsigned 16-bit number. Versions 1+."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -643,10 +647,6 @@ class NodeEndpoint(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_NodeEndpoint(node_id: int, host: str, port: int) -> NodeEndpoint:
-    return NodeEndpoint(node_id=node_id, host=host, port=port)
-
-
 @mypyc_attr(acyclic=True)
 class FetchSnapshotResponse(Message):
     """Returns the next chunk of a metadata snapshot.
@@ -658,6 +658,7 @@ class FetchSnapshotResponse(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 2)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 1}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(0, 2), ignorable=True),
@@ -665,9 +666,7 @@ class FetchSnapshotResponse(Message):
         Field("topics", "Topics", "[]FetchSnapshotResponseTopicSnapshot", range(0, 2)),
         Field("node_endpoints", "NodeEndpoints", "[]NodeEndpoint", range(1, 2), tag=0, tagged=range(1, 2)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("throttle_time_ms", "error_code", "topics", "node_endpoints", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     throttle_time_ms: int
     """Milliseconds the sender must pause because it exceeded a quota; normally 0 between cluster nodes."""
@@ -678,7 +677,6 @@ class FetchSnapshotResponse(Message):
     node_endpoints: list[NodeEndpoint]
     """Addresses of the leaders named in this response; empty if none are known. Versions 1+."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -695,397 +693,260 @@ class FetchSnapshotResponse(Message):
         self.node_endpoints = [] if node_endpoints is None else node_endpoints
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        return 1
+    def _read_tags(self, data: bytes, pos: i64, version: i64) -> i64:
+        n: i64
+        end: i64
+        node_endpoints: list[NodeEndpoint]
+        node_endpoints_step: i64
+        host: str
+        unknown: list[tuple[int, bytes]] = []
+        previous: i64 = -1
+        count, pos = read_uvarint(data, pos)
+        if count < 0:
+            give_up()
+        for _ in range(count):
+            tag, size, pos = read_tag(data, pos)
+            if tag <= previous:
+                give_up()
+            previous = tag
+            tag_end = pos + size
+            if tag == 0:
+                if not (version >= 1):
+                    give_up()
+                # node_endpoints: compact array
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_length(data, pos)
+                node_endpoints = empty_list(n)
+                node_endpoints_count = n
+                for node_endpoints_step in range(node_endpoints_count):
+                    # node_endpoints[]
+                    node_id = read_i32_be(data, pos)
+                    # host: compact string
+                    n = data[pos + 4] - 1
+                    pos += 5
+                    if n < 0 or n > 126:
+                        n, pos = read_string_length(data, pos)
+                    end = pos + n
+                    host = data[pos:end].decode()
+                    pos = end
+                    port = read_u16(data, pos)
+                    node_endpoints_item = new_NodeEndpoint(node_id, host, port)
+                    if data[pos + 2]:
+                        pos += 2
+                        node_endpoints_item.unknown_tags, pos = read_tags(data, pos)
+                    else:
+                        pos += 3
+                    node_endpoints.append(node_endpoints_item)
+                self.node_endpoints = node_endpoints
+                if pos != tag_end:
+                    give_up()
+            else:
+                unknown.append((tag, data[pos:tag_end]))
+                pos = tag_end
+        if unknown:
+            self.unknown_tags = tuple(unknown)
+        return pos
+
+    def _write_tags(self, section: BytesWriter, version: i64) -> None:
+        known: list[tuple[int, bytes]] = []
+        if version >= 1 and self.node_endpoints != []:
+            out = BytesWriter()
+            node_endpoints = self.node_endpoints
+            n = len(node_endpoints)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_uvarint(out, n + 1)
+            for node_endpoints_item in node_endpoints:
+                # node_endpoints[]
+                write_i32_be(out, node_endpoints_item.node_id)
+                raw = node_endpoints_item.host.encode()
+                n = len(raw)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_string_length(out, n)
+                out.write(raw)
+                write_u16(out, node_endpoints_item.port)
+                if node_endpoints_item.unknown_tags:
+                    write_tags(out, [], node_endpoints_item.unknown_tags)
+                else:
+                    out.append(0)
+            known.append((0, out.getvalue()))
+        write_tags(section, known, self.unknown_tags)
 
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[FetchSnapshotResponse, i64]:
-        if 0 <= version <= 1:
-            return read_fetch_snapshot_response_flexible(data, pos, version)
-        give_up()
-
-    def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 1:
-            return write_fetch_snapshot_response_flexible(out, self, version)
-        give_up()
-
-
-def new_FetchSnapshotResponse(
-    throttle_time_ms: int, error_code: int, topics: list[FetchSnapshotResponseTopicSnapshot]
-) -> FetchSnapshotResponse:
-    return FetchSnapshotResponse(throttle_time_ms=throttle_time_ms, error_code=error_code, topics=topics)
-
-
-def read_FetchSnapshotResponse_tags(self: FetchSnapshotResponse, data: bytes, pos: i64, version: i64) -> i64:
-    n: i64
-    end: i64
-    node_endpoints: list[NodeEndpoint]
-    node_endpoints_step: i64
-    host: str
-    unknown: list[tuple[int, bytes]] = []
-    previous: i64 = -1
-    count, pos = read_uvarint(data, pos)
-    if count < 0:
-        give_up()
-    for _ in range(count):
-        tag, size, pos = read_tag(data, pos)
-        if tag <= previous:
+        """Versions 0-1."""
+        n: i64
+        end: i64
+        topics: list[FetchSnapshotResponseTopicSnapshot]
+        topics_step: i64
+        name: str
+        partitions: list[FetchSnapshotResponsePartitionSnapshot]
+        partitions_step: i64
+        snapshot_id: FetchSnapshotResponseSnapshotId
+        unaligned_records: bytes | None
+        if version < 0 or version > 1:
             give_up()
-        previous = tag
-        tag_end = pos + size
-        if tag == 0:
-            if not (version >= 1):
-                give_up()
+
+        throttle_time_ms = read_i32_be(data, pos)
+        error_code = read_i16_be(data, pos + 4)
+        # topics: compact array
+        n = data[pos + 6] - 1
+        pos += 7
+        if n < 0 or n > 126:
+            n, pos = read_length(data, pos)
+        topics = empty_list(n)
+        topics_count = n
+        for topics_step in range(topics_count):
+            # topics[]
+            # name: compact string
             n = data[pos] - 1
             pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
+            if n < 0 or n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            name = data[pos:end].decode()
+            pos = end
+            # partitions: compact array
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
                 n, pos = read_length(data, pos)
-            node_endpoints = empty_list(n)
-            node_endpoints_count = n
-            for node_endpoints_step in range(node_endpoints_count):
-                # node_endpoints[]
-                node_id = read_i32_be(data, pos)
-                n = data[pos + 4] - 1
-                pos += 5
+            partitions = empty_list(n)
+            partitions_count = n
+            for partitions_step in range(partitions_count):
+                # topics[].partitions[]
+                index = read_i32_be(data, pos)
+                partitions_error_code = read_i16_be(data, pos + 4)
+                # topics[].partitions[].snapshot_id
+                end_offset = read_i64_be(data, pos + 6)
+                epoch = read_i32_be(data, pos + 14)
+                snapshot_id = new_FetchSnapshotResponseSnapshotId(end_offset, epoch)
+                if data[pos + 18]:
+                    pos += 18
+                    snapshot_id.unknown_tags, pos = read_tags(data, pos)
+                else:
+                    pos += 19
+                size_ = read_i64_be(data, pos)
+                position = read_i64_be(data, pos + 8)
+                # unaligned_records: compact records
+                n = data[pos + 16] - 1
+                pos += 17
                 if n < 0:
                     give_up()
                 if n > 126:
-                    n, pos = read_string_length(data, pos)
+                    n += (data[pos] - 1) * 128
+                    pos += 1
+                    if n < 127 or n > 16382:
+                        n, pos = read_length(data, pos - 1)
                 end = pos + n
-                host = data[pos:end].decode()
+                unaligned_records = data[pos:end]
                 pos = end
-                port = read_u16(data, pos)
-                node_endpoints_item = new_NodeEndpoint(node_id, host, port)
-                if data[pos + 2]:
-                    pos += 2
-                    node_endpoints_item.unknown_tags, pos = read_tags(data, pos)
+                partitions_item = new_FetchSnapshotResponsePartitionSnapshot(
+                    index, partitions_error_code, snapshot_id, size_, position, unaligned_records
+                )
+                if data[pos]:
+                    pos = partitions_item._read_tags(data, pos, version)
                 else:
-                    pos += 3
-                node_endpoints.append(node_endpoints_item)
-            self.node_endpoints = node_endpoints
-            if pos != tag_end:
-                give_up()
+                    pos += 1
+                partitions.append(partitions_item)
+            topics_item = new_FetchSnapshotResponseTopicSnapshot(name, partitions)
+            if data[pos]:
+                topics_item.unknown_tags, pos = read_tags(data, pos)
+            else:
+                pos += 1
+            topics.append(topics_item)
+        message = new_FetchSnapshotResponse(throttle_time_ms, error_code, topics)
+        if data[pos]:
+            pos = message._read_tags(data, pos, version)
         else:
-            unknown.append((tag, data[pos:tag_end]))
-            pos = tag_end
-    if unknown:
-        self.unknown_tags = tuple(unknown)
-    return pos
+            pos += 1
+        return message, pos
 
+    def _write(self, out: BytesWriter, version: i64) -> None:
+        """Versions 0-1."""
+        if version < 0 or version > 1:
+            give_up()
 
-def write_FetchSnapshotResponse_tags(section: BytesWriter, self: FetchSnapshotResponse, version: i64) -> None:
-    known: list[tuple[int, bytes]] = []
-    if version >= 1 and self.node_endpoints != []:
-        out = BytesWriter()
-        node_endpoints = self.node_endpoints
-        n = len(node_endpoints)
+        write_i32_be(out, self.throttle_time_ms)
+        write_i16_be(out, self.error_code)
+        topics = self.topics
+        n = len(topics)
         if n < 127:
             out.append(n + 1)
         else:
             write_uvarint(out, n + 1)
-        for node_endpoints_item in node_endpoints:
-            # node_endpoints[]
-            write_i32_be(out, node_endpoints_item.node_id)
-            raw = node_endpoints_item.host.encode()
+        for topics_item in topics:
+            # topics[]
+            raw = topics_item.name.encode()
             n = len(raw)
             if n < 127:
                 out.append(n + 1)
             else:
                 write_string_length(out, n)
             out.write(raw)
-            write_u16(out, node_endpoints_item.port)
-            if node_endpoints_item.unknown_tags:
-                write_tags(out, [], node_endpoints_item.unknown_tags)
+            partitions = topics_item.partitions
+            n = len(partitions)
+            if n < 127:
+                out.append(n + 1)
             else:
-                out.append(0)
-        known.append((0, out.getvalue()))
-    write_tags(section, known, self.unknown_tags)
-
-
-def read_fetch_snapshot_request_flexible(data: bytes, pos: i64, version: i64) -> tuple[FetchSnapshotRequest, i64]:
-    """Versions 0-1."""
-    n: i64
-    end: i64
-    topics: list[FetchSnapshotRequestTopicSnapshot]
-    topics_step: i64
-    name: str
-    partitions: list[FetchSnapshotRequestPartitionSnapshot]
-    partitions_step: i64
-    snapshot_id: FetchSnapshotRequestSnapshotId
-    replica_id = read_i32_be(data, pos)
-    max_bytes = read_i32_be(data, pos + 4)
-    n = data[pos + 8] - 1
-    pos += 9
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    topics = empty_list(n)
-    topics_count = n
-    for topics_step in range(topics_count):
-        # topics[]
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        name = data[pos:end].decode()
-        pos = end
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_length(data, pos)
-        partitions = empty_list(n)
-        partitions_count = n
-        for partitions_step in range(partitions_count):
-            # topics[].partitions[]
-            partition = read_i32_be(data, pos)
-            current_leader_epoch = read_i32_be(data, pos + 4)
-            # topics[].partitions[].snapshot_id
-            end_offset = read_i64_be(data, pos + 8)
-            epoch = read_i32_be(data, pos + 16)
-            snapshot_id = new_FetchSnapshotRequestSnapshotId(end_offset, epoch)
-            if data[pos + 20]:
-                pos += 20
-                snapshot_id.unknown_tags, pos = read_tags(data, pos)
-            else:
-                pos += 21
-            position = read_i64_be(data, pos)
-            partitions_item = new_FetchSnapshotRequestPartitionSnapshot(
-                partition, current_leader_epoch, snapshot_id, position
-            )
-            if data[pos + 8]:
-                pos += 8
-                pos = read_FetchSnapshotRequestPartitionSnapshot_tags(partitions_item, data, pos, version)
-            else:
-                pos += 9
-            partitions.append(partitions_item)
-        topics_item = new_FetchSnapshotRequestTopicSnapshot(name, partitions)
-        if data[pos]:
-            topics_item.unknown_tags, pos = read_tags(data, pos)
-        else:
-            pos += 1
-        topics.append(topics_item)
-    message = new_FetchSnapshotRequest(replica_id, max_bytes, topics)
-    if data[pos]:
-        pos = read_FetchSnapshotRequest_tags(message, data, pos, version)
-    else:
-        pos += 1
-    return message, pos
-
-
-def write_fetch_snapshot_request_flexible(out: BytesWriter, message: FetchSnapshotRequest, version: i64) -> None:
-    """Versions 0-1."""
-    write_i32_be(out, message.replica_id)
-    write_i32_be(out, message.max_bytes)
-    topics = message.topics
-    n = len(topics)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for topics_item in topics:
-        # topics[]
-        raw = topics_item.name.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-        partitions = topics_item.partitions
-        n = len(partitions)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_uvarint(out, n + 1)
-        for partitions_item in partitions:
-            # topics[].partitions[]
-            write_i32_be(out, partitions_item.partition)
-            write_i32_be(out, partitions_item.current_leader_epoch)
-            # topics[].partitions[].snapshot_id
-            snapshot_id = partitions_item.snapshot_id
-            write_i64_be(out, snapshot_id.end_offset)
-            write_i32_be(out, snapshot_id.epoch)
-            if snapshot_id.unknown_tags:
-                write_tags(out, [], snapshot_id.unknown_tags)
-            else:
-                out.append(0)
-            write_i64_be(out, partitions_item.position)
-            if partitions_item.replica_directory_id == ZERO_UUID and not partitions_item.unknown_tags:
-                out.append(0)
-            else:
-                write_FetchSnapshotRequestPartitionSnapshot_tags(out, partitions_item, version)
-        if topics_item.unknown_tags:
-            write_tags(out, [], topics_item.unknown_tags)
-        else:
-            out.append(0)
-    if message.cluster_id is None and not message.unknown_tags:
-        out.append(0)
-    else:
-        write_FetchSnapshotRequest_tags(out, message, version)
-
-
-def read_fetch_snapshot_response_flexible(data: bytes, pos: i64, version: i64) -> tuple[FetchSnapshotResponse, i64]:
-    """Versions 0-1."""
-    n: i64
-    end: i64
-    topics: list[FetchSnapshotResponseTopicSnapshot]
-    topics_step: i64
-    name: str
-    partitions: list[FetchSnapshotResponsePartitionSnapshot]
-    partitions_step: i64
-    snapshot_id: FetchSnapshotResponseSnapshotId
-    unaligned_records: bytes | None
-    throttle_time_ms = read_i32_be(data, pos)
-    error_code = read_i16_be(data, pos + 4)
-    n = data[pos + 6] - 1
-    pos += 7
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    topics = empty_list(n)
-    topics_count = n
-    for topics_step in range(topics_count):
-        # topics[]
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        name = data[pos:end].decode()
-        pos = end
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_length(data, pos)
-        partitions = empty_list(n)
-        partitions_count = n
-        for partitions_step in range(partitions_count):
-            # topics[].partitions[]
-            index = read_i32_be(data, pos)
-            partitions_error_code = read_i16_be(data, pos + 4)
-            # topics[].partitions[].snapshot_id
-            end_offset = read_i64_be(data, pos + 6)
-            epoch = read_i32_be(data, pos + 14)
-            snapshot_id = new_FetchSnapshotResponseSnapshotId(end_offset, epoch)
-            if data[pos + 18]:
-                pos += 18
-                snapshot_id.unknown_tags, pos = read_tags(data, pos)
-            else:
-                pos += 19
-            size_ = read_i64_be(data, pos)
-            position = read_i64_be(data, pos + 8)
-            n = data[pos + 16] - 1
-            pos += 17
-            if n < 0:
-                give_up()
-            if n > 126:
-                n += (data[pos] - 1) * 128
-                pos += 1
-                if n < 127 or n > 16382:
-                    n, pos = read_length(data, pos - 1)
-            end = pos + n
-            unaligned_records = data[pos:end]
-            pos = end
-            partitions_item = new_FetchSnapshotResponsePartitionSnapshot(
-                index, partitions_error_code, snapshot_id, size_, position, unaligned_records
-            )
-            if data[pos]:
-                pos = read_FetchSnapshotResponsePartitionSnapshot_tags(partitions_item, data, pos, version)
-            else:
-                pos += 1
-            partitions.append(partitions_item)
-        topics_item = new_FetchSnapshotResponseTopicSnapshot(name, partitions)
-        if data[pos]:
-            topics_item.unknown_tags, pos = read_tags(data, pos)
-        else:
-            pos += 1
-        topics.append(topics_item)
-    message = new_FetchSnapshotResponse(throttle_time_ms, error_code, topics)
-    if data[pos]:
-        pos = read_FetchSnapshotResponse_tags(message, data, pos, version)
-    else:
-        pos += 1
-    return message, pos
-
-
-def write_fetch_snapshot_response_flexible(out: BytesWriter, message: FetchSnapshotResponse, version: i64) -> None:
-    """Versions 0-1."""
-    write_i32_be(out, message.throttle_time_ms)
-    write_i16_be(out, message.error_code)
-    topics = message.topics
-    n = len(topics)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for topics_item in topics:
-        # topics[]
-        raw = topics_item.name.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-        partitions = topics_item.partitions
-        n = len(partitions)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_uvarint(out, n + 1)
-        for partitions_item in partitions:
-            # topics[].partitions[]
-            write_i32_be(out, partitions_item.index)
-            write_i16_be(out, partitions_item.error_code)
-            # topics[].partitions[].snapshot_id
-            snapshot_id = partitions_item.snapshot_id
-            write_i64_be(out, snapshot_id.end_offset)
-            write_i32_be(out, snapshot_id.epoch)
-            if snapshot_id.unknown_tags:
-                write_tags(out, [], snapshot_id.unknown_tags)
-            else:
-                out.append(0)
-            write_i64_be(out, partitions_item.size)
-            write_i64_be(out, partitions_item.position)
-            unaligned_records = partitions_item.unaligned_records
-            if unaligned_records is None:
-                give_up()
-            else:
-                n = len(unaligned_records)
-                if n < 127:
-                    out.append(n + 1)
+                write_uvarint(out, n + 1)
+            for partitions_item in partitions:
+                # topics[].partitions[]
+                write_i32_be(out, partitions_item.index)
+                write_i16_be(out, partitions_item.error_code)
+                # topics[].partitions[].snapshot_id
+                snapshot_id = partitions_item.snapshot_id
+                write_i64_be(out, snapshot_id.end_offset)
+                write_i32_be(out, snapshot_id.epoch)
+                if snapshot_id.unknown_tags:
+                    write_tags(out, [], snapshot_id.unknown_tags)
                 else:
-                    write_uvarint(out, n + 1)
-                out.write(unaligned_records)
-            if partitions_item._current_leader is None and not partitions_item.unknown_tags:
-                out.append(0)
+                    out.append(0)
+                write_i64_be(out, partitions_item.size)
+                write_i64_be(out, partitions_item.position)
+                unaligned_records = partitions_item.unaligned_records
+                if unaligned_records is None:
+                    give_up()
+                else:
+                    n = len(unaligned_records)
+                    if n < 127:
+                        out.append(n + 1)
+                    else:
+                        write_uvarint(out, n + 1)
+                    out.write(unaligned_records)
+                if partitions_item._current_leader is None and not partitions_item.unknown_tags:
+                    out.append(0)
+                else:
+                    partitions_item._write_tags(out, version)
+            if topics_item.unknown_tags:
+                write_tags(out, [], topics_item.unknown_tags)
             else:
-                write_FetchSnapshotResponsePartitionSnapshot_tags(out, partitions_item, version)
-        if topics_item.unknown_tags:
-            write_tags(out, [], topics_item.unknown_tags)
-        else:
+                out.append(0)
+        if version <= 0:
+            if self.node_endpoints != []:
+                give_up()
+        if self.node_endpoints == [] and not self.unknown_tags:
             out.append(0)
-    if version <= 0:
-        if message.node_endpoints != []:
-            give_up()
-    if message.node_endpoints == [] and not message.unknown_tags:
-        out.append(0)
-    else:
-        write_FetchSnapshotResponse_tags(out, message, version)
+        else:
+            self._write_tags(out, version)
 
 
-install_constructors(globals())
+new_FetchSnapshotRequestSnapshotId = constructor(FetchSnapshotRequestSnapshotId)
+new_FetchSnapshotRequestPartitionSnapshot = constructor(
+    FetchSnapshotRequestPartitionSnapshot, without=("replica_directory_id",)
+)
+new_FetchSnapshotRequestTopicSnapshot = constructor(FetchSnapshotRequestTopicSnapshot)
+new_FetchSnapshotRequest = constructor(FetchSnapshotRequest, without=("cluster_id",))
+new_FetchSnapshotResponseSnapshotId = constructor(FetchSnapshotResponseSnapshotId)
+new_LeaderIdAndEpoch = constructor(LeaderIdAndEpoch)
+new_FetchSnapshotResponsePartitionSnapshot = constructor(
+    FetchSnapshotResponsePartitionSnapshot, without=("current_leader",)
+)
+new_FetchSnapshotResponseTopicSnapshot = constructor(FetchSnapshotResponseTopicSnapshot)
+new_NodeEndpoint = constructor(NodeEndpoint)
+new_FetchSnapshotResponse = constructor(FetchSnapshotResponse, without=("node_endpoints",))

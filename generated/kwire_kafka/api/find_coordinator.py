@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter, read_i16_be, read_i32_be, write_i16_be, write_i32_be
 
 from kwire.message import FieldTags, Message, Struct
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.wire import (
     empty_list,
     give_up,
@@ -38,15 +38,14 @@ class FindCoordinatorRequest(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 7)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(3, 7)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 1, 3: 2}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("key", "Key", "string", range(0, 4)),
         Field("key_type", "KeyType", "int8", range(1, 7), enum="CoordinatorType"),
         Field("coordinator_keys", "CoordinatorKeys", "[]string", range(4, 7)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("key", "key_type", "coordinator_keys", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     key: str
     """Group id or transactional id to look up, in versions with a single key. Versions 0-3."""
@@ -57,7 +56,6 @@ class FindCoordinatorRequest(Message):
     Versions 4+.
     """
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -72,30 +70,145 @@ class FindCoordinatorRequest(Message):
         self.coordinator_keys = [] if coordinator_keys is None else coordinator_keys
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        if version <= 2:
-            return 1
-        return 2
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[FindCoordinatorRequest, i64]:
-        if 3 <= version <= 6:
-            return read_find_coordinator_request_flexible(data, pos, version)
-        if 0 <= version <= 2:
-            return read_find_coordinator_request_classic(data, pos, version)
-        give_up()
+        """Versions 3-6."""
+        n: i64
+        end: i64
+        key: str
+        coordinator_keys: list[str]
+        coordinator_keys_step: i64
+        if version < 3:
+            return FindCoordinatorRequest._read_classic(data, pos, version)
+        if version > 6:
+            give_up()
+
+        if version <= 3:
+            # key: compact string
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            key = data[pos:end].decode()
+            pos = end
+        else:
+            key = ""
+        key_type = (data[pos] ^ 128) - 128
+        pos += 1
+        if version >= 4:
+            # coordinator_keys: compact array
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_length(data, pos)
+            coordinator_keys = empty_list(n)
+            coordinator_keys_count = n
+            for coordinator_keys_step in range(coordinator_keys_count):
+                # string[]: compact string
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_string_length(data, pos)
+                end = pos + n
+                coordinator_keys_item = data[pos:end].decode()
+                pos = end
+                coordinator_keys.append(coordinator_keys_item)
+        else:
+            coordinator_keys = []
+        message = new_FindCoordinatorRequest(key, key_type, coordinator_keys)
+        if data[pos]:
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 1
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 3 <= version <= 6:
-            return write_find_coordinator_request_flexible(out, self, version)
-        if 0 <= version <= 2:
-            return write_find_coordinator_request_classic(out, self, version)
-        give_up()
+        """Versions 3-6."""
+        if version < 3:
+            return self._write_classic(out, version)
+        if version > 6:
+            give_up()
 
+        if version <= 3:
+            raw = self.key.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+        else:
+            if self.key != "":
+                give_up()
+        write_i8(out, self.key_type)
+        if version <= 3:
+            if self.coordinator_keys != []:
+                give_up()
+        else:
+            coordinator_keys = self.coordinator_keys
+            n = len(coordinator_keys)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_uvarint(out, n + 1)
+            for coordinator_keys_item in coordinator_keys:
+                raw = coordinator_keys_item.encode()
+                n = len(raw)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_string_length(out, n)
+                out.write(raw)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
+        else:
+            out.append(0)
 
-def new_FindCoordinatorRequest(key: str, key_type: int, coordinator_keys: list[str]) -> FindCoordinatorRequest:
-    return FindCoordinatorRequest(key=key, key_type=key_type, coordinator_keys=coordinator_keys)
+    @staticmethod
+    def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[FindCoordinatorRequest, i64]:
+        """Versions 0-2."""
+        n: int
+        end: i64
+        key: str
+        coordinator_keys: list[str]
+        if version < 0:
+            give_up()
+
+        # key: string
+        n = read_i16_be(data, pos)
+        pos += 2
+        if n < 0:
+            give_up()
+        end = pos + n
+        key = data[pos:end].decode()
+        pos = end
+        if version >= 1:
+            key_type = (data[pos] ^ 128) - 128
+            pos += 1
+        else:
+            key_type = 0
+        coordinator_keys = []
+        message = new_FindCoordinatorRequest(key, key_type, coordinator_keys)
+        return message, pos
+
+    def _write_classic(self, out: BytesWriter, version: i64) -> None:
+        """Versions 0-2."""
+        if version < 0:
+            give_up()
+
+        raw = self.key.encode()
+        write_i16_be(out, len(raw))
+        out.write(raw)
+        if version <= 0:
+            if self.key_type != 0:
+                give_up()
+        else:
+            write_i8(out, self.key_type)
+        if self.coordinator_keys != []:
+            give_up()
+        if self.unknown_tags:
+            give_up()
 
 
 @mypyc_attr(acyclic=True)
@@ -112,17 +225,7 @@ class Coordinator(Struct):
         Field("error_code", "ErrorCode", "int16", range(4, 7)),
         Field("error_message", "ErrorMessage", "string", range(4, 7), nullable=range(4, 7), ignorable=True),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "key",
-        "node_id",
-        "host",
-        "port",
-        "error_code",
-        "error_message",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     key: str
     """Key that was looked up, repeated from the request. Versions 4+."""
@@ -137,7 +240,6 @@ class Coordinator(Struct):
     error_message: str | None
     """Human-readable explanation of the error; null if there is none. Versions 4+."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -159,14 +261,6 @@ class Coordinator(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_Coordinator(
-    key: str, node_id: int, host: str, port: int, error_code: int, error_message: str | None
-) -> Coordinator:
-    return Coordinator(
-        key=key, node_id=node_id, host=host, port=port, error_code=error_code, error_message=error_message
-    )
-
-
 @mypyc_attr(acyclic=True)
 class FindCoordinatorResponse(Message):
     """Returns the broker that is the coordinator of each key.
@@ -178,6 +272,7 @@ class FindCoordinatorResponse(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 7)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(3, 7)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 0, 3: 1}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(1, 7), ignorable=True),
@@ -188,18 +283,7 @@ class FindCoordinatorResponse(Message):
         Field("port", "Port", "int32", range(0, 4)),
         Field("coordinators", "Coordinators", "[]Coordinator", range(4, 7)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "throttle_time_ms",
-        "error_code",
-        "error_message",
-        "node_id",
-        "host",
-        "port",
-        "coordinators",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     throttle_time_ms: int
     """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled. Versions 1+."""
@@ -218,7 +302,6 @@ class FindCoordinatorResponse(Message):
     coordinators: list[Coordinator]
     """Outcome for each key, in versions with several keys. Versions 4+."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -241,436 +324,277 @@ class FindCoordinatorResponse(Message):
         self.coordinators = [] if coordinators is None else coordinators
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        if version <= 2:
-            return 0
-        return 1
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[FindCoordinatorResponse, i64]:
-        if 3 <= version <= 6:
-            return read_find_coordinator_response_flexible(data, pos, version)
-        if 0 <= version <= 2:
-            return read_find_coordinator_response_classic(data, pos, version)
-        give_up()
-
-    def _write(self, out: BytesWriter, version: i64) -> None:
-        if 3 <= version <= 6:
-            return write_find_coordinator_response_flexible(out, self, version)
-        if 0 <= version <= 2:
-            return write_find_coordinator_response_classic(out, self, version)
-        give_up()
-
-
-def new_FindCoordinatorResponse(
-    throttle_time_ms: int,
-    error_code: int,
-    error_message: str | None,
-    node_id: int,
-    host: str,
-    port: int,
-    coordinators: list[Coordinator],
-) -> FindCoordinatorResponse:
-    return FindCoordinatorResponse(
-        throttle_time_ms=throttle_time_ms,
-        error_code=error_code,
-        error_message=error_message,
-        node_id=node_id,
-        host=host,
-        port=port,
-        coordinators=coordinators,
-    )
-
-
-def read_find_coordinator_request_classic(data: bytes, pos: i64, version: i64) -> tuple[FindCoordinatorRequest, i64]:
-    """Versions 0-2."""
-    n: int
-    end: i64
-    key: str
-    coordinator_keys: list[str]
-    n = read_i16_be(data, pos)
-    pos += 2
-    if n < 0:
-        give_up()
-    end = pos + n
-    key = data[pos:end].decode()
-    pos = end
-    if version >= 1:
-        key_type = (data[pos] ^ 128) - 128
-        pos += 1
-    else:
-        key_type = 0
-    coordinator_keys = []
-    message = new_FindCoordinatorRequest(key, key_type, coordinator_keys)
-    return message, pos
-
-
-def write_find_coordinator_request_classic(out: BytesWriter, message: FindCoordinatorRequest, version: i64) -> None:
-    """Versions 0-2."""
-    raw = message.key.encode()
-    write_i16_be(out, len(raw))
-    out.write(raw)
-    if version <= 0:
-        if message.key_type != 0:
+        """Versions 3-6."""
+        n: i64
+        end: i64
+        error_message: str | None
+        host: str
+        coordinators: list[Coordinator]
+        coordinators_step: i64
+        key: str
+        coordinators_host: str
+        coordinators_error_message: str | None
+        if version < 3:
+            return FindCoordinatorResponse._read_classic(data, pos, version)
+        if version > 6:
             give_up()
-    else:
-        write_i8(out, message.key_type)
-    if message.coordinator_keys != []:
-        give_up()
-    if message.unknown_tags:
-        give_up()
 
-
-def read_find_coordinator_request_flexible(data: bytes, pos: i64, version: i64) -> tuple[FindCoordinatorRequest, i64]:
-    """Versions 3-6."""
-    n: i64
-    end: i64
-    key: str
-    coordinator_keys: list[str]
-    coordinator_keys_step: i64
-    if version <= 3:
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        key = data[pos:end].decode()
-        pos = end
-    else:
-        key = ""
-    key_type = (data[pos] ^ 128) - 128
-    pos += 1
-    if version >= 4:
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_length(data, pos)
-        coordinator_keys = empty_list(n)
-        coordinator_keys_count = n
-        for coordinator_keys_step in range(coordinator_keys_count):
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
-            coordinator_keys_item = data[pos:end].decode()
-            pos = end
-            coordinator_keys.append(coordinator_keys_item)
-    else:
-        coordinator_keys = []
-    message = new_FindCoordinatorRequest(key, key_type, coordinator_keys)
-    if data[pos]:
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 1
-    return message, pos
-
-
-def write_find_coordinator_request_flexible(out: BytesWriter, message: FindCoordinatorRequest, version: i64) -> None:
-    """Versions 3-6."""
-    if version <= 3:
-        raw = message.key.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-    else:
-        if message.key != "":
-            give_up()
-    write_i8(out, message.key_type)
-    if version <= 3:
-        if message.coordinator_keys != []:
-            give_up()
-    else:
-        coordinator_keys = message.coordinator_keys
-        n = len(coordinator_keys)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_uvarint(out, n + 1)
-        for coordinator_keys_item in coordinator_keys:
-            raw = coordinator_keys_item.encode()
-            n = len(raw)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_string_length(out, n)
-            out.write(raw)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
-
-
-def read_find_coordinator_response_classic(
-    data: bytes, pos: i64, version: i64
-) -> tuple[FindCoordinatorResponse, i64]:
-    """Versions 0-2."""
-    n: int
-    end: i64
-    error_message: str | None
-    host: str
-    coordinators: list[Coordinator]
-    if version >= 1:
         throttle_time_ms = read_i32_be(data, pos)
         pos += 4
-    else:
-        throttle_time_ms = 0
-    error_code = read_i16_be(data, pos)
-    pos += 2
-    if version >= 1:
-        n = read_i16_be(data, pos)
-        pos += 2
-        if n < 0:
-            error_message = None
-        else:
-            end = pos + n
-            error_message = data[pos:end].decode()
-            pos = end
-    else:
-        error_message = ""
-    node_id = read_i32_be(data, pos)
-    n = read_i16_be(data, pos + 4)
-    pos += 6
-    if n < 0:
-        give_up()
-    end = pos + n
-    host = data[pos:end].decode()
-    pos = end
-    port = read_i32_be(data, pos)
-    coordinators = []
-    message = new_FindCoordinatorResponse(
-        throttle_time_ms, error_code, error_message, node_id, host, port, coordinators
-    )
-    pos += 4
-    return message, pos
-
-
-def write_find_coordinator_response_classic(out: BytesWriter, message: FindCoordinatorResponse, version: i64) -> None:
-    """Versions 0-2."""
-    if version >= 1:
-        write_i32_be(out, message.throttle_time_ms)
-    write_i16_be(out, message.error_code)
-    if version >= 1:
-        error_message = message.error_message
-        if error_message is None:
-            write_i16_be(out, -1)
-        else:
-            raw = error_message.encode()
-            write_i16_be(out, len(raw))
-            out.write(raw)
-    write_i32_be(out, message.node_id)
-    raw = message.host.encode()
-    write_i16_be(out, len(raw))
-    out.write(raw)
-    write_i32_be(out, message.port)
-    if message.coordinators != []:
-        give_up()
-    if message.unknown_tags:
-        give_up()
-
-
-def read_find_coordinator_response_flexible(
-    data: bytes, pos: i64, version: i64
-) -> tuple[FindCoordinatorResponse, i64]:
-    """Versions 3-6."""
-    n: i64
-    end: i64
-    error_message: str | None
-    host: str
-    coordinators: list[Coordinator]
-    coordinators_step: i64
-    key: str
-    coordinators_host: str
-    coordinators_error_message: str | None
-    throttle_time_ms = read_i32_be(data, pos)
-    pos += 4
-    if version <= 3:
-        error_code = read_i16_be(data, pos)
-        n = data[pos + 2] - 1
-        pos += 3
-        if n < 0:
-            error_message = None
-        else:
-            if n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
-            error_message = data[pos:end].decode()
-            pos = end
-        node_id = read_i32_be(data, pos)
-        n = data[pos + 4] - 1
-        pos += 5
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        host = data[pos:end].decode()
-        pos = end
-        port = read_i32_be(data, pos)
-        coordinators = []
-        pos += 4
-    else:
-        error_code = 0
-        error_message = ""
-        node_id = 0
-        host = ""
-        port = 0
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_length(data, pos)
-        coordinators = empty_list(n)
-        coordinators_count = n
-        for coordinators_step in range(coordinators_count):
-            # coordinators[]
-            n = data[pos] - 1
-            pos += 1
+        if version <= 3:
+            error_code = read_i16_be(data, pos)
+            # error_message: compact nullable string
+            n = data[pos + 2] - 1
+            pos += 3
             if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
-            key = data[pos:end].decode()
-            pos = end
-            coordinators_node_id = read_i32_be(data, pos)
-            n = data[pos + 4] - 1
-            pos += 5
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
-            coordinators_host = data[pos:end].decode()
-            pos = end
-            coordinators_port = read_i32_be(data, pos)
-            coordinators_error_code = read_i16_be(data, pos + 4)
-            n = data[pos + 6] - 1
-            pos += 7
-            if n < 0:
-                coordinators_error_message = None
+                error_message = None
             else:
                 if n > 126:
                     n, pos = read_string_length(data, pos)
                 end = pos + n
-                coordinators_error_message = data[pos:end].decode()
+                error_message = data[pos:end].decode()
                 pos = end
-            coordinators_item = new_Coordinator(
-                key,
-                coordinators_node_id,
-                coordinators_host,
-                coordinators_port,
-                coordinators_error_code,
-                coordinators_error_message,
-            )
-            if data[pos]:
-                coordinators_item.unknown_tags, pos = read_tags(data, pos)
-            else:
+            node_id = read_i32_be(data, pos)
+            # host: compact string
+            n = data[pos + 4] - 1
+            pos += 5
+            if n < 0 or n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            host = data[pos:end].decode()
+            pos = end
+            port = read_i32_be(data, pos)
+            coordinators = []
+            pos += 4
+        else:
+            error_code = 0
+            error_message = ""
+            node_id = 0
+            host = ""
+            port = 0
+            # coordinators: compact array
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_length(data, pos)
+            coordinators = empty_list(n)
+            coordinators_count = n
+            for coordinators_step in range(coordinators_count):
+                # coordinators[]
+                # key: compact string
+                n = data[pos] - 1
                 pos += 1
-            coordinators.append(coordinators_item)
-    message = new_FindCoordinatorResponse(
-        throttle_time_ms, error_code, error_message, node_id, host, port, coordinators
-    )
-    if data[pos]:
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 1
-    return message, pos
+                if n < 0 or n > 126:
+                    n, pos = read_string_length(data, pos)
+                end = pos + n
+                key = data[pos:end].decode()
+                pos = end
+                coordinators_node_id = read_i32_be(data, pos)
+                # host: compact string
+                n = data[pos + 4] - 1
+                pos += 5
+                if n < 0 or n > 126:
+                    n, pos = read_string_length(data, pos)
+                end = pos + n
+                coordinators_host = data[pos:end].decode()
+                pos = end
+                coordinators_port = read_i32_be(data, pos)
+                coordinators_error_code = read_i16_be(data, pos + 4)
+                # error_message: compact nullable string
+                n = data[pos + 6] - 1
+                pos += 7
+                if n < 0:
+                    coordinators_error_message = None
+                else:
+                    if n > 126:
+                        n, pos = read_string_length(data, pos)
+                    end = pos + n
+                    coordinators_error_message = data[pos:end].decode()
+                    pos = end
+                coordinators_item = new_Coordinator(
+                    key,
+                    coordinators_node_id,
+                    coordinators_host,
+                    coordinators_port,
+                    coordinators_error_code,
+                    coordinators_error_message,
+                )
+                if data[pos]:
+                    coordinators_item.unknown_tags, pos = read_tags(data, pos)
+                else:
+                    pos += 1
+                coordinators.append(coordinators_item)
+        message = new_FindCoordinatorResponse(
+            throttle_time_ms, error_code, error_message, node_id, host, port, coordinators
+        )
+        if data[pos]:
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 1
+        return message, pos
 
+    def _write(self, out: BytesWriter, version: i64) -> None:
+        """Versions 3-6."""
+        if version < 3:
+            return self._write_classic(out, version)
+        if version > 6:
+            give_up()
 
-def write_find_coordinator_response_flexible(
-    out: BytesWriter, message: FindCoordinatorResponse, version: i64
-) -> None:
-    """Versions 3-6."""
-    write_i32_be(out, message.throttle_time_ms)
-    if version <= 3:
-        write_i16_be(out, message.error_code)
-        error_message = message.error_message
-        if error_message is None:
-            out.append(0)
-        else:
-            raw = error_message.encode()
-            n = len(raw)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_string_length(out, n)
-            out.write(raw)
-        write_i32_be(out, message.node_id)
-        raw = message.host.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-        write_i32_be(out, message.port)
-        if message.coordinators != []:
-            give_up()
-    else:
-        if message.error_code != 0:
-            give_up()
-        if message.node_id != 0:
-            give_up()
-        if message.host != "":
-            give_up()
-        if message.port != 0:
-            give_up()
-        coordinators = message.coordinators
-        n = len(coordinators)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_uvarint(out, n + 1)
-        for coordinators_item in coordinators:
-            # coordinators[]
-            raw = coordinators_item.key.encode()
-            n = len(raw)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_string_length(out, n)
-            out.write(raw)
-            write_i32_be(out, coordinators_item.node_id)
-            raw = coordinators_item.host.encode()
-            n = len(raw)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_string_length(out, n)
-            out.write(raw)
-            write_i32_be(out, coordinators_item.port)
-            write_i16_be(out, coordinators_item.error_code)
-            coordinators_error_message = coordinators_item.error_message
-            if coordinators_error_message is None:
+        write_i32_be(out, self.throttle_time_ms)
+        if version <= 3:
+            write_i16_be(out, self.error_code)
+            error_message = self.error_message
+            if error_message is None:
                 out.append(0)
             else:
-                raw = coordinators_error_message.encode()
+                raw = error_message.encode()
                 n = len(raw)
                 if n < 127:
                     out.append(n + 1)
                 else:
                     write_string_length(out, n)
                 out.write(raw)
-            if coordinators_item.unknown_tags:
-                write_tags(out, [], coordinators_item.unknown_tags)
+            write_i32_be(out, self.node_id)
+            raw = self.host.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
             else:
-                out.append(0)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
+                write_string_length(out, n)
+            out.write(raw)
+            write_i32_be(out, self.port)
+            if self.coordinators != []:
+                give_up()
+        else:
+            if self.error_code != 0:
+                give_up()
+            if self.node_id != 0:
+                give_up()
+            if self.host != "":
+                give_up()
+            if self.port != 0:
+                give_up()
+            coordinators = self.coordinators
+            n = len(coordinators)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_uvarint(out, n + 1)
+            for coordinators_item in coordinators:
+                # coordinators[]
+                raw = coordinators_item.key.encode()
+                n = len(raw)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_string_length(out, n)
+                out.write(raw)
+                write_i32_be(out, coordinators_item.node_id)
+                raw = coordinators_item.host.encode()
+                n = len(raw)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_string_length(out, n)
+                out.write(raw)
+                write_i32_be(out, coordinators_item.port)
+                write_i16_be(out, coordinators_item.error_code)
+                coordinators_error_message = coordinators_item.error_message
+                if coordinators_error_message is None:
+                    out.append(0)
+                else:
+                    raw = coordinators_error_message.encode()
+                    n = len(raw)
+                    if n < 127:
+                        out.append(n + 1)
+                    else:
+                        write_string_length(out, n)
+                    out.write(raw)
+                if coordinators_item.unknown_tags:
+                    write_tags(out, [], coordinators_item.unknown_tags)
+                else:
+                    out.append(0)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
+        else:
+            out.append(0)
+
+    @staticmethod
+    def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[FindCoordinatorResponse, i64]:
+        """Versions 0-2."""
+        n: int
+        end: i64
+        error_message: str | None
+        host: str
+        coordinators: list[Coordinator]
+        if version < 0:
+            give_up()
+
+        if version >= 1:
+            throttle_time_ms = read_i32_be(data, pos)
+            pos += 4
+        else:
+            throttle_time_ms = 0
+        error_code = read_i16_be(data, pos)
+        pos += 2
+        if version >= 1:
+            # error_message: nullable string
+            n = read_i16_be(data, pos)
+            pos += 2
+            if n < 0:
+                error_message = None
+            else:
+                end = pos + n
+                error_message = data[pos:end].decode()
+                pos = end
+        else:
+            error_message = ""
+        node_id = read_i32_be(data, pos)
+        # host: string
+        n = read_i16_be(data, pos + 4)
+        pos += 6
+        if n < 0:
+            give_up()
+        end = pos + n
+        host = data[pos:end].decode()
+        pos = end
+        port = read_i32_be(data, pos)
+        coordinators = []
+        message = new_FindCoordinatorResponse(
+            throttle_time_ms, error_code, error_message, node_id, host, port, coordinators
+        )
+        pos += 4
+        return message, pos
+
+    def _write_classic(self, out: BytesWriter, version: i64) -> None:
+        """Versions 0-2."""
+        if version < 0:
+            give_up()
+
+        if version >= 1:
+            write_i32_be(out, self.throttle_time_ms)
+        write_i16_be(out, self.error_code)
+        if version >= 1:
+            error_message = self.error_message
+            if error_message is None:
+                write_i16_be(out, -1)
+            else:
+                raw = error_message.encode()
+                write_i16_be(out, len(raw))
+                out.write(raw)
+        write_i32_be(out, self.node_id)
+        raw = self.host.encode()
+        write_i16_be(out, len(raw))
+        out.write(raw)
+        write_i32_be(out, self.port)
+        if self.coordinators != []:
+            give_up()
+        if self.unknown_tags:
+            give_up()
 
 
-install_constructors(globals())
+new_FindCoordinatorRequest = constructor(FindCoordinatorRequest)
+new_Coordinator = constructor(Coordinator)
+new_FindCoordinatorResponse = constructor(FindCoordinatorResponse)

@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter, read_i16_be, read_i32_be, write_i16_be, write_i32_be
 
 from kwire.message import FieldTags, Message
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.uuids import Uuid
 from kwire.wire import (
     empty_list,
@@ -42,16 +42,14 @@ class GetTelemetrySubscriptionsRequest(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 1)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 2}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (Field("client_instance_id", "ClientInstanceId", "uuid", range(0, 1)),)
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("client_instance_id", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     client_instance_id: Uuid
     """Id that the broker assigned to this client instance; the zero UUID on the first request, to be assigned one."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -62,24 +60,31 @@ class GetTelemetrySubscriptionsRequest(Message):
         self.client_instance_id = client_instance_id
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        return 2
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[GetTelemetrySubscriptionsRequest, i64]:
-        if 0 <= version <= 0:
-            return read_get_telemetry_subscriptions_request_flexible(data, pos, version)
-        give_up()
+        """Version 0."""
+        if version < 0 or version > 0:
+            give_up()
+
+        client_instance_id = Uuid(data[pos : pos + 16])
+        message = new_GetTelemetrySubscriptionsRequest(client_instance_id)
+        if data[pos + 16]:
+            pos += 16
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 17
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 0:
-            return write_get_telemetry_subscriptions_request_flexible(out, self, version)
-        give_up()
+        """Version 0."""
+        if version < 0 or version > 0:
+            give_up()
 
-
-def new_GetTelemetrySubscriptionsRequest(client_instance_id: Uuid) -> GetTelemetrySubscriptionsRequest:
-    return GetTelemetrySubscriptionsRequest(client_instance_id=client_instance_id)
+        write_uuid(out, self.client_instance_id)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
+        else:
+            out.append(0)
 
 
 @mypyc_attr(acyclic=True)
@@ -93,6 +98,7 @@ class GetTelemetrySubscriptionsResponse(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 1)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 1}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(0, 1)),
@@ -107,20 +113,7 @@ class GetTelemetrySubscriptionsResponse(Message):
         Field("delta_temporality", "DeltaTemporality", "bool", range(0, 1)),
         Field("requested_metrics", "RequestedMetrics", "[]string", range(0, 1)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "throttle_time_ms",
-        "error_code",
-        "client_instance_id",
-        "subscription_id",
-        "accepted_compression_types",
-        "push_interval_ms",
-        "telemetry_max_bytes",
-        "delta_temporality",
-        "requested_metrics",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     throttle_time_ms: int
     """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled."""
@@ -141,7 +134,6 @@ class GetTelemetrySubscriptionsResponse(Message):
     requested_metrics: list[str]
     """Name prefixes of the requested metrics; empty if nothing should be pushed."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -168,172 +160,107 @@ class GetTelemetrySubscriptionsResponse(Message):
         self.requested_metrics = [] if requested_metrics is None else requested_metrics
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        return 1
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[GetTelemetrySubscriptionsResponse, i64]:
-        if 0 <= version <= 0:
-            return read_get_telemetry_subscriptions_response_flexible(data, pos, version)
-        give_up()
+        """Version 0."""
+        n: i64
+        end: i64
+        accepted_compression_types: list[int]
+        requested_metrics: list[str]
+        requested_metrics_step: i64
+        if version < 0 or version > 0:
+            give_up()
+
+        throttle_time_ms = read_i32_be(data, pos)
+        error_code = read_i16_be(data, pos + 4)
+        client_instance_id = Uuid(data[pos + 6 : pos + 6 + 16])
+        subscription_id = read_i32_be(data, pos + 22)
+        # accepted_compression_types: compact array
+        n = data[pos + 26] - 1
+        pos += 27
+        if n < 0 or n > 126:
+            n, pos = read_length(data, pos)
+        if n:
+            accepted_compression_types = read_i8s(data, pos, n)
+            pos += n
+        else:
+            accepted_compression_types = []
+        push_interval_ms = read_i32_be(data, pos)
+        telemetry_max_bytes = read_i32_be(data, pos + 4)
+        delta_temporality = data[pos + 8] != 0
+        # requested_metrics: compact array
+        n = data[pos + 9] - 1
+        pos += 10
+        if n < 0 or n > 126:
+            n, pos = read_length(data, pos)
+        requested_metrics = empty_list(n)
+        requested_metrics_count = n
+        for requested_metrics_step in range(requested_metrics_count):
+            # string[]: compact string
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            requested_metrics_item = data[pos:end].decode()
+            pos = end
+            requested_metrics.append(requested_metrics_item)
+        message = new_GetTelemetrySubscriptionsResponse(
+            throttle_time_ms,
+            error_code,
+            client_instance_id,
+            subscription_id,
+            accepted_compression_types,
+            push_interval_ms,
+            telemetry_max_bytes,
+            delta_temporality,
+            requested_metrics,
+        )
+        if data[pos]:
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 1
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 0:
-            return write_get_telemetry_subscriptions_response_flexible(out, self, version)
-        give_up()
-
-
-def new_GetTelemetrySubscriptionsResponse(
-    throttle_time_ms: int,
-    error_code: int,
-    client_instance_id: Uuid,
-    subscription_id: int,
-    accepted_compression_types: list[int],
-    push_interval_ms: int,
-    telemetry_max_bytes: int,
-    delta_temporality: bool,
-    requested_metrics: list[str],
-) -> GetTelemetrySubscriptionsResponse:
-    return GetTelemetrySubscriptionsResponse(
-        throttle_time_ms=throttle_time_ms,
-        error_code=error_code,
-        client_instance_id=client_instance_id,
-        subscription_id=subscription_id,
-        accepted_compression_types=accepted_compression_types,
-        push_interval_ms=push_interval_ms,
-        telemetry_max_bytes=telemetry_max_bytes,
-        delta_temporality=delta_temporality,
-        requested_metrics=requested_metrics,
-    )
-
-
-def read_get_telemetry_subscriptions_request_flexible(
-    data: bytes, pos: i64, version: i64
-) -> tuple[GetTelemetrySubscriptionsRequest, i64]:
-    """Version 0."""
-    client_instance_id = Uuid(data[pos : pos + 16])
-    message = new_GetTelemetrySubscriptionsRequest(client_instance_id)
-    if data[pos + 16]:
-        pos += 16
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 17
-    return message, pos
-
-
-def write_get_telemetry_subscriptions_request_flexible(
-    out: BytesWriter, message: GetTelemetrySubscriptionsRequest, version: i64
-) -> None:
-    """Version 0."""
-    write_uuid(out, message.client_instance_id)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
-
-
-def read_get_telemetry_subscriptions_response_flexible(
-    data: bytes, pos: i64, version: i64
-) -> tuple[GetTelemetrySubscriptionsResponse, i64]:
-    """Version 0."""
-    n: i64
-    end: i64
-    accepted_compression_types: list[int]
-    requested_metrics: list[str]
-    requested_metrics_step: i64
-    throttle_time_ms = read_i32_be(data, pos)
-    error_code = read_i16_be(data, pos + 4)
-    client_instance_id = Uuid(data[pos + 6 : pos + 6 + 16])
-    subscription_id = read_i32_be(data, pos + 22)
-    n = data[pos + 26] - 1
-    pos += 27
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    if n:
-        accepted_compression_types = read_i8s(data, pos, n)
-        pos += n
-    else:
-        accepted_compression_types = []
-    push_interval_ms = read_i32_be(data, pos)
-    telemetry_max_bytes = read_i32_be(data, pos + 4)
-    delta_temporality = data[pos + 8] != 0
-    n = data[pos + 9] - 1
-    pos += 10
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    requested_metrics = empty_list(n)
-    requested_metrics_count = n
-    for requested_metrics_step in range(requested_metrics_count):
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
+        """Version 0."""
+        if version < 0 or version > 0:
             give_up()
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        requested_metrics_item = data[pos:end].decode()
-        pos = end
-        requested_metrics.append(requested_metrics_item)
-    message = new_GetTelemetrySubscriptionsResponse(
-        throttle_time_ms,
-        error_code,
-        client_instance_id,
-        subscription_id,
-        accepted_compression_types,
-        push_interval_ms,
-        telemetry_max_bytes,
-        delta_temporality,
-        requested_metrics,
-    )
-    if data[pos]:
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 1
-    return message, pos
 
-
-def write_get_telemetry_subscriptions_response_flexible(
-    out: BytesWriter, message: GetTelemetrySubscriptionsResponse, version: i64
-) -> None:
-    """Version 0."""
-    write_i32_be(out, message.throttle_time_ms)
-    write_i16_be(out, message.error_code)
-    write_uuid(out, message.client_instance_id)
-    write_i32_be(out, message.subscription_id)
-    accepted_compression_types = message.accepted_compression_types
-    n = len(accepted_compression_types)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for accepted_compression_types_item in accepted_compression_types:
-        write_i8(out, accepted_compression_types_item)
-    write_i32_be(out, message.push_interval_ms)
-    write_i32_be(out, message.telemetry_max_bytes)
-    out.append(1 if message.delta_temporality else message.delta_temporality & 0)
-    requested_metrics = message.requested_metrics
-    n = len(requested_metrics)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for requested_metrics_item in requested_metrics:
-        raw = requested_metrics_item.encode()
-        n = len(raw)
+        write_i32_be(out, self.throttle_time_ms)
+        write_i16_be(out, self.error_code)
+        write_uuid(out, self.client_instance_id)
+        write_i32_be(out, self.subscription_id)
+        accepted_compression_types = self.accepted_compression_types
+        n = len(accepted_compression_types)
         if n < 127:
             out.append(n + 1)
         else:
-            write_string_length(out, n)
-        out.write(raw)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
+            write_uvarint(out, n + 1)
+        for accepted_compression_types_item in accepted_compression_types:
+            write_i8(out, accepted_compression_types_item)
+        write_i32_be(out, self.push_interval_ms)
+        write_i32_be(out, self.telemetry_max_bytes)
+        out.append(1 if self.delta_temporality else self.delta_temporality & 0)  # & 0 refuses None
+        requested_metrics = self.requested_metrics
+        n = len(requested_metrics)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_uvarint(out, n + 1)
+        for requested_metrics_item in requested_metrics:
+            raw = requested_metrics_item.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
+        else:
+            out.append(0)
 
 
-install_constructors(globals())
+new_GetTelemetrySubscriptionsRequest = constructor(GetTelemetrySubscriptionsRequest)
+new_GetTelemetrySubscriptionsResponse = constructor(GetTelemetrySubscriptionsResponse)

@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter, read_i16_be, read_i32_be, write_i16_be, write_i32_be
 
 from kwire.message import FieldTags, Message
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.wire import give_up, read_string_length, read_tags, write_string_length, write_tags
 
 TYPE_CHECKING = False
@@ -28,6 +28,7 @@ class HeartbeatRequest(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 5)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(4, 5)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 1, 4: 2}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("group_id", "GroupId", "string", range(0, 5)),
@@ -35,9 +36,7 @@ class HeartbeatRequest(Message):
         Field("member_id", "MemberId", "string", range(0, 5)),
         Field("group_instance_id", "GroupInstanceId", "string", range(3, 5), nullable=range(3, 5)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("group_id", "generation_id", "member_id", "group_instance_id", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     group_id: str
     """Id of the group that the sender is a member of."""
@@ -48,7 +47,6 @@ class HeartbeatRequest(Message):
     group_instance_id: str | None
     """Static membership id (group.instance.id), which fences duplicates; null for a dynamic member. Versions 3+."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -65,34 +63,160 @@ class HeartbeatRequest(Message):
         self.group_instance_id = group_instance_id
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        if version <= 3:
-            return 1
-        return 2
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[HeartbeatRequest, i64]:
-        if 4 <= version <= 4:
-            return read_heartbeat_request_flexible(data, pos, version)
-        if 0 <= version <= 3:
-            return read_heartbeat_request_classic(data, pos, version)
-        give_up()
+        """Version 4."""
+        n: i64
+        end: i64
+        group_id: str
+        member_id: str
+        group_instance_id: str | None
+        if version < 4:
+            return HeartbeatRequest._read_classic(data, pos, version)
+        if version > 4:
+            give_up()
+
+        # group_id: compact string
+        n = data[pos] - 1
+        pos += 1
+        if n < 0 or n > 126:
+            n, pos = read_string_length(data, pos)
+        end = pos + n
+        group_id = data[pos:end].decode()
+        pos = end
+        generation_id = read_i32_be(data, pos)
+        # member_id: compact string
+        n = data[pos + 4] - 1
+        pos += 5
+        if n < 0 or n > 126:
+            n, pos = read_string_length(data, pos)
+        end = pos + n
+        member_id = data[pos:end].decode()
+        pos = end
+        # group_instance_id: compact nullable string
+        n = data[pos] - 1
+        pos += 1
+        if n < 0:
+            group_instance_id = None
+        else:
+            if n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            group_instance_id = data[pos:end].decode()
+            pos = end
+        message = new_HeartbeatRequest(group_id, generation_id, member_id, group_instance_id)
+        if data[pos]:
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 1
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 4 <= version <= 4:
-            return write_heartbeat_request_flexible(out, self, version)
-        if 0 <= version <= 3:
-            return write_heartbeat_request_classic(out, self, version)
-        give_up()
+        """Version 4."""
+        if version < 4:
+            return self._write_classic(out, version)
+        if version > 4:
+            give_up()
 
+        raw = self.group_id.encode()
+        n = len(raw)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_string_length(out, n)
+        out.write(raw)
+        write_i32_be(out, self.generation_id)
+        raw = self.member_id.encode()
+        n = len(raw)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_string_length(out, n)
+        out.write(raw)
+        group_instance_id = self.group_instance_id
+        if group_instance_id is None:
+            out.append(0)
+        else:
+            raw = group_instance_id.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
+        else:
+            out.append(0)
 
-def new_HeartbeatRequest(
-    group_id: str, generation_id: int, member_id: str, group_instance_id: str | None
-) -> HeartbeatRequest:
-    return HeartbeatRequest(
-        group_id=group_id, generation_id=generation_id, member_id=member_id, group_instance_id=group_instance_id
-    )
+    @staticmethod
+    def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[HeartbeatRequest, i64]:
+        """Versions 0-3."""
+        n: int
+        end: i64
+        group_id: str
+        member_id: str
+        group_instance_id: str | None
+        if version < 0:
+            give_up()
+
+        # group_id: string
+        n = read_i16_be(data, pos)
+        pos += 2
+        if n < 0:
+            give_up()
+        end = pos + n
+        group_id = data[pos:end].decode()
+        pos = end
+        generation_id = read_i32_be(data, pos)
+        # member_id: string
+        n = read_i16_be(data, pos + 4)
+        pos += 6
+        if n < 0:
+            give_up()
+        end = pos + n
+        member_id = data[pos:end].decode()
+        pos = end
+        if version >= 3:
+            # group_instance_id: nullable string
+            n = read_i16_be(data, pos)
+            pos += 2
+            if n < 0:
+                group_instance_id = None
+            else:
+                end = pos + n
+                group_instance_id = data[pos:end].decode()
+                pos = end
+        else:
+            group_instance_id = None
+        message = new_HeartbeatRequest(group_id, generation_id, member_id, group_instance_id)
+        return message, pos
+
+    def _write_classic(self, out: BytesWriter, version: i64) -> None:
+        """Versions 0-3."""
+        if version < 0:
+            give_up()
+
+        raw = self.group_id.encode()
+        write_i16_be(out, len(raw))
+        out.write(raw)
+        write_i32_be(out, self.generation_id)
+        raw = self.member_id.encode()
+        write_i16_be(out, len(raw))
+        out.write(raw)
+        if version <= 2:
+            if self.group_instance_id is not None:
+                give_up()
+        else:
+            group_instance_id = self.group_instance_id
+            if group_instance_id is None:
+                write_i16_be(out, -1)
+            else:
+                raw = group_instance_id.encode()
+                write_i16_be(out, len(raw))
+                out.write(raw)
+        if self.unknown_tags:
+            give_up()
 
 
 @mypyc_attr(acyclic=True)
@@ -106,14 +230,13 @@ class HeartbeatResponse(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 5)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(4, 5)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 0, 4: 1}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(1, 5), ignorable=True),
         Field("error_code", "ErrorCode", "int16", range(0, 5)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("throttle_time_ms", "error_code", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     throttle_time_ms: int
     """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled. Versions 1+."""
@@ -122,7 +245,6 @@ class HeartbeatResponse(Message):
     fenced.
     """
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -135,214 +257,65 @@ class HeartbeatResponse(Message):
         self.error_code = error_code
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        if version <= 3:
-            return 0
-        return 1
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[HeartbeatResponse, i64]:
-        if 4 <= version <= 4:
-            return read_heartbeat_response_flexible(data, pos, version)
-        if 0 <= version <= 3:
-            return read_heartbeat_response_classic(data, pos, version)
-        give_up()
+        """Version 4."""
+        if version < 4:
+            return HeartbeatResponse._read_classic(data, pos, version)
+        if version > 4:
+            give_up()
+
+        throttle_time_ms = read_i32_be(data, pos)
+        error_code = read_i16_be(data, pos + 4)
+        message = new_HeartbeatResponse(throttle_time_ms, error_code)
+        if data[pos + 6]:
+            pos += 6
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 7
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 4 <= version <= 4:
-            return write_heartbeat_response_flexible(out, self, version)
-        if 0 <= version <= 3:
-            return write_heartbeat_response_classic(out, self, version)
-        give_up()
-
-
-def new_HeartbeatResponse(throttle_time_ms: int, error_code: int) -> HeartbeatResponse:
-    return HeartbeatResponse(throttle_time_ms=throttle_time_ms, error_code=error_code)
-
-
-def read_heartbeat_request_classic(data: bytes, pos: i64, version: i64) -> tuple[HeartbeatRequest, i64]:
-    """Versions 0-3."""
-    n: int
-    end: i64
-    group_id: str
-    member_id: str
-    group_instance_id: str | None
-    n = read_i16_be(data, pos)
-    pos += 2
-    if n < 0:
-        give_up()
-    end = pos + n
-    group_id = data[pos:end].decode()
-    pos = end
-    generation_id = read_i32_be(data, pos)
-    n = read_i16_be(data, pos + 4)
-    pos += 6
-    if n < 0:
-        give_up()
-    end = pos + n
-    member_id = data[pos:end].decode()
-    pos = end
-    if version >= 3:
-        n = read_i16_be(data, pos)
-        pos += 2
-        if n < 0:
-            group_instance_id = None
-        else:
-            end = pos + n
-            group_instance_id = data[pos:end].decode()
-            pos = end
-    else:
-        group_instance_id = None
-    message = new_HeartbeatRequest(group_id, generation_id, member_id, group_instance_id)
-    return message, pos
-
-
-def write_heartbeat_request_classic(out: BytesWriter, message: HeartbeatRequest, version: i64) -> None:
-    """Versions 0-3."""
-    raw = message.group_id.encode()
-    write_i16_be(out, len(raw))
-    out.write(raw)
-    write_i32_be(out, message.generation_id)
-    raw = message.member_id.encode()
-    write_i16_be(out, len(raw))
-    out.write(raw)
-    if version <= 2:
-        if message.group_instance_id is not None:
+        """Version 4."""
+        if version < 4:
+            return self._write_classic(out, version)
+        if version > 4:
             give_up()
-    else:
-        group_instance_id = message.group_instance_id
-        if group_instance_id is None:
-            write_i16_be(out, -1)
+
+        write_i32_be(out, self.throttle_time_ms)
+        write_i16_be(out, self.error_code)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
         else:
-            raw = group_instance_id.encode()
-            write_i16_be(out, len(raw))
-            out.write(raw)
-    if message.unknown_tags:
-        give_up()
+            out.append(0)
 
+    @staticmethod
+    def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[HeartbeatResponse, i64]:
+        """Versions 0-3."""
+        if version < 0:
+            give_up()
 
-def read_heartbeat_request_flexible(data: bytes, pos: i64, version: i64) -> tuple[HeartbeatRequest, i64]:
-    """Version 4."""
-    n: i64
-    end: i64
-    group_id: str
-    member_id: str
-    group_instance_id: str | None
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_string_length(data, pos)
-    end = pos + n
-    group_id = data[pos:end].decode()
-    pos = end
-    generation_id = read_i32_be(data, pos)
-    n = data[pos + 4] - 1
-    pos += 5
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_string_length(data, pos)
-    end = pos + n
-    member_id = data[pos:end].decode()
-    pos = end
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        group_instance_id = None
-    else:
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        group_instance_id = data[pos:end].decode()
-        pos = end
-    message = new_HeartbeatRequest(group_id, generation_id, member_id, group_instance_id)
-    if data[pos]:
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 1
-    return message, pos
-
-
-def write_heartbeat_request_flexible(out: BytesWriter, message: HeartbeatRequest, version: i64) -> None:
-    """Version 4."""
-    raw = message.group_id.encode()
-    n = len(raw)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_string_length(out, n)
-    out.write(raw)
-    write_i32_be(out, message.generation_id)
-    raw = message.member_id.encode()
-    n = len(raw)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_string_length(out, n)
-    out.write(raw)
-    group_instance_id = message.group_instance_id
-    if group_instance_id is None:
-        out.append(0)
-    else:
-        raw = group_instance_id.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
+        if version >= 1:
+            throttle_time_ms = read_i32_be(data, pos)
+            pos += 4
         else:
-            write_string_length(out, n)
-        out.write(raw)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
+            throttle_time_ms = 0
+        error_code = read_i16_be(data, pos)
+        message = new_HeartbeatResponse(throttle_time_ms, error_code)
+        pos += 2
+        return message, pos
+
+    def _write_classic(self, out: BytesWriter, version: i64) -> None:
+        """Versions 0-3."""
+        if version < 0:
+            give_up()
+
+        if version >= 1:
+            write_i32_be(out, self.throttle_time_ms)
+        write_i16_be(out, self.error_code)
+        if self.unknown_tags:
+            give_up()
 
 
-def read_heartbeat_response_classic(data: bytes, pos: i64, version: i64) -> tuple[HeartbeatResponse, i64]:
-    """Versions 0-3."""
-    if version >= 1:
-        throttle_time_ms = read_i32_be(data, pos)
-        pos += 4
-    else:
-        throttle_time_ms = 0
-    error_code = read_i16_be(data, pos)
-    message = new_HeartbeatResponse(throttle_time_ms, error_code)
-    pos += 2
-    return message, pos
-
-
-def write_heartbeat_response_classic(out: BytesWriter, message: HeartbeatResponse, version: i64) -> None:
-    """Versions 0-3."""
-    if version >= 1:
-        write_i32_be(out, message.throttle_time_ms)
-    write_i16_be(out, message.error_code)
-    if message.unknown_tags:
-        give_up()
-
-
-def read_heartbeat_response_flexible(data: bytes, pos: i64, version: i64) -> tuple[HeartbeatResponse, i64]:
-    """Version 4."""
-    throttle_time_ms = read_i32_be(data, pos)
-    error_code = read_i16_be(data, pos + 4)
-    message = new_HeartbeatResponse(throttle_time_ms, error_code)
-    if data[pos + 6]:
-        pos += 6
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 7
-    return message, pos
-
-
-def write_heartbeat_response_flexible(out: BytesWriter, message: HeartbeatResponse, version: i64) -> None:
-    """Version 4."""
-    write_i32_be(out, message.throttle_time_ms)
-    write_i16_be(out, message.error_code)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
-
-
-install_constructors(globals())
+new_HeartbeatRequest = constructor(HeartbeatRequest)
+new_HeartbeatResponse = constructor(HeartbeatResponse)

@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter, read_i16_be, read_i32_be, write_i16_be, write_i32_be
 
 from kwire.message import FieldTags, Message, Struct
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.wire import (
     empty_list,
     give_up,
@@ -38,9 +38,7 @@ class AlterableConfig(Struct):
         Field("config_operation", "ConfigOperation", "int8", range(0, 2), enum="AlterConfigOp"),
         Field("value", "Value", "string", range(0, 2), nullable=range(0, 2)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("name", "config_operation", "value", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     name: str
     """Name of the setting, e.g. retention.ms; for broker loggers the name of the logger."""
@@ -49,7 +47,6 @@ class AlterableConfig(Struct):
     value: str | None
     """New value as text, or comma-separated items to add or remove; null on deletion. Can contain secrets."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -65,10 +62,6 @@ class AlterableConfig(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_AlterableConfig(name: str, config_operation: int, value: str | None) -> AlterableConfig:
-    return AlterableConfig(name=name, config_operation=config_operation, value=value)
-
-
 @mypyc_attr(acyclic=True)
 class AlterConfigsResource(Struct):
     """One resource with the changes to its settings."""
@@ -80,9 +73,7 @@ class AlterConfigsResource(Struct):
         Field("resource_name", "ResourceName", "string", range(0, 2)),
         Field("configs", "Configs", "[]AlterableConfig", range(0, 2)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("resource_type", "resource_name", "configs", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     resource_type: int
     """Kind of resource: 2 topic, 4 broker, 8 broker logger, 16 client metrics, 32 group."""
@@ -91,7 +82,6 @@ class AlterConfigsResource(Struct):
     configs: list[AlterableConfig]
     """Changes to this resource; a setting must not occur twice."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -107,12 +97,6 @@ class AlterConfigsResource(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_AlterConfigsResource(
-    resource_type: int, resource_name: str, configs: list[AlterableConfig]
-) -> AlterConfigsResource:
-    return AlterConfigsResource(resource_type=resource_type, resource_name=resource_name, configs=configs)
-
-
 @mypyc_attr(acyclic=True)
 class IncrementalAlterConfigsRequest(Message):
     """Sent by an admin client to change individual dynamic settings; all others are kept.
@@ -124,21 +108,19 @@ class IncrementalAlterConfigsRequest(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 2)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(1, 2)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 1, 1: 2}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("resources", "Resources", "[]AlterConfigsResource", range(0, 2)),
         Field("validate_only", "ValidateOnly", "bool", range(0, 2)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("resources", "validate_only", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     resources: list[AlterConfigsResource]
     """Resources to change; each succeeds or fails on its own."""
     validate_only: bool
     """True checks the request and reports the outcome but changes nothing."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -151,32 +133,259 @@ class IncrementalAlterConfigsRequest(Message):
         self.validate_only = validate_only
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        if version <= 0:
-            return 1
-        return 2
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[IncrementalAlterConfigsRequest, i64]:
-        if 1 <= version <= 1:
-            return read_incremental_alter_configs_request_flexible(data, pos, version)
-        if 0 <= version <= 0:
-            return read_incremental_alter_configs_request_classic(data, pos, version)
-        give_up()
+        """Version 1."""
+        n: i64
+        end: i64
+        resources: list[AlterConfigsResource]
+        resources_step: i64
+        resource_name: str
+        configs: list[AlterableConfig]
+        configs_step: i64
+        name: str
+        value: str | None
+        if version < 1:
+            return IncrementalAlterConfigsRequest._read_classic(data, pos, version)
+        if version > 1:
+            give_up()
+
+        # resources: compact array
+        n = data[pos] - 1
+        pos += 1
+        if n < 0 or n > 126:
+            n, pos = read_length(data, pos)
+        resources = empty_list(n)
+        resources_count = n
+        for resources_step in range(resources_count):
+            # resources[]
+            resource_type = (data[pos] ^ 128) - 128
+            # resource_name: compact string
+            n = data[pos + 1] - 1
+            pos += 2
+            if n < 0 or n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            resource_name = data[pos:end].decode()
+            pos = end
+            # configs: compact array
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_length(data, pos)
+            configs = empty_list(n)
+            configs_count = n
+            for configs_step in range(configs_count):
+                # resources[].configs[]
+                # name: compact string
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_string_length(data, pos)
+                end = pos + n
+                name = data[pos:end].decode()
+                pos = end
+                config_operation = (data[pos] ^ 128) - 128
+                # value: compact nullable string
+                n = data[pos + 1] - 1
+                pos += 2
+                if n < 0:
+                    value = None
+                else:
+                    if n > 126:
+                        n, pos = read_string_length(data, pos)
+                    end = pos + n
+                    value = data[pos:end].decode()
+                    pos = end
+                configs_item = new_AlterableConfig(name, config_operation, value)
+                if data[pos]:
+                    configs_item.unknown_tags, pos = read_tags(data, pos)
+                else:
+                    pos += 1
+                configs.append(configs_item)
+            resources_item = new_AlterConfigsResource(resource_type, resource_name, configs)
+            if data[pos]:
+                resources_item.unknown_tags, pos = read_tags(data, pos)
+            else:
+                pos += 1
+            resources.append(resources_item)
+        validate_only = data[pos] != 0
+        message = new_IncrementalAlterConfigsRequest(resources, validate_only)
+        if data[pos + 1]:
+            pos += 1
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 2
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 1 <= version <= 1:
-            return write_incremental_alter_configs_request_flexible(out, self, version)
-        if 0 <= version <= 0:
-            return write_incremental_alter_configs_request_classic(out, self, version)
-        give_up()
+        """Version 1."""
+        if version < 1:
+            return self._write_classic(out, version)
+        if version > 1:
+            give_up()
 
+        resources = self.resources
+        n = len(resources)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_uvarint(out, n + 1)
+        for resources_item in resources:
+            # resources[]
+            write_i8(out, resources_item.resource_type)
+            raw = resources_item.resource_name.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+            configs = resources_item.configs
+            n = len(configs)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_uvarint(out, n + 1)
+            for configs_item in configs:
+                # resources[].configs[]
+                raw = configs_item.name.encode()
+                n = len(raw)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_string_length(out, n)
+                out.write(raw)
+                write_i8(out, configs_item.config_operation)
+                value = configs_item.value
+                if value is None:
+                    out.append(0)
+                else:
+                    raw = value.encode()
+                    n = len(raw)
+                    if n < 127:
+                        out.append(n + 1)
+                    else:
+                        write_string_length(out, n)
+                    out.write(raw)
+                if configs_item.unknown_tags:
+                    write_tags(out, [], configs_item.unknown_tags)
+                else:
+                    out.append(0)
+            if resources_item.unknown_tags:
+                write_tags(out, [], resources_item.unknown_tags)
+            else:
+                out.append(0)
+        out.append(1 if self.validate_only else self.validate_only & 0)  # & 0 refuses None
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
+        else:
+            out.append(0)
 
-def new_IncrementalAlterConfigsRequest(
-    resources: list[AlterConfigsResource], validate_only: bool
-) -> IncrementalAlterConfigsRequest:
-    return IncrementalAlterConfigsRequest(resources=resources, validate_only=validate_only)
+    @staticmethod
+    def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[IncrementalAlterConfigsRequest, i64]:
+        """Version 0."""
+        n: int
+        end: i64
+        resources: list[AlterConfigsResource]
+        resources_step: i64
+        resource_name: str
+        configs: list[AlterableConfig]
+        configs_step: i64
+        name: str
+        value: str | None
+        if version < 0:
+            give_up()
+
+        # resources: array
+        n = read_i32_be(data, pos)
+        pos += 4
+        if n < 0:
+            give_up()
+        resources = empty_list(n)
+        resources_count = n
+        for resources_step in range(resources_count):
+            # resources[]
+            resource_type = (data[pos] ^ 128) - 128
+            # resource_name: string
+            n = read_i16_be(data, pos + 1)
+            pos += 3
+            if n < 0:
+                give_up()
+            end = pos + n
+            resource_name = data[pos:end].decode()
+            pos = end
+            # configs: array
+            n = read_i32_be(data, pos)
+            pos += 4
+            if n < 0:
+                give_up()
+            configs = empty_list(n)
+            configs_count = n
+            for configs_step in range(configs_count):
+                # resources[].configs[]
+                # name: string
+                n = read_i16_be(data, pos)
+                pos += 2
+                if n < 0:
+                    give_up()
+                end = pos + n
+                name = data[pos:end].decode()
+                pos = end
+                config_operation = (data[pos] ^ 128) - 128
+                # value: nullable string
+                n = read_i16_be(data, pos + 1)
+                pos += 3
+                if n < 0:
+                    value = None
+                else:
+                    end = pos + n
+                    value = data[pos:end].decode()
+                    pos = end
+                configs_item = new_AlterableConfig(name, config_operation, value)
+                configs.append(configs_item)
+            resources_item = new_AlterConfigsResource(resource_type, resource_name, configs)
+            resources.append(resources_item)
+        validate_only = data[pos] != 0
+        message = new_IncrementalAlterConfigsRequest(resources, validate_only)
+        pos += 1
+        return message, pos
+
+    def _write_classic(self, out: BytesWriter, version: i64) -> None:
+        """Version 0."""
+        if version < 0:
+            give_up()
+
+        resources = self.resources
+        write_i32_be(out, len(resources))
+        for resources_item in resources:
+            # resources[]
+            write_i8(out, resources_item.resource_type)
+            raw = resources_item.resource_name.encode()
+            write_i16_be(out, len(raw))
+            out.write(raw)
+            configs = resources_item.configs
+            write_i32_be(out, len(configs))
+            for configs_item in configs:
+                # resources[].configs[]
+                raw = configs_item.name.encode()
+                write_i16_be(out, len(raw))
+                out.write(raw)
+                write_i8(out, configs_item.config_operation)
+                value = configs_item.value
+                if value is None:
+                    write_i16_be(out, -1)
+                else:
+                    raw = value.encode()
+                    write_i16_be(out, len(raw))
+                    out.write(raw)
+                if configs_item.unknown_tags:
+                    give_up()
+            if resources_item.unknown_tags:
+                give_up()
+        out.append(1 if self.validate_only else self.validate_only & 0)  # & 0 refuses None
+        if self.unknown_tags:
+            give_up()
 
 
 @mypyc_attr(acyclic=True)
@@ -191,15 +400,7 @@ class AlterConfigsResourceResponse(Struct):
         Field("resource_type", "ResourceType", "int8", range(0, 2), enum="ConfigResourceType"),
         Field("resource_name", "ResourceName", "string", range(0, 2)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "error_code",
-        "error_message",
-        "resource_type",
-        "resource_name",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     error_code: int
     """0 if the changes were accepted, or would be when only validating; otherwise an error such as INVALID_CONFIG."""
@@ -210,7 +411,6 @@ class AlterConfigsResourceResponse(Struct):
     resource_name: str
     """Name of the resource, repeated from the request."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -228,14 +428,6 @@ class AlterConfigsResourceResponse(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_AlterConfigsResourceResponse(
-    error_code: int, error_message: str | None, resource_type: int, resource_name: str
-) -> AlterConfigsResourceResponse:
-    return AlterConfigsResourceResponse(
-        error_code=error_code, error_message=error_message, resource_type=resource_type, resource_name=resource_name
-    )
-
-
 @mypyc_attr(acyclic=True)
 class IncrementalAlterConfigsResponse(Message):
     """Reports, for each resource, whether its changes were accepted.
@@ -247,21 +439,19 @@ class IncrementalAlterConfigsResponse(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 2)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(1, 2)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 0, 1: 1}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(0, 2)),
         Field("responses", "Responses", "[]AlterConfigsResourceResponse", range(0, 2), former_names=("responses",)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("throttle_time_ms", "responses", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     throttle_time_ms: int
     """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled."""
     responses: list[AlterConfigsResourceResponse]
     """One outcome for each resource of the request."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -274,446 +464,185 @@ class IncrementalAlterConfigsResponse(Message):
         self.responses = [] if responses is None else responses
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        if version <= 0:
-            return 0
-        return 1
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[IncrementalAlterConfigsResponse, i64]:
-        if 1 <= version <= 1:
-            return read_incremental_alter_configs_response_flexible(data, pos, version)
-        if 0 <= version <= 0:
-            return read_incremental_alter_configs_response_classic(data, pos, version)
-        give_up()
-
-    def _write(self, out: BytesWriter, version: i64) -> None:
-        if 1 <= version <= 1:
-            return write_incremental_alter_configs_response_flexible(out, self, version)
-        if 0 <= version <= 0:
-            return write_incremental_alter_configs_response_classic(out, self, version)
-        give_up()
-
-
-def new_IncrementalAlterConfigsResponse(
-    throttle_time_ms: int, responses: list[AlterConfigsResourceResponse]
-) -> IncrementalAlterConfigsResponse:
-    return IncrementalAlterConfigsResponse(throttle_time_ms=throttle_time_ms, responses=responses)
-
-
-def read_incremental_alter_configs_request_classic(
-    data: bytes, pos: i64, version: i64
-) -> tuple[IncrementalAlterConfigsRequest, i64]:
-    """Version 0."""
-    n: int
-    end: i64
-    resources: list[AlterConfigsResource]
-    resources_step: i64
-    resource_name: str
-    configs: list[AlterableConfig]
-    configs_step: i64
-    name: str
-    value: str | None
-    n = read_i32_be(data, pos)
-    pos += 4
-    if n < 0:
-        give_up()
-    resources = empty_list(n)
-    resources_count = n
-    for resources_step in range(resources_count):
-        # resources[]
-        resource_type = (data[pos] ^ 128) - 128
-        n = read_i16_be(data, pos + 1)
-        pos += 3
-        if n < 0:
+        """Version 1."""
+        n: i64
+        end: i64
+        responses: list[AlterConfigsResourceResponse]
+        responses_step: i64
+        error_message: str | None
+        resource_name: str
+        if version < 1:
+            return IncrementalAlterConfigsResponse._read_classic(data, pos, version)
+        if version > 1:
             give_up()
-        end = pos + n
-        resource_name = data[pos:end].decode()
-        pos = end
-        n = read_i32_be(data, pos)
-        pos += 4
-        if n < 0:
-            give_up()
-        configs = empty_list(n)
-        configs_count = n
-        for configs_step in range(configs_count):
-            # resources[].configs[]
-            n = read_i16_be(data, pos)
-            pos += 2
-            if n < 0:
-                give_up()
-            end = pos + n
-            name = data[pos:end].decode()
-            pos = end
-            config_operation = (data[pos] ^ 128) - 128
-            n = read_i16_be(data, pos + 1)
+
+        throttle_time_ms = read_i32_be(data, pos)
+        # responses: compact array
+        n = data[pos + 4] - 1
+        pos += 5
+        if n < 0 or n > 126:
+            n, pos = read_length(data, pos)
+        responses = empty_list(n)
+        responses_count = n
+        for responses_step in range(responses_count):
+            # responses[]
+            error_code = read_i16_be(data, pos)
+            # error_message: compact nullable string
+            n = data[pos + 2] - 1
             pos += 3
             if n < 0:
-                value = None
-            else:
-                end = pos + n
-                value = data[pos:end].decode()
-                pos = end
-            configs_item = new_AlterableConfig(name, config_operation, value)
-            configs.append(configs_item)
-        resources_item = new_AlterConfigsResource(resource_type, resource_name, configs)
-        resources.append(resources_item)
-    validate_only = data[pos] != 0
-    message = new_IncrementalAlterConfigsRequest(resources, validate_only)
-    pos += 1
-    return message, pos
-
-
-def write_incremental_alter_configs_request_classic(
-    out: BytesWriter, message: IncrementalAlterConfigsRequest, version: i64
-) -> None:
-    """Version 0."""
-    resources = message.resources
-    write_i32_be(out, len(resources))
-    for resources_item in resources:
-        # resources[]
-        write_i8(out, resources_item.resource_type)
-        raw = resources_item.resource_name.encode()
-        write_i16_be(out, len(raw))
-        out.write(raw)
-        configs = resources_item.configs
-        write_i32_be(out, len(configs))
-        for configs_item in configs:
-            # resources[].configs[]
-            raw = configs_item.name.encode()
-            write_i16_be(out, len(raw))
-            out.write(raw)
-            write_i8(out, configs_item.config_operation)
-            value = configs_item.value
-            if value is None:
-                write_i16_be(out, -1)
-            else:
-                raw = value.encode()
-                write_i16_be(out, len(raw))
-                out.write(raw)
-            if configs_item.unknown_tags:
-                give_up()
-        if resources_item.unknown_tags:
-            give_up()
-    out.append(1 if message.validate_only else message.validate_only & 0)
-    if message.unknown_tags:
-        give_up()
-
-
-def read_incremental_alter_configs_request_flexible(
-    data: bytes, pos: i64, version: i64
-) -> tuple[IncrementalAlterConfigsRequest, i64]:
-    """Version 1."""
-    n: i64
-    end: i64
-    resources: list[AlterConfigsResource]
-    resources_step: i64
-    resource_name: str
-    configs: list[AlterableConfig]
-    configs_step: i64
-    name: str
-    value: str | None
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    resources = empty_list(n)
-    resources_count = n
-    for resources_step in range(resources_count):
-        # resources[]
-        resource_type = (data[pos] ^ 128) - 128
-        n = data[pos + 1] - 1
-        pos += 2
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        resource_name = data[pos:end].decode()
-        pos = end
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_length(data, pos)
-        configs = empty_list(n)
-        configs_count = n
-        for configs_step in range(configs_count):
-            # resources[].configs[]
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
-            name = data[pos:end].decode()
-            pos = end
-            config_operation = (data[pos] ^ 128) - 128
-            n = data[pos + 1] - 1
-            pos += 2
-            if n < 0:
-                value = None
+                error_message = None
             else:
                 if n > 126:
                     n, pos = read_string_length(data, pos)
                 end = pos + n
-                value = data[pos:end].decode()
+                error_message = data[pos:end].decode()
                 pos = end
-            configs_item = new_AlterableConfig(name, config_operation, value)
+            resource_type = (data[pos] ^ 128) - 128
+            # resource_name: compact string
+            n = data[pos + 1] - 1
+            pos += 2
+            if n < 0 or n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            resource_name = data[pos:end].decode()
+            pos = end
+            responses_item = new_AlterConfigsResourceResponse(error_code, error_message, resource_type, resource_name)
             if data[pos]:
-                configs_item.unknown_tags, pos = read_tags(data, pos)
+                responses_item.unknown_tags, pos = read_tags(data, pos)
             else:
                 pos += 1
-            configs.append(configs_item)
-        resources_item = new_AlterConfigsResource(resource_type, resource_name, configs)
+            responses.append(responses_item)
+        message = new_IncrementalAlterConfigsResponse(throttle_time_ms, responses)
         if data[pos]:
-            resources_item.unknown_tags, pos = read_tags(data, pos)
+            message.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-        resources.append(resources_item)
-    validate_only = data[pos] != 0
-    message = new_IncrementalAlterConfigsRequest(resources, validate_only)
-    if data[pos + 1]:
-        pos += 1
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 2
-    return message, pos
+        return message, pos
 
+    def _write(self, out: BytesWriter, version: i64) -> None:
+        """Version 1."""
+        if version < 1:
+            return self._write_classic(out, version)
+        if version > 1:
+            give_up()
 
-def write_incremental_alter_configs_request_flexible(
-    out: BytesWriter, message: IncrementalAlterConfigsRequest, version: i64
-) -> None:
-    """Version 1."""
-    resources = message.resources
-    n = len(resources)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for resources_item in resources:
-        # resources[]
-        write_i8(out, resources_item.resource_type)
-        raw = resources_item.resource_name.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-        configs = resources_item.configs
-        n = len(configs)
+        write_i32_be(out, self.throttle_time_ms)
+        responses = self.responses
+        n = len(responses)
         if n < 127:
             out.append(n + 1)
         else:
             write_uvarint(out, n + 1)
-        for configs_item in configs:
-            # resources[].configs[]
-            raw = configs_item.name.encode()
-            n = len(raw)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_string_length(out, n)
-            out.write(raw)
-            write_i8(out, configs_item.config_operation)
-            value = configs_item.value
-            if value is None:
+        for responses_item in responses:
+            # responses[]
+            write_i16_be(out, responses_item.error_code)
+            error_message = responses_item.error_message
+            if error_message is None:
                 out.append(0)
             else:
-                raw = value.encode()
+                raw = error_message.encode()
                 n = len(raw)
                 if n < 127:
                     out.append(n + 1)
                 else:
                     write_string_length(out, n)
                 out.write(raw)
-            if configs_item.unknown_tags:
-                write_tags(out, [], configs_item.unknown_tags)
-            else:
-                out.append(0)
-        if resources_item.unknown_tags:
-            write_tags(out, [], resources_item.unknown_tags)
-        else:
-            out.append(0)
-    out.append(1 if message.validate_only else message.validate_only & 0)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
-
-
-def read_incremental_alter_configs_response_classic(
-    data: bytes, pos: i64, version: i64
-) -> tuple[IncrementalAlterConfigsResponse, i64]:
-    """Version 0."""
-    n: int
-    end: i64
-    responses: list[AlterConfigsResourceResponse]
-    responses_step: i64
-    error_message: str | None
-    resource_name: str
-    throttle_time_ms = read_i32_be(data, pos)
-    n = read_i32_be(data, pos + 4)
-    pos += 8
-    if n < 0:
-        give_up()
-    responses = empty_list(n)
-    responses_count = n
-    for responses_step in range(responses_count):
-        # responses[]
-        error_code = read_i16_be(data, pos)
-        n = read_i16_be(data, pos + 2)
-        pos += 4
-        if n < 0:
-            error_message = None
-        else:
-            end = pos + n
-            error_message = data[pos:end].decode()
-            pos = end
-        resource_type = (data[pos] ^ 128) - 128
-        n = read_i16_be(data, pos + 1)
-        pos += 3
-        if n < 0:
-            give_up()
-        end = pos + n
-        resource_name = data[pos:end].decode()
-        pos = end
-        responses_item = new_AlterConfigsResourceResponse(error_code, error_message, resource_type, resource_name)
-        responses.append(responses_item)
-    message = new_IncrementalAlterConfigsResponse(throttle_time_ms, responses)
-    return message, pos
-
-
-def write_incremental_alter_configs_response_classic(
-    out: BytesWriter, message: IncrementalAlterConfigsResponse, version: i64
-) -> None:
-    """Version 0."""
-    write_i32_be(out, message.throttle_time_ms)
-    responses = message.responses
-    write_i32_be(out, len(responses))
-    for responses_item in responses:
-        # responses[]
-        write_i16_be(out, responses_item.error_code)
-        error_message = responses_item.error_message
-        if error_message is None:
-            write_i16_be(out, -1)
-        else:
-            raw = error_message.encode()
-            write_i16_be(out, len(raw))
-            out.write(raw)
-        write_i8(out, responses_item.resource_type)
-        raw = responses_item.resource_name.encode()
-        write_i16_be(out, len(raw))
-        out.write(raw)
-        if responses_item.unknown_tags:
-            give_up()
-    if message.unknown_tags:
-        give_up()
-
-
-def read_incremental_alter_configs_response_flexible(
-    data: bytes, pos: i64, version: i64
-) -> tuple[IncrementalAlterConfigsResponse, i64]:
-    """Version 1."""
-    n: i64
-    end: i64
-    responses: list[AlterConfigsResourceResponse]
-    responses_step: i64
-    error_message: str | None
-    resource_name: str
-    throttle_time_ms = read_i32_be(data, pos)
-    n = data[pos + 4] - 1
-    pos += 5
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    responses = empty_list(n)
-    responses_count = n
-    for responses_step in range(responses_count):
-        # responses[]
-        error_code = read_i16_be(data, pos)
-        n = data[pos + 2] - 1
-        pos += 3
-        if n < 0:
-            error_message = None
-        else:
-            if n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
-            error_message = data[pos:end].decode()
-            pos = end
-        resource_type = (data[pos] ^ 128) - 128
-        n = data[pos + 1] - 1
-        pos += 2
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        resource_name = data[pos:end].decode()
-        pos = end
-        responses_item = new_AlterConfigsResourceResponse(error_code, error_message, resource_type, resource_name)
-        if data[pos]:
-            responses_item.unknown_tags, pos = read_tags(data, pos)
-        else:
-            pos += 1
-        responses.append(responses_item)
-    message = new_IncrementalAlterConfigsResponse(throttle_time_ms, responses)
-    if data[pos]:
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 1
-    return message, pos
-
-
-def write_incremental_alter_configs_response_flexible(
-    out: BytesWriter, message: IncrementalAlterConfigsResponse, version: i64
-) -> None:
-    """Version 1."""
-    write_i32_be(out, message.throttle_time_ms)
-    responses = message.responses
-    n = len(responses)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for responses_item in responses:
-        # responses[]
-        write_i16_be(out, responses_item.error_code)
-        error_message = responses_item.error_message
-        if error_message is None:
-            out.append(0)
-        else:
-            raw = error_message.encode()
+            write_i8(out, responses_item.resource_type)
+            raw = responses_item.resource_name.encode()
             n = len(raw)
             if n < 127:
                 out.append(n + 1)
             else:
                 write_string_length(out, n)
             out.write(raw)
-        write_i8(out, responses_item.resource_type)
-        raw = responses_item.resource_name.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-        if responses_item.unknown_tags:
-            write_tags(out, [], responses_item.unknown_tags)
+            if responses_item.unknown_tags:
+                write_tags(out, [], responses_item.unknown_tags)
+            else:
+                out.append(0)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
         else:
             out.append(0)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
+
+    @staticmethod
+    def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[IncrementalAlterConfigsResponse, i64]:
+        """Version 0."""
+        n: int
+        end: i64
+        responses: list[AlterConfigsResourceResponse]
+        responses_step: i64
+        error_message: str | None
+        resource_name: str
+        if version < 0:
+            give_up()
+
+        throttle_time_ms = read_i32_be(data, pos)
+        # responses: array
+        n = read_i32_be(data, pos + 4)
+        pos += 8
+        if n < 0:
+            give_up()
+        responses = empty_list(n)
+        responses_count = n
+        for responses_step in range(responses_count):
+            # responses[]
+            error_code = read_i16_be(data, pos)
+            # error_message: nullable string
+            n = read_i16_be(data, pos + 2)
+            pos += 4
+            if n < 0:
+                error_message = None
+            else:
+                end = pos + n
+                error_message = data[pos:end].decode()
+                pos = end
+            resource_type = (data[pos] ^ 128) - 128
+            # resource_name: string
+            n = read_i16_be(data, pos + 1)
+            pos += 3
+            if n < 0:
+                give_up()
+            end = pos + n
+            resource_name = data[pos:end].decode()
+            pos = end
+            responses_item = new_AlterConfigsResourceResponse(error_code, error_message, resource_type, resource_name)
+            responses.append(responses_item)
+        message = new_IncrementalAlterConfigsResponse(throttle_time_ms, responses)
+        return message, pos
+
+    def _write_classic(self, out: BytesWriter, version: i64) -> None:
+        """Version 0."""
+        if version < 0:
+            give_up()
+
+        write_i32_be(out, self.throttle_time_ms)
+        responses = self.responses
+        write_i32_be(out, len(responses))
+        for responses_item in responses:
+            # responses[]
+            write_i16_be(out, responses_item.error_code)
+            error_message = responses_item.error_message
+            if error_message is None:
+                write_i16_be(out, -1)
+            else:
+                raw = error_message.encode()
+                write_i16_be(out, len(raw))
+                out.write(raw)
+            write_i8(out, responses_item.resource_type)
+            raw = responses_item.resource_name.encode()
+            write_i16_be(out, len(raw))
+            out.write(raw)
+            if responses_item.unknown_tags:
+                give_up()
+        if self.unknown_tags:
+            give_up()
 
 
-install_constructors(globals())
+new_AlterableConfig = constructor(AlterableConfig)
+new_AlterConfigsResource = constructor(AlterConfigsResource)
+new_IncrementalAlterConfigsRequest = constructor(IncrementalAlterConfigsRequest)
+new_AlterConfigsResourceResponse = constructor(AlterConfigsResourceResponse)
+new_IncrementalAlterConfigsResponse = constructor(IncrementalAlterConfigsResponse)

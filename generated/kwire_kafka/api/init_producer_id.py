@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter, read_i16_be, read_i32_be, read_i64_be, write_i16_be, write_i32_be, write_i64_be
 
 from kwire.message import FieldTags, Message
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.wire import give_up, read_string_length, read_tags, write_string_length, write_tags
 
 TYPE_CHECKING = False
@@ -28,6 +28,7 @@ class InitProducerIdRequest(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 7)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 7)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 1, 2: 2}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("transactional_id", "TransactionalId", "string", range(0, 7), nullable=range(0, 7)),
@@ -37,17 +38,7 @@ class InitProducerIdRequest(Message):
         Field("enable2_pc", "Enable2Pc", "bool", range(6, 7)),
         Field("keep_prepared_txn", "KeepPreparedTxn", "bool", range(6, 7)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "transactional_id",
-        "transaction_timeout_ms",
-        "producer_id",
-        "producer_epoch",
-        "enable2_pc",
-        "keep_prepared_txn",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     transactional_id: str | None
     """Transactional id of the producer; null if it is only idempotent."""
@@ -64,7 +55,6 @@ class InitProducerIdRequest(Message):
     Versions 6+.
     """
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -85,44 +75,145 @@ class InitProducerIdRequest(Message):
         self.keep_prepared_txn = keep_prepared_txn
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        if version <= 1:
-            return 1
-        return 2
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[InitProducerIdRequest, i64]:
-        if 2 <= version <= 6:
-            return read_init_producer_id_request_flexible(data, pos, version)
-        if 0 <= version <= 1:
-            return read_init_producer_id_request_classic(data, pos, version)
-        give_up()
+        """Versions 2-6."""
+        n: i64
+        end: i64
+        transactional_id: str | None
+        if version < 2:
+            return InitProducerIdRequest._read_classic(data, pos, version)
+        if version > 6:
+            give_up()
+
+        # transactional_id: compact nullable string
+        n = data[pos] - 1
+        pos += 1
+        if n < 0:
+            transactional_id = None
+        else:
+            if n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            transactional_id = data[pos:end].decode()
+            pos = end
+        transaction_timeout_ms = read_i32_be(data, pos)
+        pos += 4
+        if version >= 3:
+            producer_id = read_i64_be(data, pos)
+            producer_epoch = read_i16_be(data, pos + 8)
+            pos += 10
+        else:
+            producer_id = -1
+            producer_epoch = -1
+        if version >= 6:
+            enable2_pc = data[pos] != 0
+            keep_prepared_txn = data[pos + 1] != 0
+            pos += 2
+        else:
+            enable2_pc = False
+            keep_prepared_txn = False
+        message = new_InitProducerIdRequest(
+            transactional_id, transaction_timeout_ms, producer_id, producer_epoch, enable2_pc, keep_prepared_txn
+        )
+        if data[pos]:
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 1
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 2 <= version <= 6:
-            return write_init_producer_id_request_flexible(out, self, version)
-        if 0 <= version <= 1:
-            return write_init_producer_id_request_classic(out, self, version)
-        give_up()
+        """Versions 2-6."""
+        if version < 2:
+            return self._write_classic(out, version)
+        if version > 6:
+            give_up()
 
+        transactional_id = self.transactional_id
+        if transactional_id is None:
+            out.append(0)
+        else:
+            raw = transactional_id.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+        write_i32_be(out, self.transaction_timeout_ms)
+        if version <= 2:
+            if self.producer_id != -1:
+                give_up()
+            if self.producer_epoch != -1:
+                give_up()
+        else:
+            write_i64_be(out, self.producer_id)
+            write_i16_be(out, self.producer_epoch)
+        if version <= 5:
+            if self.enable2_pc:
+                give_up()
+            if self.keep_prepared_txn:
+                give_up()
+        else:
+            out.append(1 if self.enable2_pc else self.enable2_pc & 0)  # & 0 refuses None
+            out.append(1 if self.keep_prepared_txn else self.keep_prepared_txn & 0)  # & 0 refuses None
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
+        else:
+            out.append(0)
 
-def new_InitProducerIdRequest(
-    transactional_id: str | None,
-    transaction_timeout_ms: int,
-    producer_id: int,
-    producer_epoch: int,
-    enable2_pc: bool,
-    keep_prepared_txn: bool,
-) -> InitProducerIdRequest:
-    return InitProducerIdRequest(
-        transactional_id=transactional_id,
-        transaction_timeout_ms=transaction_timeout_ms,
-        producer_id=producer_id,
-        producer_epoch=producer_epoch,
-        enable2_pc=enable2_pc,
-        keep_prepared_txn=keep_prepared_txn,
-    )
+    @staticmethod
+    def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[InitProducerIdRequest, i64]:
+        """Versions 0-1."""
+        n: int
+        end: i64
+        transactional_id: str | None
+        if version < 0:
+            give_up()
+
+        # transactional_id: nullable string
+        n = read_i16_be(data, pos)
+        pos += 2
+        if n < 0:
+            transactional_id = None
+        else:
+            end = pos + n
+            transactional_id = data[pos:end].decode()
+            pos = end
+        transaction_timeout_ms = read_i32_be(data, pos)
+        producer_id = -1
+        producer_epoch = -1
+        enable2_pc = False
+        keep_prepared_txn = False
+        message = new_InitProducerIdRequest(
+            transactional_id, transaction_timeout_ms, producer_id, producer_epoch, enable2_pc, keep_prepared_txn
+        )
+        pos += 4
+        return message, pos
+
+    def _write_classic(self, out: BytesWriter, version: i64) -> None:
+        """Versions 0-1."""
+        if version < 0:
+            give_up()
+
+        transactional_id = self.transactional_id
+        if transactional_id is None:
+            write_i16_be(out, -1)
+        else:
+            raw = transactional_id.encode()
+            write_i16_be(out, len(raw))
+            out.write(raw)
+        write_i32_be(out, self.transaction_timeout_ms)
+        if self.producer_id != -1:
+            give_up()
+        if self.producer_epoch != -1:
+            give_up()
+        if self.enable2_pc:
+            give_up()
+        if self.keep_prepared_txn:
+            give_up()
+        if self.unknown_tags:
+            give_up()
 
 
 @mypyc_attr(acyclic=True)
@@ -136,6 +227,7 @@ class InitProducerIdResponse(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 7)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 7)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 0, 2: 1}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(0, 7), ignorable=True),
@@ -145,17 +237,7 @@ class InitProducerIdResponse(Message):
         Field("ongoing_txn_producer_id", "OngoingTxnProducerId", "int64", range(6, 7)),
         Field("ongoing_txn_producer_epoch", "OngoingTxnProducerEpoch", "int16", range(6, 7)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "throttle_time_ms",
-        "error_code",
-        "producer_id",
-        "producer_epoch",
-        "ongoing_txn_producer_id",
-        "ongoing_txn_producer_epoch",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     throttle_time_ms: int
     """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled."""
@@ -170,7 +252,6 @@ class InitProducerIdResponse(Message):
     ongoing_txn_producer_epoch: int
     """Epoch of the kept prepared transaction; -1 if there is none. Versions 6+."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -191,243 +272,103 @@ class InitProducerIdResponse(Message):
         self.ongoing_txn_producer_epoch = ongoing_txn_producer_epoch
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        if version <= 1:
-            return 0
-        return 1
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[InitProducerIdResponse, i64]:
-        if 2 <= version <= 6:
-            return read_init_producer_id_response_flexible(data, pos, version)
-        if 0 <= version <= 1:
-            return read_init_producer_id_response_classic(data, pos, version)
-        give_up()
+        """Versions 2-6."""
+        if version < 2:
+            return InitProducerIdResponse._read_classic(data, pos, version)
+        if version > 6:
+            give_up()
+
+        throttle_time_ms = read_i32_be(data, pos)
+        error_code = read_i16_be(data, pos + 4)
+        producer_id = read_i64_be(data, pos + 6)
+        producer_epoch = read_i16_be(data, pos + 14)
+        pos += 16
+        if version >= 6:
+            ongoing_txn_producer_id = read_i64_be(data, pos)
+            ongoing_txn_producer_epoch = read_i16_be(data, pos + 8)
+            pos += 10
+        else:
+            ongoing_txn_producer_id = -1
+            ongoing_txn_producer_epoch = -1
+        message = new_InitProducerIdResponse(
+            throttle_time_ms,
+            error_code,
+            producer_id,
+            producer_epoch,
+            ongoing_txn_producer_id,
+            ongoing_txn_producer_epoch,
+        )
+        if data[pos]:
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 1
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 2 <= version <= 6:
-            return write_init_producer_id_response_flexible(out, self, version)
-        if 0 <= version <= 1:
-            return write_init_producer_id_response_classic(out, self, version)
-        give_up()
+        """Versions 2-6."""
+        if version < 2:
+            return self._write_classic(out, version)
+        if version > 6:
+            give_up()
 
-
-def new_InitProducerIdResponse(
-    throttle_time_ms: int,
-    error_code: int,
-    producer_id: int,
-    producer_epoch: int,
-    ongoing_txn_producer_id: int,
-    ongoing_txn_producer_epoch: int,
-) -> InitProducerIdResponse:
-    return InitProducerIdResponse(
-        throttle_time_ms=throttle_time_ms,
-        error_code=error_code,
-        producer_id=producer_id,
-        producer_epoch=producer_epoch,
-        ongoing_txn_producer_id=ongoing_txn_producer_id,
-        ongoing_txn_producer_epoch=ongoing_txn_producer_epoch,
-    )
-
-
-def read_init_producer_id_request_classic(data: bytes, pos: i64, version: i64) -> tuple[InitProducerIdRequest, i64]:
-    """Versions 0-1."""
-    n: int
-    end: i64
-    transactional_id: str | None
-    n = read_i16_be(data, pos)
-    pos += 2
-    if n < 0:
-        transactional_id = None
-    else:
-        end = pos + n
-        transactional_id = data[pos:end].decode()
-        pos = end
-    transaction_timeout_ms = read_i32_be(data, pos)
-    producer_id = -1
-    producer_epoch = -1
-    enable2_pc = False
-    keep_prepared_txn = False
-    message = new_InitProducerIdRequest(
-        transactional_id, transaction_timeout_ms, producer_id, producer_epoch, enable2_pc, keep_prepared_txn
-    )
-    pos += 4
-    return message, pos
-
-
-def write_init_producer_id_request_classic(out: BytesWriter, message: InitProducerIdRequest, version: i64) -> None:
-    """Versions 0-1."""
-    transactional_id = message.transactional_id
-    if transactional_id is None:
-        write_i16_be(out, -1)
-    else:
-        raw = transactional_id.encode()
-        write_i16_be(out, len(raw))
-        out.write(raw)
-    write_i32_be(out, message.transaction_timeout_ms)
-    if message.producer_id != -1:
-        give_up()
-    if message.producer_epoch != -1:
-        give_up()
-    if message.enable2_pc:
-        give_up()
-    if message.keep_prepared_txn:
-        give_up()
-    if message.unknown_tags:
-        give_up()
-
-
-def read_init_producer_id_request_flexible(data: bytes, pos: i64, version: i64) -> tuple[InitProducerIdRequest, i64]:
-    """Versions 2-6."""
-    n: i64
-    end: i64
-    transactional_id: str | None
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        transactional_id = None
-    else:
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        transactional_id = data[pos:end].decode()
-        pos = end
-    transaction_timeout_ms = read_i32_be(data, pos)
-    pos += 4
-    if version >= 3:
-        producer_id = read_i64_be(data, pos)
-        producer_epoch = read_i16_be(data, pos + 8)
-        pos += 10
-    else:
-        producer_id = -1
-        producer_epoch = -1
-    if version >= 6:
-        enable2_pc = data[pos] != 0
-        keep_prepared_txn = data[pos + 1] != 0
-        pos += 2
-    else:
-        enable2_pc = False
-        keep_prepared_txn = False
-    message = new_InitProducerIdRequest(
-        transactional_id, transaction_timeout_ms, producer_id, producer_epoch, enable2_pc, keep_prepared_txn
-    )
-    if data[pos]:
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 1
-    return message, pos
-
-
-def write_init_producer_id_request_flexible(out: BytesWriter, message: InitProducerIdRequest, version: i64) -> None:
-    """Versions 2-6."""
-    transactional_id = message.transactional_id
-    if transactional_id is None:
-        out.append(0)
-    else:
-        raw = transactional_id.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
+        write_i32_be(out, self.throttle_time_ms)
+        write_i16_be(out, self.error_code)
+        write_i64_be(out, self.producer_id)
+        write_i16_be(out, self.producer_epoch)
+        if version <= 5:
+            if self.ongoing_txn_producer_id != -1:
+                give_up()
+            if self.ongoing_txn_producer_epoch != -1:
+                give_up()
         else:
-            write_string_length(out, n)
-        out.write(raw)
-    write_i32_be(out, message.transaction_timeout_ms)
-    if version <= 2:
-        if message.producer_id != -1:
+            write_i64_be(out, self.ongoing_txn_producer_id)
+            write_i16_be(out, self.ongoing_txn_producer_epoch)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
+        else:
+            out.append(0)
+
+    @staticmethod
+    def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[InitProducerIdResponse, i64]:
+        """Versions 0-1."""
+        if version < 0:
             give_up()
-        if message.producer_epoch != -1:
-            give_up()
-    else:
-        write_i64_be(out, message.producer_id)
-        write_i16_be(out, message.producer_epoch)
-    if version <= 5:
-        if message.enable2_pc:
-            give_up()
-        if message.keep_prepared_txn:
-            give_up()
-    else:
-        out.append(1 if message.enable2_pc else message.enable2_pc & 0)
-        out.append(1 if message.keep_prepared_txn else message.keep_prepared_txn & 0)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
 
-
-def read_init_producer_id_response_classic(data: bytes, pos: i64, version: i64) -> tuple[InitProducerIdResponse, i64]:
-    """Versions 0-1."""
-    throttle_time_ms = read_i32_be(data, pos)
-    error_code = read_i16_be(data, pos + 4)
-    producer_id = read_i64_be(data, pos + 6)
-    producer_epoch = read_i16_be(data, pos + 14)
-    ongoing_txn_producer_id = -1
-    ongoing_txn_producer_epoch = -1
-    message = new_InitProducerIdResponse(
-        throttle_time_ms, error_code, producer_id, producer_epoch, ongoing_txn_producer_id, ongoing_txn_producer_epoch
-    )
-    pos += 16
-    return message, pos
-
-
-def write_init_producer_id_response_classic(out: BytesWriter, message: InitProducerIdResponse, version: i64) -> None:
-    """Versions 0-1."""
-    write_i32_be(out, message.throttle_time_ms)
-    write_i16_be(out, message.error_code)
-    write_i64_be(out, message.producer_id)
-    write_i16_be(out, message.producer_epoch)
-    if message.ongoing_txn_producer_id != -1:
-        give_up()
-    if message.ongoing_txn_producer_epoch != -1:
-        give_up()
-    if message.unknown_tags:
-        give_up()
-
-
-def read_init_producer_id_response_flexible(
-    data: bytes, pos: i64, version: i64
-) -> tuple[InitProducerIdResponse, i64]:
-    """Versions 2-6."""
-    throttle_time_ms = read_i32_be(data, pos)
-    error_code = read_i16_be(data, pos + 4)
-    producer_id = read_i64_be(data, pos + 6)
-    producer_epoch = read_i16_be(data, pos + 14)
-    pos += 16
-    if version >= 6:
-        ongoing_txn_producer_id = read_i64_be(data, pos)
-        ongoing_txn_producer_epoch = read_i16_be(data, pos + 8)
-        pos += 10
-    else:
+        throttle_time_ms = read_i32_be(data, pos)
+        error_code = read_i16_be(data, pos + 4)
+        producer_id = read_i64_be(data, pos + 6)
+        producer_epoch = read_i16_be(data, pos + 14)
         ongoing_txn_producer_id = -1
         ongoing_txn_producer_epoch = -1
-    message = new_InitProducerIdResponse(
-        throttle_time_ms, error_code, producer_id, producer_epoch, ongoing_txn_producer_id, ongoing_txn_producer_epoch
-    )
-    if data[pos]:
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 1
-    return message, pos
+        message = new_InitProducerIdResponse(
+            throttle_time_ms,
+            error_code,
+            producer_id,
+            producer_epoch,
+            ongoing_txn_producer_id,
+            ongoing_txn_producer_epoch,
+        )
+        pos += 16
+        return message, pos
 
-
-def write_init_producer_id_response_flexible(out: BytesWriter, message: InitProducerIdResponse, version: i64) -> None:
-    """Versions 2-6."""
-    write_i32_be(out, message.throttle_time_ms)
-    write_i16_be(out, message.error_code)
-    write_i64_be(out, message.producer_id)
-    write_i16_be(out, message.producer_epoch)
-    if version <= 5:
-        if message.ongoing_txn_producer_id != -1:
+    def _write_classic(self, out: BytesWriter, version: i64) -> None:
+        """Versions 0-1."""
+        if version < 0:
             give_up()
-        if message.ongoing_txn_producer_epoch != -1:
+
+        write_i32_be(out, self.throttle_time_ms)
+        write_i16_be(out, self.error_code)
+        write_i64_be(out, self.producer_id)
+        write_i16_be(out, self.producer_epoch)
+        if self.ongoing_txn_producer_id != -1:
             give_up()
-    else:
-        write_i64_be(out, message.ongoing_txn_producer_id)
-        write_i16_be(out, message.ongoing_txn_producer_epoch)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
+        if self.ongoing_txn_producer_epoch != -1:
+            give_up()
+        if self.unknown_tags:
+            give_up()
 
 
-install_constructors(globals())
+new_InitProducerIdRequest = constructor(InitProducerIdRequest)
+new_InitProducerIdResponse = constructor(InitProducerIdResponse)

@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter, read_i16_be, read_i32_be, write_i16_be, write_i32_be
 
 from kwire.message import FieldTags, Message, Struct
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.wire import (
     empty_list,
     give_up,
@@ -36,16 +36,13 @@ class JoinGroupRequestProtocol(Struct):
         Field("name", "Name", "string", range(0, 10)),
         Field("metadata", "Metadata", "bytes", range(0, 10)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("name", "metadata", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     name: str
     """Name of the strategy, e.g. range or cooperative-sticky."""
     metadata: bytes
     """Input of the strategy about this member, e.g. its subscription; opaque to the coordinator."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -59,10 +56,6 @@ class JoinGroupRequestProtocol(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_JoinGroupRequestProtocol(name: str, metadata: bytes) -> JoinGroupRequestProtocol:
-    return JoinGroupRequestProtocol(name=name, metadata=metadata)
-
-
 @mypyc_attr(acyclic=True)
 class JoinGroupRequest(Message):
     """Sent by a client to the group coordinator to join a classic group or take part in its rebalance.
@@ -74,6 +67,7 @@ class JoinGroupRequest(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 10)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(6, 10)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 1, 6: 2}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("group_id", "GroupId", "string", range(0, 10)),
@@ -85,19 +79,7 @@ class JoinGroupRequest(Message):
         Field("protocols", "Protocols", "[]JoinGroupRequestProtocol", range(0, 10)),
         Field("reason", "Reason", "string", range(8, 10), nullable=range(8, 10), ignorable=True),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "group_id",
-        "session_timeout_ms",
-        "rebalance_timeout_ms",
-        "member_id",
-        "group_instance_id",
-        "protocol_type",
-        "protocols",
-        "reason",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     group_id: str
     """Id of the group to join; the coordinator creates it if it does not exist."""
@@ -118,7 +100,6 @@ class JoinGroupRequest(Message):
     reason: str | None
     """Reason for joining or rejoining, for the broker's log; null if not given. Versions 8+."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -143,48 +124,354 @@ class JoinGroupRequest(Message):
         self.reason = reason
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        if version <= 5:
-            return 1
-        return 2
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[JoinGroupRequest, i64]:
-        if 6 <= version <= 9:
-            return read_join_group_request_flexible(data, pos, version)
-        if 0 <= version <= 5:
-            return read_join_group_request_classic(data, pos, version)
-        give_up()
+        """Versions 6-9."""
+        n: i64
+        end: i64
+        group_id: str
+        member_id: str
+        group_instance_id: str | None
+        protocol_type: str
+        protocols: list[JoinGroupRequestProtocol]
+        protocols_step: i64
+        name: str
+        metadata: bytes
+        reason: str | None
+        if version < 6:
+            return JoinGroupRequest._read_classic(data, pos, version)
+        if version > 9:
+            give_up()
+
+        # group_id: compact string
+        n = data[pos] - 1
+        pos += 1
+        if n < 0 or n > 126:
+            n, pos = read_string_length(data, pos)
+        end = pos + n
+        group_id = data[pos:end].decode()
+        pos = end
+        session_timeout_ms = read_i32_be(data, pos)
+        rebalance_timeout_ms = read_i32_be(data, pos + 4)
+        # member_id: compact string
+        n = data[pos + 8] - 1
+        pos += 9
+        if n < 0 or n > 126:
+            n, pos = read_string_length(data, pos)
+        end = pos + n
+        member_id = data[pos:end].decode()
+        pos = end
+        # group_instance_id: compact nullable string
+        n = data[pos] - 1
+        pos += 1
+        if n < 0:
+            group_instance_id = None
+        else:
+            if n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            group_instance_id = data[pos:end].decode()
+            pos = end
+        # protocol_type: compact string
+        n = data[pos] - 1
+        pos += 1
+        if n < 0 or n > 126:
+            n, pos = read_string_length(data, pos)
+        end = pos + n
+        protocol_type = data[pos:end].decode()
+        pos = end
+        # protocols: compact array
+        n = data[pos] - 1
+        pos += 1
+        if n < 0 or n > 126:
+            n, pos = read_length(data, pos)
+        protocols = empty_list(n)
+        protocols_count = n
+        for protocols_step in range(protocols_count):
+            # protocols[]
+            # name: compact string
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            name = data[pos:end].decode()
+            pos = end
+            # metadata: compact bytes
+            n = data[pos] - 1
+            pos += 1
+            if n < 0:
+                give_up()
+            if n > 126:
+                n += (data[pos] - 1) * 128
+                pos += 1
+                if n < 127 or n > 16382:
+                    n, pos = read_length(data, pos - 1)
+            end = pos + n
+            metadata = data[pos:end]
+            pos = end
+            protocols_item = new_JoinGroupRequestProtocol(name, metadata)
+            if data[pos]:
+                protocols_item.unknown_tags, pos = read_tags(data, pos)
+            else:
+                pos += 1
+            protocols.append(protocols_item)
+        if version >= 8:
+            # reason: compact nullable string
+            n = data[pos] - 1
+            pos += 1
+            if n < 0:
+                reason = None
+            else:
+                if n > 126:
+                    n, pos = read_string_length(data, pos)
+                end = pos + n
+                reason = data[pos:end].decode()
+                pos = end
+        else:
+            reason = None
+        message = new_JoinGroupRequest(
+            group_id,
+            session_timeout_ms,
+            rebalance_timeout_ms,
+            member_id,
+            group_instance_id,
+            protocol_type,
+            protocols,
+            reason,
+        )
+        if data[pos]:
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 1
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 6 <= version <= 9:
-            return write_join_group_request_flexible(out, self, version)
-        if 0 <= version <= 5:
-            return write_join_group_request_classic(out, self, version)
-        give_up()
+        """Versions 6-9."""
+        if version < 6:
+            return self._write_classic(out, version)
+        if version > 9:
+            give_up()
 
+        raw = self.group_id.encode()
+        n = len(raw)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_string_length(out, n)
+        out.write(raw)
+        write_i32_be(out, self.session_timeout_ms)
+        write_i32_be(out, self.rebalance_timeout_ms)
+        raw = self.member_id.encode()
+        n = len(raw)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_string_length(out, n)
+        out.write(raw)
+        group_instance_id = self.group_instance_id
+        if group_instance_id is None:
+            out.append(0)
+        else:
+            raw = group_instance_id.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+        raw = self.protocol_type.encode()
+        n = len(raw)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_string_length(out, n)
+        out.write(raw)
+        protocols = self.protocols
+        n = len(protocols)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_uvarint(out, n + 1)
+        for protocols_item in protocols:
+            # protocols[]
+            raw = protocols_item.name.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+            metadata = protocols_item.metadata
+            n = len(metadata)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_uvarint(out, n + 1)
+            out.write(metadata)
+            if protocols_item.unknown_tags:
+                write_tags(out, [], protocols_item.unknown_tags)
+            else:
+                out.append(0)
+        if version >= 8:
+            reason = self.reason
+            if reason is None:
+                out.append(0)
+            else:
+                raw = reason.encode()
+                n = len(raw)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_string_length(out, n)
+                out.write(raw)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
+        else:
+            out.append(0)
 
-def new_JoinGroupRequest(
-    group_id: str,
-    session_timeout_ms: int,
-    rebalance_timeout_ms: int,
-    member_id: str,
-    group_instance_id: str | None,
-    protocol_type: str,
-    protocols: list[JoinGroupRequestProtocol],
-    reason: str | None,
-) -> JoinGroupRequest:
-    return JoinGroupRequest(
-        group_id=group_id,
-        session_timeout_ms=session_timeout_ms,
-        rebalance_timeout_ms=rebalance_timeout_ms,
-        member_id=member_id,
-        group_instance_id=group_instance_id,
-        protocol_type=protocol_type,
-        protocols=protocols,
-        reason=reason,
-    )
+    @staticmethod
+    def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[JoinGroupRequest, i64]:
+        """Versions 0-5."""
+        n: int
+        end: i64
+        group_id: str
+        member_id: str
+        group_instance_id: str | None
+        protocol_type: str
+        protocols: list[JoinGroupRequestProtocol]
+        protocols_step: i64
+        name: str
+        metadata: bytes
+        reason: str | None
+        if version < 0:
+            give_up()
+
+        # group_id: string
+        n = read_i16_be(data, pos)
+        pos += 2
+        if n < 0:
+            give_up()
+        end = pos + n
+        group_id = data[pos:end].decode()
+        pos = end
+        session_timeout_ms = read_i32_be(data, pos)
+        pos += 4
+        if version >= 1:
+            rebalance_timeout_ms = read_i32_be(data, pos)
+            pos += 4
+        else:
+            rebalance_timeout_ms = -1
+        # member_id: string
+        n = read_i16_be(data, pos)
+        pos += 2
+        if n < 0:
+            give_up()
+        end = pos + n
+        member_id = data[pos:end].decode()
+        pos = end
+        if version >= 5:
+            # group_instance_id: nullable string
+            n = read_i16_be(data, pos)
+            pos += 2
+            if n < 0:
+                group_instance_id = None
+            else:
+                end = pos + n
+                group_instance_id = data[pos:end].decode()
+                pos = end
+        else:
+            group_instance_id = None
+        # protocol_type: string
+        n = read_i16_be(data, pos)
+        pos += 2
+        if n < 0:
+            give_up()
+        end = pos + n
+        protocol_type = data[pos:end].decode()
+        pos = end
+        # protocols: array
+        n = read_i32_be(data, pos)
+        pos += 4
+        if n < 0:
+            give_up()
+        protocols = empty_list(n)
+        protocols_count = n
+        for protocols_step in range(protocols_count):
+            # protocols[]
+            # name: string
+            n = read_i16_be(data, pos)
+            pos += 2
+            if n < 0:
+                give_up()
+            end = pos + n
+            name = data[pos:end].decode()
+            pos = end
+            # metadata: bytes
+            n = read_i32_be(data, pos)
+            pos += 4
+            if n < 0:
+                give_up()
+            end = pos + n
+            metadata = data[pos:end]
+            pos = end
+            protocols_item = new_JoinGroupRequestProtocol(name, metadata)
+            protocols.append(protocols_item)
+        reason = None
+        message = new_JoinGroupRequest(
+            group_id,
+            session_timeout_ms,
+            rebalance_timeout_ms,
+            member_id,
+            group_instance_id,
+            protocol_type,
+            protocols,
+            reason,
+        )
+        return message, pos
+
+    def _write_classic(self, out: BytesWriter, version: i64) -> None:
+        """Versions 0-5."""
+        if version < 0:
+            give_up()
+
+        raw = self.group_id.encode()
+        write_i16_be(out, len(raw))
+        out.write(raw)
+        write_i32_be(out, self.session_timeout_ms)
+        if version >= 1:
+            write_i32_be(out, self.rebalance_timeout_ms)
+        raw = self.member_id.encode()
+        write_i16_be(out, len(raw))
+        out.write(raw)
+        if version <= 4:
+            if self.group_instance_id is not None:
+                give_up()
+        else:
+            group_instance_id = self.group_instance_id
+            if group_instance_id is None:
+                write_i16_be(out, -1)
+            else:
+                raw = group_instance_id.encode()
+                write_i16_be(out, len(raw))
+                out.write(raw)
+        raw = self.protocol_type.encode()
+        write_i16_be(out, len(raw))
+        out.write(raw)
+        protocols = self.protocols
+        write_i32_be(out, len(protocols))
+        for protocols_item in protocols:
+            # protocols[]
+            raw = protocols_item.name.encode()
+            write_i16_be(out, len(raw))
+            out.write(raw)
+            metadata = protocols_item.metadata
+            write_i32_be(out, len(metadata))
+            out.write(metadata)
+            if protocols_item.unknown_tags:
+                give_up()
+        if self.unknown_tags:
+            give_up()
 
 
 @mypyc_attr(acyclic=True)
@@ -198,9 +485,7 @@ class JoinGroupResponseMember(Struct):
         Field("group_instance_id", "GroupInstanceId", "string", range(5, 10), nullable=range(5, 10), ignorable=True),
         Field("metadata", "Metadata", "bytes", range(0, 10)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("member_id", "group_instance_id", "metadata", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     member_id: str
     """Id of the member, used as the key of the assignment."""
@@ -209,7 +494,6 @@ class JoinGroupResponseMember(Struct):
     metadata: bytes
     """Metadata that the member sent for the chosen strategy; opaque to the coordinator."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -225,12 +509,6 @@ class JoinGroupResponseMember(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_JoinGroupResponseMember(
-    member_id: str, group_instance_id: str | None, metadata: bytes
-) -> JoinGroupResponseMember:
-    return JoinGroupResponseMember(member_id=member_id, group_instance_id=group_instance_id, metadata=metadata)
-
-
 @mypyc_attr(acyclic=True)
 class JoinGroupResponse(Message):
     """Returns the new generation once all members have joined; the leader receives the list of members to assign.
@@ -242,6 +520,7 @@ class JoinGroupResponse(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 10)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(6, 10)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 0, 6: 1}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(2, 10), ignorable=True),
@@ -254,20 +533,7 @@ class JoinGroupResponse(Message):
         Field("member_id", "MemberId", "string", range(0, 10)),
         Field("members", "Members", "[]JoinGroupResponseMember", range(0, 10)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "throttle_time_ms",
-        "error_code",
-        "generation_id",
-        "protocol_type",
-        "protocol_name",
-        "leader",
-        "skip_assignment",
-        "member_id",
-        "members",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     throttle_time_ms: int
     """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled. Versions 2+."""
@@ -288,7 +554,6 @@ class JoinGroupResponse(Message):
     members: list[JoinGroupResponseMember]
     """All members with their metadata if the receiver is the leader; empty for all others."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -315,741 +580,390 @@ class JoinGroupResponse(Message):
         self.members = [] if members is None else members
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        if version <= 5:
-            return 0
-        return 1
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[JoinGroupResponse, i64]:
-        if 6 <= version <= 9:
-            return read_join_group_response_flexible(data, pos, version)
-        if 0 <= version <= 5:
-            return read_join_group_response_classic(data, pos, version)
-        give_up()
-
-    def _write(self, out: BytesWriter, version: i64) -> None:
-        if 6 <= version <= 9:
-            return write_join_group_response_flexible(out, self, version)
-        if 0 <= version <= 5:
-            return write_join_group_response_classic(out, self, version)
-        give_up()
-
-
-def new_JoinGroupResponse(
-    throttle_time_ms: int,
-    error_code: int,
-    generation_id: int,
-    protocol_type: str | None,
-    protocol_name: str | None,
-    leader: str,
-    skip_assignment: bool,
-    member_id: str,
-    members: list[JoinGroupResponseMember],
-) -> JoinGroupResponse:
-    return JoinGroupResponse(
-        throttle_time_ms=throttle_time_ms,
-        error_code=error_code,
-        generation_id=generation_id,
-        protocol_type=protocol_type,
-        protocol_name=protocol_name,
-        leader=leader,
-        skip_assignment=skip_assignment,
-        member_id=member_id,
-        members=members,
-    )
-
-
-def read_join_group_request_classic(data: bytes, pos: i64, version: i64) -> tuple[JoinGroupRequest, i64]:
-    """Versions 0-5."""
-    n: int
-    end: i64
-    group_id: str
-    member_id: str
-    group_instance_id: str | None
-    protocol_type: str
-    protocols: list[JoinGroupRequestProtocol]
-    protocols_step: i64
-    name: str
-    metadata: bytes
-    reason: str | None
-    n = read_i16_be(data, pos)
-    pos += 2
-    if n < 0:
-        give_up()
-    end = pos + n
-    group_id = data[pos:end].decode()
-    pos = end
-    session_timeout_ms = read_i32_be(data, pos)
-    pos += 4
-    if version >= 1:
-        rebalance_timeout_ms = read_i32_be(data, pos)
-        pos += 4
-    else:
-        rebalance_timeout_ms = -1
-    n = read_i16_be(data, pos)
-    pos += 2
-    if n < 0:
-        give_up()
-    end = pos + n
-    member_id = data[pos:end].decode()
-    pos = end
-    if version >= 5:
-        n = read_i16_be(data, pos)
-        pos += 2
-        if n < 0:
-            group_instance_id = None
-        else:
-            end = pos + n
-            group_instance_id = data[pos:end].decode()
-            pos = end
-    else:
-        group_instance_id = None
-    n = read_i16_be(data, pos)
-    pos += 2
-    if n < 0:
-        give_up()
-    end = pos + n
-    protocol_type = data[pos:end].decode()
-    pos = end
-    n = read_i32_be(data, pos)
-    pos += 4
-    if n < 0:
-        give_up()
-    protocols = empty_list(n)
-    protocols_count = n
-    for protocols_step in range(protocols_count):
-        # protocols[]
-        n = read_i16_be(data, pos)
-        pos += 2
-        if n < 0:
+        """Versions 6-9."""
+        n: i64
+        end: i64
+        protocol_type: str | None
+        protocol_name: str | None
+        leader: str
+        member_id: str
+        members: list[JoinGroupResponseMember]
+        members_step: i64
+        members_member_id: str
+        group_instance_id: str | None
+        metadata: bytes
+        if version < 6:
+            return JoinGroupResponse._read_classic(data, pos, version)
+        if version > 9:
             give_up()
-        end = pos + n
-        name = data[pos:end].decode()
-        pos = end
-        n = read_i32_be(data, pos)
-        pos += 4
-        if n < 0:
-            give_up()
-        end = pos + n
-        metadata = data[pos:end]
-        pos = end
-        protocols_item = new_JoinGroupRequestProtocol(name, metadata)
-        protocols.append(protocols_item)
-    reason = None
-    message = new_JoinGroupRequest(
-        group_id,
-        session_timeout_ms,
-        rebalance_timeout_ms,
-        member_id,
-        group_instance_id,
-        protocol_type,
-        protocols,
-        reason,
-    )
-    return message, pos
 
-
-def write_join_group_request_classic(out: BytesWriter, message: JoinGroupRequest, version: i64) -> None:
-    """Versions 0-5."""
-    raw = message.group_id.encode()
-    write_i16_be(out, len(raw))
-    out.write(raw)
-    write_i32_be(out, message.session_timeout_ms)
-    if version >= 1:
-        write_i32_be(out, message.rebalance_timeout_ms)
-    raw = message.member_id.encode()
-    write_i16_be(out, len(raw))
-    out.write(raw)
-    if version <= 4:
-        if message.group_instance_id is not None:
-            give_up()
-    else:
-        group_instance_id = message.group_instance_id
-        if group_instance_id is None:
-            write_i16_be(out, -1)
-        else:
-            raw = group_instance_id.encode()
-            write_i16_be(out, len(raw))
-            out.write(raw)
-    raw = message.protocol_type.encode()
-    write_i16_be(out, len(raw))
-    out.write(raw)
-    protocols = message.protocols
-    write_i32_be(out, len(protocols))
-    for protocols_item in protocols:
-        # protocols[]
-        raw = protocols_item.name.encode()
-        write_i16_be(out, len(raw))
-        out.write(raw)
-        metadata = protocols_item.metadata
-        write_i32_be(out, len(metadata))
-        out.write(metadata)
-        if protocols_item.unknown_tags:
-            give_up()
-    if message.unknown_tags:
-        give_up()
-
-
-def read_join_group_request_flexible(data: bytes, pos: i64, version: i64) -> tuple[JoinGroupRequest, i64]:
-    """Versions 6-9."""
-    n: i64
-    end: i64
-    group_id: str
-    member_id: str
-    group_instance_id: str | None
-    protocol_type: str
-    protocols: list[JoinGroupRequestProtocol]
-    protocols_step: i64
-    name: str
-    metadata: bytes
-    reason: str | None
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_string_length(data, pos)
-    end = pos + n
-    group_id = data[pos:end].decode()
-    pos = end
-    session_timeout_ms = read_i32_be(data, pos)
-    rebalance_timeout_ms = read_i32_be(data, pos + 4)
-    n = data[pos + 8] - 1
-    pos += 9
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_string_length(data, pos)
-    end = pos + n
-    member_id = data[pos:end].decode()
-    pos = end
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        group_instance_id = None
-    else:
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        group_instance_id = data[pos:end].decode()
-        pos = end
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_string_length(data, pos)
-    end = pos + n
-    protocol_type = data[pos:end].decode()
-    pos = end
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    protocols = empty_list(n)
-    protocols_count = n
-    for protocols_step in range(protocols_count):
-        # protocols[]
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        name = data[pos:end].decode()
-        pos = end
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n += (data[pos] - 1) * 128
+        throttle_time_ms = read_i32_be(data, pos)
+        error_code = read_i16_be(data, pos + 4)
+        generation_id = read_i32_be(data, pos + 6)
+        pos += 10
+        if version >= 7:
+            # protocol_type: compact nullable string
+            n = data[pos] - 1
             pos += 1
-            if n < 127 or n > 16382:
-                n, pos = read_length(data, pos - 1)
-        end = pos + n
-        metadata = data[pos:end]
-        pos = end
-        protocols_item = new_JoinGroupRequestProtocol(name, metadata)
-        if data[pos]:
-            protocols_item.unknown_tags, pos = read_tags(data, pos)
+            if n < 0:
+                protocol_type = None
+            else:
+                if n > 126:
+                    n, pos = read_string_length(data, pos)
+                end = pos + n
+                protocol_type = data[pos:end].decode()
+                pos = end
         else:
-            pos += 1
-        protocols.append(protocols_item)
-    if version >= 8:
+            protocol_type = None
+        # protocol_name: compact nullable string
         n = data[pos] - 1
         pos += 1
         if n < 0:
-            reason = None
+            if version >= 7:
+                protocol_name = None
+            else:
+                give_up()
         else:
             if n > 126:
                 n, pos = read_string_length(data, pos)
             end = pos + n
-            reason = data[pos:end].decode()
+            protocol_name = data[pos:end].decode()
             pos = end
-    else:
-        reason = None
-    message = new_JoinGroupRequest(
-        group_id,
-        session_timeout_ms,
-        rebalance_timeout_ms,
-        member_id,
-        group_instance_id,
-        protocol_type,
-        protocols,
-        reason,
-    )
-    if data[pos]:
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
+        # leader: compact string
+        n = data[pos] - 1
         pos += 1
-    return message, pos
-
-
-def write_join_group_request_flexible(out: BytesWriter, message: JoinGroupRequest, version: i64) -> None:
-    """Versions 6-9."""
-    raw = message.group_id.encode()
-    n = len(raw)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_string_length(out, n)
-    out.write(raw)
-    write_i32_be(out, message.session_timeout_ms)
-    write_i32_be(out, message.rebalance_timeout_ms)
-    raw = message.member_id.encode()
-    n = len(raw)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_string_length(out, n)
-    out.write(raw)
-    group_instance_id = message.group_instance_id
-    if group_instance_id is None:
-        out.append(0)
-    else:
-        raw = group_instance_id.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-    raw = message.protocol_type.encode()
-    n = len(raw)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_string_length(out, n)
-    out.write(raw)
-    protocols = message.protocols
-    n = len(protocols)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for protocols_item in protocols:
-        # protocols[]
-        raw = protocols_item.name.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-        metadata = protocols_item.metadata
-        n = len(metadata)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_uvarint(out, n + 1)
-        out.write(metadata)
-        if protocols_item.unknown_tags:
-            write_tags(out, [], protocols_item.unknown_tags)
-        else:
-            out.append(0)
-    if version >= 8:
-        reason = message.reason
-        if reason is None:
-            out.append(0)
-        else:
-            raw = reason.encode()
-            n = len(raw)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_string_length(out, n)
-            out.write(raw)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
-
-
-def read_join_group_response_classic(data: bytes, pos: i64, version: i64) -> tuple[JoinGroupResponse, i64]:
-    """Versions 0-5."""
-    n: int
-    end: i64
-    protocol_type: str | None
-    protocol_name: str | None
-    leader: str
-    member_id: str
-    members: list[JoinGroupResponseMember]
-    members_step: i64
-    members_member_id: str
-    group_instance_id: str | None
-    metadata: bytes
-    if version >= 2:
-        throttle_time_ms = read_i32_be(data, pos)
-        pos += 4
-    else:
-        throttle_time_ms = 0
-    error_code = read_i16_be(data, pos)
-    generation_id = read_i32_be(data, pos + 2)
-    protocol_type = None
-    n = read_i16_be(data, pos + 6)
-    pos += 8
-    if n < 0:
-        give_up()
-    end = pos + n
-    protocol_name = data[pos:end].decode()
-    pos = end
-    n = read_i16_be(data, pos)
-    pos += 2
-    if n < 0:
-        give_up()
-    end = pos + n
-    leader = data[pos:end].decode()
-    pos = end
-    skip_assignment = False
-    n = read_i16_be(data, pos)
-    pos += 2
-    if n < 0:
-        give_up()
-    end = pos + n
-    member_id = data[pos:end].decode()
-    pos = end
-    n = read_i32_be(data, pos)
-    pos += 4
-    if n < 0:
-        give_up()
-    members = empty_list(n)
-    members_count = n
-    for members_step in range(members_count):
-        # members[]
-        n = read_i16_be(data, pos)
-        pos += 2
-        if n < 0:
-            give_up()
+        if n < 0 or n > 126:
+            n, pos = read_string_length(data, pos)
         end = pos + n
-        members_member_id = data[pos:end].decode()
+        leader = data[pos:end].decode()
         pos = end
-        if version >= 5:
-            n = read_i16_be(data, pos)
-            pos += 2
+        if version >= 9:
+            skip_assignment = data[pos] != 0
+            pos += 1
+        else:
+            skip_assignment = False
+        # member_id: compact string
+        n = data[pos] - 1
+        pos += 1
+        if n < 0 or n > 126:
+            n, pos = read_string_length(data, pos)
+        end = pos + n
+        member_id = data[pos:end].decode()
+        pos = end
+        # members: compact array
+        n = data[pos] - 1
+        pos += 1
+        if n < 0 or n > 126:
+            n, pos = read_length(data, pos)
+        members = empty_list(n)
+        members_count = n
+        for members_step in range(members_count):
+            # members[]
+            # member_id: compact string
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            members_member_id = data[pos:end].decode()
+            pos = end
+            # group_instance_id: compact nullable string
+            n = data[pos] - 1
+            pos += 1
             if n < 0:
                 group_instance_id = None
             else:
+                if n > 126:
+                    n, pos = read_string_length(data, pos)
                 end = pos + n
                 group_instance_id = data[pos:end].decode()
                 pos = end
-        else:
-            group_instance_id = None
-        n = read_i32_be(data, pos)
-        pos += 4
-        if n < 0:
-            give_up()
-        end = pos + n
-        metadata = data[pos:end]
-        pos = end
-        members_item = new_JoinGroupResponseMember(members_member_id, group_instance_id, metadata)
-        members.append(members_item)
-    message = new_JoinGroupResponse(
-        throttle_time_ms,
-        error_code,
-        generation_id,
-        protocol_type,
-        protocol_name,
-        leader,
-        skip_assignment,
-        member_id,
-        members,
-    )
-    return message, pos
-
-
-def write_join_group_response_classic(out: BytesWriter, message: JoinGroupResponse, version: i64) -> None:
-    """Versions 0-5."""
-    if version >= 2:
-        write_i32_be(out, message.throttle_time_ms)
-    write_i16_be(out, message.error_code)
-    write_i32_be(out, message.generation_id)
-    protocol_name = message.protocol_name
-    if protocol_name is None:
-        give_up()
-    else:
-        raw = protocol_name.encode()
-        write_i16_be(out, len(raw))
-        out.write(raw)
-    raw = message.leader.encode()
-    write_i16_be(out, len(raw))
-    out.write(raw)
-    if message.skip_assignment:
-        give_up()
-    raw = message.member_id.encode()
-    write_i16_be(out, len(raw))
-    out.write(raw)
-    members = message.members
-    write_i32_be(out, len(members))
-    for members_item in members:
-        # members[]
-        raw = members_item.member_id.encode()
-        write_i16_be(out, len(raw))
-        out.write(raw)
-        if version >= 5:
-            group_instance_id = members_item.group_instance_id
-            if group_instance_id is None:
-                write_i16_be(out, -1)
-            else:
-                raw = group_instance_id.encode()
-                write_i16_be(out, len(raw))
-                out.write(raw)
-        metadata = members_item.metadata
-        write_i32_be(out, len(metadata))
-        out.write(metadata)
-        if members_item.unknown_tags:
-            give_up()
-    if message.unknown_tags:
-        give_up()
-
-
-def read_join_group_response_flexible(data: bytes, pos: i64, version: i64) -> tuple[JoinGroupResponse, i64]:
-    """Versions 6-9."""
-    n: i64
-    end: i64
-    protocol_type: str | None
-    protocol_name: str | None
-    leader: str
-    member_id: str
-    members: list[JoinGroupResponseMember]
-    members_step: i64
-    members_member_id: str
-    group_instance_id: str | None
-    metadata: bytes
-    throttle_time_ms = read_i32_be(data, pos)
-    error_code = read_i16_be(data, pos + 4)
-    generation_id = read_i32_be(data, pos + 6)
-    pos += 10
-    if version >= 7:
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            protocol_type = None
-        else:
-            if n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
-            protocol_type = data[pos:end].decode()
-            pos = end
-    else:
-        protocol_type = None
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        if version >= 7:
-            protocol_name = None
-        else:
-            give_up()
-    else:
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        protocol_name = data[pos:end].decode()
-        pos = end
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_string_length(data, pos)
-    end = pos + n
-    leader = data[pos:end].decode()
-    pos = end
-    if version >= 9:
-        skip_assignment = data[pos] != 0
-        pos += 1
-    else:
-        skip_assignment = False
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_string_length(data, pos)
-    end = pos + n
-    member_id = data[pos:end].decode()
-    pos = end
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    members = empty_list(n)
-    members_count = n
-    for members_step in range(members_count):
-        # members[]
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        members_member_id = data[pos:end].decode()
-        pos = end
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            group_instance_id = None
-        else:
-            if n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
-            group_instance_id = data[pos:end].decode()
-            pos = end
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n += (data[pos] - 1) * 128
+            # metadata: compact bytes
+            n = data[pos] - 1
             pos += 1
-            if n < 127 or n > 16382:
-                n, pos = read_length(data, pos - 1)
-        end = pos + n
-        metadata = data[pos:end]
-        pos = end
-        members_item = new_JoinGroupResponseMember(members_member_id, group_instance_id, metadata)
+            if n < 0:
+                give_up()
+            if n > 126:
+                n += (data[pos] - 1) * 128
+                pos += 1
+                if n < 127 or n > 16382:
+                    n, pos = read_length(data, pos - 1)
+            end = pos + n
+            metadata = data[pos:end]
+            pos = end
+            members_item = new_JoinGroupResponseMember(members_member_id, group_instance_id, metadata)
+            if data[pos]:
+                members_item.unknown_tags, pos = read_tags(data, pos)
+            else:
+                pos += 1
+            members.append(members_item)
+        message = new_JoinGroupResponse(
+            throttle_time_ms,
+            error_code,
+            generation_id,
+            protocol_type,
+            protocol_name,
+            leader,
+            skip_assignment,
+            member_id,
+            members,
+        )
         if data[pos]:
-            members_item.unknown_tags, pos = read_tags(data, pos)
+            message.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-        members.append(members_item)
-    message = new_JoinGroupResponse(
-        throttle_time_ms,
-        error_code,
-        generation_id,
-        protocol_type,
-        protocol_name,
-        leader,
-        skip_assignment,
-        member_id,
-        members,
-    )
-    if data[pos]:
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 1
-    return message, pos
+        return message, pos
 
+    def _write(self, out: BytesWriter, version: i64) -> None:
+        """Versions 6-9."""
+        if version < 6:
+            return self._write_classic(out, version)
+        if version > 9:
+            give_up()
 
-def write_join_group_response_flexible(out: BytesWriter, message: JoinGroupResponse, version: i64) -> None:
-    """Versions 6-9."""
-    write_i32_be(out, message.throttle_time_ms)
-    write_i16_be(out, message.error_code)
-    write_i32_be(out, message.generation_id)
-    if version >= 7:
-        protocol_type = message.protocol_type
-        if protocol_type is None:
-            out.append(0)
-        else:
-            raw = protocol_type.encode()
-            n = len(raw)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_string_length(out, n)
-            out.write(raw)
-    protocol_name = message.protocol_name
-    if protocol_name is None:
+        write_i32_be(out, self.throttle_time_ms)
+        write_i16_be(out, self.error_code)
+        write_i32_be(out, self.generation_id)
         if version >= 7:
-            out.append(0)
+            protocol_type = self.protocol_type
+            if protocol_type is None:
+                out.append(0)
+            else:
+                raw = protocol_type.encode()
+                n = len(raw)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_string_length(out, n)
+                out.write(raw)
+        protocol_name = self.protocol_name
+        if protocol_name is None:
+            if version >= 7:
+                out.append(0)
+            else:
+                give_up()
         else:
-            give_up()
-    else:
-        raw = protocol_name.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-    raw = message.leader.encode()
-    n = len(raw)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_string_length(out, n)
-    out.write(raw)
-    if version <= 8:
-        if message.skip_assignment:
-            give_up()
-    else:
-        out.append(1 if message.skip_assignment else message.skip_assignment & 0)
-    raw = message.member_id.encode()
-    n = len(raw)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_string_length(out, n)
-    out.write(raw)
-    members = message.members
-    n = len(members)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for members_item in members:
-        # members[]
-        raw = members_item.member_id.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-        group_instance_id = members_item.group_instance_id
-        if group_instance_id is None:
-            out.append(0)
-        else:
-            raw = group_instance_id.encode()
+            raw = protocol_name.encode()
             n = len(raw)
             if n < 127:
                 out.append(n + 1)
             else:
                 write_string_length(out, n)
             out.write(raw)
-        metadata = members_item.metadata
-        n = len(metadata)
+        raw = self.leader.encode()
+        n = len(raw)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_string_length(out, n)
+        out.write(raw)
+        if version <= 8:
+            if self.skip_assignment:
+                give_up()
+        else:
+            out.append(1 if self.skip_assignment else self.skip_assignment & 0)  # & 0 refuses None
+        raw = self.member_id.encode()
+        n = len(raw)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_string_length(out, n)
+        out.write(raw)
+        members = self.members
+        n = len(members)
         if n < 127:
             out.append(n + 1)
         else:
             write_uvarint(out, n + 1)
-        out.write(metadata)
-        if members_item.unknown_tags:
-            write_tags(out, [], members_item.unknown_tags)
+        for members_item in members:
+            # members[]
+            raw = members_item.member_id.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+            group_instance_id = members_item.group_instance_id
+            if group_instance_id is None:
+                out.append(0)
+            else:
+                raw = group_instance_id.encode()
+                n = len(raw)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_string_length(out, n)
+                out.write(raw)
+            metadata = members_item.metadata
+            n = len(metadata)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_uvarint(out, n + 1)
+            out.write(metadata)
+            if members_item.unknown_tags:
+                write_tags(out, [], members_item.unknown_tags)
+            else:
+                out.append(0)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
         else:
             out.append(0)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
+
+    @staticmethod
+    def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[JoinGroupResponse, i64]:
+        """Versions 0-5."""
+        n: int
+        end: i64
+        protocol_type: str | None
+        protocol_name: str | None
+        leader: str
+        member_id: str
+        members: list[JoinGroupResponseMember]
+        members_step: i64
+        members_member_id: str
+        group_instance_id: str | None
+        metadata: bytes
+        if version < 0:
+            give_up()
+
+        if version >= 2:
+            throttle_time_ms = read_i32_be(data, pos)
+            pos += 4
+        else:
+            throttle_time_ms = 0
+        error_code = read_i16_be(data, pos)
+        generation_id = read_i32_be(data, pos + 2)
+        protocol_type = None
+        # protocol_name: string
+        n = read_i16_be(data, pos + 6)
+        pos += 8
+        if n < 0:
+            give_up()
+        end = pos + n
+        protocol_name = data[pos:end].decode()
+        pos = end
+        # leader: string
+        n = read_i16_be(data, pos)
+        pos += 2
+        if n < 0:
+            give_up()
+        end = pos + n
+        leader = data[pos:end].decode()
+        pos = end
+        skip_assignment = False
+        # member_id: string
+        n = read_i16_be(data, pos)
+        pos += 2
+        if n < 0:
+            give_up()
+        end = pos + n
+        member_id = data[pos:end].decode()
+        pos = end
+        # members: array
+        n = read_i32_be(data, pos)
+        pos += 4
+        if n < 0:
+            give_up()
+        members = empty_list(n)
+        members_count = n
+        for members_step in range(members_count):
+            # members[]
+            # member_id: string
+            n = read_i16_be(data, pos)
+            pos += 2
+            if n < 0:
+                give_up()
+            end = pos + n
+            members_member_id = data[pos:end].decode()
+            pos = end
+            if version >= 5:
+                # group_instance_id: nullable string
+                n = read_i16_be(data, pos)
+                pos += 2
+                if n < 0:
+                    group_instance_id = None
+                else:
+                    end = pos + n
+                    group_instance_id = data[pos:end].decode()
+                    pos = end
+            else:
+                group_instance_id = None
+            # metadata: bytes
+            n = read_i32_be(data, pos)
+            pos += 4
+            if n < 0:
+                give_up()
+            end = pos + n
+            metadata = data[pos:end]
+            pos = end
+            members_item = new_JoinGroupResponseMember(members_member_id, group_instance_id, metadata)
+            members.append(members_item)
+        message = new_JoinGroupResponse(
+            throttle_time_ms,
+            error_code,
+            generation_id,
+            protocol_type,
+            protocol_name,
+            leader,
+            skip_assignment,
+            member_id,
+            members,
+        )
+        return message, pos
+
+    def _write_classic(self, out: BytesWriter, version: i64) -> None:
+        """Versions 0-5."""
+        if version < 0:
+            give_up()
+
+        if version >= 2:
+            write_i32_be(out, self.throttle_time_ms)
+        write_i16_be(out, self.error_code)
+        write_i32_be(out, self.generation_id)
+        protocol_name = self.protocol_name
+        if protocol_name is None:
+            give_up()
+        else:
+            raw = protocol_name.encode()
+            write_i16_be(out, len(raw))
+            out.write(raw)
+        raw = self.leader.encode()
+        write_i16_be(out, len(raw))
+        out.write(raw)
+        if self.skip_assignment:
+            give_up()
+        raw = self.member_id.encode()
+        write_i16_be(out, len(raw))
+        out.write(raw)
+        members = self.members
+        write_i32_be(out, len(members))
+        for members_item in members:
+            # members[]
+            raw = members_item.member_id.encode()
+            write_i16_be(out, len(raw))
+            out.write(raw)
+            if version >= 5:
+                group_instance_id = members_item.group_instance_id
+                if group_instance_id is None:
+                    write_i16_be(out, -1)
+                else:
+                    raw = group_instance_id.encode()
+                    write_i16_be(out, len(raw))
+                    out.write(raw)
+            metadata = members_item.metadata
+            write_i32_be(out, len(metadata))
+            out.write(metadata)
+            if members_item.unknown_tags:
+                give_up()
+        if self.unknown_tags:
+            give_up()
 
 
-install_constructors(globals())
+new_JoinGroupRequestProtocol = constructor(JoinGroupRequestProtocol)
+new_JoinGroupRequest = constructor(JoinGroupRequest)
+new_JoinGroupResponseMember = constructor(JoinGroupResponseMember)
+new_JoinGroupResponse = constructor(JoinGroupResponse)

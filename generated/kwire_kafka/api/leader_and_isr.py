@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter, read_i16_be, read_i32_be, read_i64_be, write_i16_be, write_i32_be, write_i64_be
 
 from kwire.message import FieldTags, Message, Struct
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.uuids import Uuid
 from kwire.wire import (
     empty_list,
@@ -51,23 +51,7 @@ class LeaderAndIsrPartitionState(Struct):
         Field("is_new", "IsNew", "bool", range(1, 8), ignorable=True),
         Field("leader_recovery_state", "LeaderRecoveryState", "int8", range(6, 8), enum="LeaderRecoveryState"),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "topic_name",
-        "partition_index",
-        "controller_epoch",
-        "leader",
-        "leader_epoch",
-        "isr",
-        "partition_epoch",
-        "replicas",
-        "adding_replicas",
-        "removing_replicas",
-        "is_new",
-        "leader_recovery_state",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     topic_name: str
     """Name of the topic, set if entries are not grouped by topic. Versions 0-1."""
@@ -99,7 +83,6 @@ class LeaderAndIsrPartitionState(Struct):
     leader_recovery_state: int
     """Recovery state of the leader: 0 recovered, 1 still recovering after an unclean election. Versions 6+."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -133,36 +116,6 @@ class LeaderAndIsrPartitionState(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_LeaderAndIsrPartitionState(
-    topic_name: str,
-    partition_index: int,
-    controller_epoch: int,
-    leader: int,
-    leader_epoch: int,
-    isr: list[int],
-    partition_epoch: int,
-    replicas: list[int],
-    adding_replicas: list[int],
-    removing_replicas: list[int],
-    is_new: bool,
-    leader_recovery_state: int,
-) -> LeaderAndIsrPartitionState:
-    return LeaderAndIsrPartitionState(
-        topic_name=topic_name,
-        partition_index=partition_index,
-        controller_epoch=controller_epoch,
-        leader=leader,
-        leader_epoch=leader_epoch,
-        isr=isr,
-        partition_epoch=partition_epoch,
-        replicas=replicas,
-        adding_replicas=adding_replicas,
-        removing_replicas=removing_replicas,
-        is_new=is_new,
-        leader_recovery_state=leader_recovery_state,
-    )
-
-
 @mypyc_attr(acyclic=True)
 class LeaderAndIsrTopicState(Struct):
     """New partition states of one topic."""
@@ -174,9 +127,7 @@ class LeaderAndIsrTopicState(Struct):
         Field("topic_id", "TopicId", "uuid", range(5, 8), ignorable=True),
         Field("partition_states", "PartitionStates", "[]LeaderAndIsrPartitionState", range(2, 8)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("topic_name", "topic_id", "partition_states", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     topic_name: str
     """Name of the topic that the partitions belong to. Versions 2+."""
@@ -187,7 +138,6 @@ class LeaderAndIsrTopicState(Struct):
     partition_states: list[LeaderAndIsrPartitionState]
     """New state of each affected partition of the topic. Versions 2+."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -203,12 +153,6 @@ class LeaderAndIsrTopicState(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_LeaderAndIsrTopicState(
-    topic_name: str, topic_id: Uuid, partition_states: list[LeaderAndIsrPartitionState]
-) -> LeaderAndIsrTopicState:
-    return LeaderAndIsrTopicState(topic_name=topic_name, topic_id=topic_id, partition_states=partition_states)
-
-
 @mypyc_attr(acyclic=True)
 class LeaderAndIsrLiveLeader(Struct):
     """Address of one broker that leads some of the partitions."""
@@ -220,9 +164,7 @@ class LeaderAndIsrLiveLeader(Struct):
         Field("host_name", "HostName", "string", range(0, 8)),
         Field("port", "Port", "int32", range(0, 8)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("broker_id", "host_name", "port", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     broker_id: int
     """Id of the broker, matching the Leader values of the partition states."""
@@ -231,7 +173,6 @@ class LeaderAndIsrLiveLeader(Struct):
     port: int
     """TCP port of the listener used between brokers."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -247,10 +188,6 @@ class LeaderAndIsrLiveLeader(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_LeaderAndIsrLiveLeader(broker_id: int, host_name: str, port: int) -> LeaderAndIsrLiveLeader:
-    return LeaderAndIsrLiveLeader(broker_id=broker_id, host_name=host_name, port=port)
-
-
 @mypyc_attr(acyclic=True)
 class LeaderAndIsrRequest(Message):
     """Sent by the controller to a broker of a ZooKeeper-era cluster to make it lead or follow the listed partitions.
@@ -262,6 +199,7 @@ class LeaderAndIsrRequest(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 8)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(4, 8)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 1, 4: 2}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("controller_id", "ControllerId", "int32", range(0, 8)),
@@ -279,19 +217,7 @@ class LeaderAndIsrRequest(Message):
         Field("topic_states", "TopicStates", "[]LeaderAndIsrTopicState", range(2, 8)),
         Field("live_leaders", "LiveLeaders", "[]LeaderAndIsrLiveLeader", range(0, 8)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "controller_id",
-        "is_kraft_controller",
-        "controller_epoch",
-        "broker_epoch",
-        "type",
-        "ungrouped_partition_states",
-        "topic_states",
-        "live_leaders",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     controller_id: int
     """Node id of the controller that sends the request."""
@@ -314,7 +240,6 @@ class LeaderAndIsrRequest(Message):
     live_leaders: list[LeaderAndIsrLiveLeader]
     """Addresses of the brokers that lead the listed partitions, to which followers connect."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -339,48 +264,663 @@ class LeaderAndIsrRequest(Message):
         self.live_leaders = [] if live_leaders is None else live_leaders
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        if version <= 3:
-            return 1
-        return 2
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[LeaderAndIsrRequest, i64]:
-        if 4 <= version <= 7:
-            return read_leader_and_isr_request_flexible(data, pos, version)
-        if 0 <= version <= 3:
-            return read_leader_and_isr_request_classic(data, pos, version)
-        give_up()
+        """Versions 4-7."""
+        n: i64
+        end: i64
+        ungrouped_partition_states: list[LeaderAndIsrPartitionState]
+        topic_states: list[LeaderAndIsrTopicState]
+        topic_states_step: i64
+        topic_states_topic_name: str
+        partition_states: list[LeaderAndIsrPartitionState]
+        partition_states_step: i64
+        partition_states_topic_name: str
+        isr: list[int]
+        replicas: list[int]
+        adding_replicas: list[int]
+        removing_replicas: list[int]
+        live_leaders: list[LeaderAndIsrLiveLeader]
+        live_leaders_step: i64
+        host_name: str
+        if version < 4:
+            return LeaderAndIsrRequest._read_classic(data, pos, version)
+        if version > 7:
+            give_up()
+
+        controller_id = read_i32_be(data, pos)
+        pos += 4
+        if version >= 7:
+            is_kraft_controller = data[pos] != 0
+            pos += 1
+        else:
+            is_kraft_controller = False
+        controller_epoch = read_i32_be(data, pos)
+        broker_epoch = read_i64_be(data, pos + 4)
+        pos += 12
+        if version >= 5:
+            type_ = (data[pos] ^ 128) - 128
+            pos += 1
+        else:
+            type_ = 0
+        ungrouped_partition_states = []
+        # topic_states: compact array
+        n = data[pos] - 1
+        pos += 1
+        if n < 0 or n > 126:
+            n, pos = read_length(data, pos)
+        topic_states = empty_list(n)
+        topic_states_count = n
+        for topic_states_step in range(topic_states_count):
+            # topic_states[]
+            # topic_name: compact string
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            topic_states_topic_name = data[pos:end].decode()
+            pos = end
+            if version >= 5:
+                topic_id = Uuid(data[pos : pos + 16])
+                pos += 16
+            else:
+                topic_id = ZERO_UUID
+            # partition_states: compact array
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_length(data, pos)
+            partition_states = empty_list(n)
+            partition_states_count = n
+            for partition_states_step in range(partition_states_count):
+                # topic_states[].partition_states[]
+                partition_states_topic_name = ""
+                partition_index = read_i32_be(data, pos)
+                partition_states_controller_epoch = read_i32_be(data, pos + 4)
+                leader = read_i32_be(data, pos + 8)
+                leader_epoch = read_i32_be(data, pos + 12)
+                # isr: compact array
+                n = data[pos + 16] - 1
+                pos += 17
+                if n < 0 or n > 126:
+                    n, pos = read_length(data, pos)
+                if n:
+                    isr = read_i32s(data, pos, n)
+                    pos += 4 * n
+                else:
+                    isr = []
+                partition_epoch = read_i32_be(data, pos)
+                # replicas: compact array
+                n = data[pos + 4] - 1
+                pos += 5
+                if n < 0 or n > 126:
+                    n, pos = read_length(data, pos)
+                if n:
+                    replicas = read_i32s(data, pos, n)
+                    pos += 4 * n
+                else:
+                    replicas = []
+                # adding_replicas: compact array
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_length(data, pos)
+                if n:
+                    adding_replicas = read_i32s(data, pos, n)
+                    pos += 4 * n
+                else:
+                    adding_replicas = []
+                # removing_replicas: compact array
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_length(data, pos)
+                if n:
+                    removing_replicas = read_i32s(data, pos, n)
+                    pos += 4 * n
+                else:
+                    removing_replicas = []
+                is_new = data[pos] != 0
+                pos += 1
+                if version >= 6:
+                    leader_recovery_state = (data[pos] ^ 128) - 128
+                    pos += 1
+                else:
+                    leader_recovery_state = 0
+                partition_states_item = new_LeaderAndIsrPartitionState(
+                    partition_states_topic_name,
+                    partition_index,
+                    partition_states_controller_epoch,
+                    leader,
+                    leader_epoch,
+                    isr,
+                    partition_epoch,
+                    replicas,
+                    adding_replicas,
+                    removing_replicas,
+                    is_new,
+                    leader_recovery_state,
+                )
+                if data[pos]:
+                    partition_states_item.unknown_tags, pos = read_tags(data, pos)
+                else:
+                    pos += 1
+                partition_states.append(partition_states_item)
+            topic_states_item = new_LeaderAndIsrTopicState(topic_states_topic_name, topic_id, partition_states)
+            if data[pos]:
+                topic_states_item.unknown_tags, pos = read_tags(data, pos)
+            else:
+                pos += 1
+            topic_states.append(topic_states_item)
+        # live_leaders: compact array
+        n = data[pos] - 1
+        pos += 1
+        if n < 0 or n > 126:
+            n, pos = read_length(data, pos)
+        live_leaders = empty_list(n)
+        live_leaders_count = n
+        for live_leaders_step in range(live_leaders_count):
+            # live_leaders[]
+            broker_id = read_i32_be(data, pos)
+            # host_name: compact string
+            n = data[pos + 4] - 1
+            pos += 5
+            if n < 0 or n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            host_name = data[pos:end].decode()
+            pos = end
+            port = read_i32_be(data, pos)
+            live_leaders_item = new_LeaderAndIsrLiveLeader(broker_id, host_name, port)
+            if data[pos + 4]:
+                pos += 4
+                live_leaders_item.unknown_tags, pos = read_tags(data, pos)
+            else:
+                pos += 5
+            live_leaders.append(live_leaders_item)
+        message = new_LeaderAndIsrRequest(
+            controller_id,
+            is_kraft_controller,
+            controller_epoch,
+            broker_epoch,
+            type_,
+            ungrouped_partition_states,
+            topic_states,
+            live_leaders,
+        )
+        if data[pos]:
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 1
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 4 <= version <= 7:
-            return write_leader_and_isr_request_flexible(out, self, version)
-        if 0 <= version <= 3:
-            return write_leader_and_isr_request_classic(out, self, version)
-        give_up()
+        """Versions 4-7."""
+        if version < 4:
+            return self._write_classic(out, version)
+        if version > 7:
+            give_up()
 
+        write_i32_be(out, self.controller_id)
+        if version <= 6:
+            if self.is_kraft_controller:
+                give_up()
+        else:
+            out.append(1 if self.is_kraft_controller else self.is_kraft_controller & 0)  # & 0 refuses None
+        write_i32_be(out, self.controller_epoch)
+        write_i64_be(out, self.broker_epoch)
+        if version <= 4:
+            if self.type != 0:
+                give_up()
+        else:
+            write_i8(out, self.type)
+        if self.ungrouped_partition_states != []:
+            give_up()
+        topic_states = self.topic_states
+        n = len(topic_states)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_uvarint(out, n + 1)
+        for topic_states_item in topic_states:
+            # topic_states[]
+            raw = topic_states_item.topic_name.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+            if version >= 5:
+                write_uuid(out, topic_states_item.topic_id)
+            partition_states = topic_states_item.partition_states
+            n = len(partition_states)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_uvarint(out, n + 1)
+            for partition_states_item in partition_states:
+                # topic_states[].partition_states[]
+                write_i32_be(out, partition_states_item.partition_index)
+                write_i32_be(out, partition_states_item.controller_epoch)
+                write_i32_be(out, partition_states_item.leader)
+                write_i32_be(out, partition_states_item.leader_epoch)
+                isr = partition_states_item.isr
+                n = len(isr)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_uvarint(out, n + 1)
+                for isr_item in isr:
+                    write_i32_be(out, isr_item)
+                write_i32_be(out, partition_states_item.partition_epoch)
+                replicas = partition_states_item.replicas
+                n = len(replicas)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_uvarint(out, n + 1)
+                for replicas_item in replicas:
+                    write_i32_be(out, replicas_item)
+                adding_replicas = partition_states_item.adding_replicas
+                n = len(adding_replicas)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_uvarint(out, n + 1)
+                for adding_replicas_item in adding_replicas:
+                    write_i32_be(out, adding_replicas_item)
+                removing_replicas = partition_states_item.removing_replicas
+                n = len(removing_replicas)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_uvarint(out, n + 1)
+                for removing_replicas_item in removing_replicas:
+                    write_i32_be(out, removing_replicas_item)
+                out.append(
+                    1 if partition_states_item.is_new else partition_states_item.is_new & 0
+                )  # & 0 refuses None
+                if version <= 5:
+                    if partition_states_item.leader_recovery_state != 0:
+                        give_up()
+                else:
+                    write_i8(out, partition_states_item.leader_recovery_state)
+                if partition_states_item.unknown_tags:
+                    write_tags(out, [], partition_states_item.unknown_tags)
+                else:
+                    out.append(0)
+            if topic_states_item.unknown_tags:
+                write_tags(out, [], topic_states_item.unknown_tags)
+            else:
+                out.append(0)
+        live_leaders = self.live_leaders
+        n = len(live_leaders)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_uvarint(out, n + 1)
+        for live_leaders_item in live_leaders:
+            # live_leaders[]
+            write_i32_be(out, live_leaders_item.broker_id)
+            raw = live_leaders_item.host_name.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+            write_i32_be(out, live_leaders_item.port)
+            if live_leaders_item.unknown_tags:
+                write_tags(out, [], live_leaders_item.unknown_tags)
+            else:
+                out.append(0)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
+        else:
+            out.append(0)
 
-def new_LeaderAndIsrRequest(
-    controller_id: int,
-    is_kraft_controller: bool,
-    controller_epoch: int,
-    broker_epoch: int,
-    type: int,
-    ungrouped_partition_states: list[LeaderAndIsrPartitionState],
-    topic_states: list[LeaderAndIsrTopicState],
-    live_leaders: list[LeaderAndIsrLiveLeader],
-) -> LeaderAndIsrRequest:
-    return LeaderAndIsrRequest(
-        controller_id=controller_id,
-        is_kraft_controller=is_kraft_controller,
-        controller_epoch=controller_epoch,
-        broker_epoch=broker_epoch,
-        type=type,
-        ungrouped_partition_states=ungrouped_partition_states,
-        topic_states=topic_states,
-        live_leaders=live_leaders,
-    )
+    @staticmethod
+    def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[LeaderAndIsrRequest, i64]:
+        """Versions 0-3."""
+        n: int
+        end: i64
+        ungrouped_partition_states: list[LeaderAndIsrPartitionState]
+        ungrouped_partition_states_step: i64
+        ungrouped_partition_states_topic_name: str
+        ungrouped_partition_states_isr: list[int]
+        ungrouped_partition_states_replicas: list[int]
+        ungrouped_partition_states_adding_replicas: list[int]
+        ungrouped_partition_states_removing_replicas: list[int]
+        topic_states: list[LeaderAndIsrTopicState]
+        topic_states_step: i64
+        topic_states_topic_name: str
+        partition_states: list[LeaderAndIsrPartitionState]
+        partition_states_step: i64
+        partition_states_topic_name: str
+        partition_states_isr: list[int]
+        partition_states_replicas: list[int]
+        partition_states_adding_replicas: list[int]
+        partition_states_removing_replicas: list[int]
+        live_leaders: list[LeaderAndIsrLiveLeader]
+        live_leaders_step: i64
+        host_name: str
+        if version < 0:
+            give_up()
+
+        controller_id = read_i32_be(data, pos)
+        is_kraft_controller = False
+        controller_epoch = read_i32_be(data, pos + 4)
+        pos += 8
+        if version >= 2:
+            broker_epoch = read_i64_be(data, pos)
+            pos += 8
+        else:
+            broker_epoch = -1
+        type_ = 0
+        if version <= 1:
+            # ungrouped_partition_states: array
+            n = read_i32_be(data, pos)
+            pos += 4
+            if n < 0:
+                give_up()
+            ungrouped_partition_states = empty_list(n)
+            ungrouped_partition_states_count = n
+            for ungrouped_partition_states_step in range(ungrouped_partition_states_count):
+                # ungrouped_partition_states[]
+                # topic_name: string
+                n = read_i16_be(data, pos)
+                pos += 2
+                if n < 0:
+                    give_up()
+                end = pos + n
+                ungrouped_partition_states_topic_name = data[pos:end].decode()
+                pos = end
+                ungrouped_partition_states_partition_index = read_i32_be(data, pos)
+                ungrouped_partition_states_controller_epoch = read_i32_be(data, pos + 4)
+                ungrouped_partition_states_leader = read_i32_be(data, pos + 8)
+                ungrouped_partition_states_leader_epoch = read_i32_be(data, pos + 12)
+                # isr: array
+                n = read_i32_be(data, pos + 16)
+                pos += 20
+                if n < 0:
+                    give_up()
+                if n:
+                    ungrouped_partition_states_isr = read_i32s(data, pos, n)
+                    pos += 4 * n
+                else:
+                    ungrouped_partition_states_isr = []
+                ungrouped_partition_states_partition_epoch = read_i32_be(data, pos)
+                # replicas: array
+                n = read_i32_be(data, pos + 4)
+                pos += 8
+                if n < 0:
+                    give_up()
+                if n:
+                    ungrouped_partition_states_replicas = read_i32s(data, pos, n)
+                    pos += 4 * n
+                else:
+                    ungrouped_partition_states_replicas = []
+                ungrouped_partition_states_adding_replicas = []
+                ungrouped_partition_states_removing_replicas = []
+                if version >= 1:
+                    ungrouped_partition_states_is_new = data[pos] != 0
+                    pos += 1
+                else:
+                    ungrouped_partition_states_is_new = False
+                ungrouped_partition_states_leader_recovery_state = 0
+                ungrouped_partition_states_item = new_LeaderAndIsrPartitionState(
+                    ungrouped_partition_states_topic_name,
+                    ungrouped_partition_states_partition_index,
+                    ungrouped_partition_states_controller_epoch,
+                    ungrouped_partition_states_leader,
+                    ungrouped_partition_states_leader_epoch,
+                    ungrouped_partition_states_isr,
+                    ungrouped_partition_states_partition_epoch,
+                    ungrouped_partition_states_replicas,
+                    ungrouped_partition_states_adding_replicas,
+                    ungrouped_partition_states_removing_replicas,
+                    ungrouped_partition_states_is_new,
+                    ungrouped_partition_states_leader_recovery_state,
+                )
+                ungrouped_partition_states.append(ungrouped_partition_states_item)
+            topic_states = []
+        else:
+            ungrouped_partition_states = []
+            # topic_states: array
+            n = read_i32_be(data, pos)
+            pos += 4
+            if n < 0:
+                give_up()
+            topic_states = empty_list(n)
+            topic_states_count = n
+            for topic_states_step in range(topic_states_count):
+                # topic_states[]
+                # topic_name: string
+                n = read_i16_be(data, pos)
+                pos += 2
+                if n < 0:
+                    give_up()
+                end = pos + n
+                topic_states_topic_name = data[pos:end].decode()
+                pos = end
+                topic_id = ZERO_UUID
+                # partition_states: array
+                n = read_i32_be(data, pos)
+                pos += 4
+                if n < 0:
+                    give_up()
+                partition_states = empty_list(n)
+                partition_states_count = n
+                for partition_states_step in range(partition_states_count):
+                    # topic_states[].partition_states[]
+                    partition_states_topic_name = ""
+                    partition_states_partition_index = read_i32_be(data, pos)
+                    partition_states_controller_epoch = read_i32_be(data, pos + 4)
+                    partition_states_leader = read_i32_be(data, pos + 8)
+                    partition_states_leader_epoch = read_i32_be(data, pos + 12)
+                    # isr: array
+                    n = read_i32_be(data, pos + 16)
+                    pos += 20
+                    if n < 0:
+                        give_up()
+                    if n:
+                        partition_states_isr = read_i32s(data, pos, n)
+                        pos += 4 * n
+                    else:
+                        partition_states_isr = []
+                    partition_states_partition_epoch = read_i32_be(data, pos)
+                    # replicas: array
+                    n = read_i32_be(data, pos + 4)
+                    pos += 8
+                    if n < 0:
+                        give_up()
+                    if n:
+                        partition_states_replicas = read_i32s(data, pos, n)
+                        pos += 4 * n
+                    else:
+                        partition_states_replicas = []
+                    if version >= 3:
+                        # adding_replicas: array
+                        n = read_i32_be(data, pos)
+                        pos += 4
+                        if n < 0:
+                            give_up()
+                        if n:
+                            partition_states_adding_replicas = read_i32s(data, pos, n)
+                            pos += 4 * n
+                        else:
+                            partition_states_adding_replicas = []
+                        # removing_replicas: array
+                        n = read_i32_be(data, pos)
+                        pos += 4
+                        if n < 0:
+                            give_up()
+                        if n:
+                            partition_states_removing_replicas = read_i32s(data, pos, n)
+                            pos += 4 * n
+                        else:
+                            partition_states_removing_replicas = []
+                    else:
+                        partition_states_adding_replicas = []
+                        partition_states_removing_replicas = []
+                    partition_states_is_new = data[pos] != 0
+                    partition_states_leader_recovery_state = 0
+                    partition_states_item = new_LeaderAndIsrPartitionState(
+                        partition_states_topic_name,
+                        partition_states_partition_index,
+                        partition_states_controller_epoch,
+                        partition_states_leader,
+                        partition_states_leader_epoch,
+                        partition_states_isr,
+                        partition_states_partition_epoch,
+                        partition_states_replicas,
+                        partition_states_adding_replicas,
+                        partition_states_removing_replicas,
+                        partition_states_is_new,
+                        partition_states_leader_recovery_state,
+                    )
+                    pos += 1
+                    partition_states.append(partition_states_item)
+                topic_states_item = new_LeaderAndIsrTopicState(topic_states_topic_name, topic_id, partition_states)
+                topic_states.append(topic_states_item)
+        # live_leaders: array
+        n = read_i32_be(data, pos)
+        pos += 4
+        if n < 0:
+            give_up()
+        live_leaders = empty_list(n)
+        live_leaders_count = n
+        for live_leaders_step in range(live_leaders_count):
+            # live_leaders[]
+            broker_id = read_i32_be(data, pos)
+            # host_name: string
+            n = read_i16_be(data, pos + 4)
+            pos += 6
+            if n < 0:
+                give_up()
+            end = pos + n
+            host_name = data[pos:end].decode()
+            pos = end
+            port = read_i32_be(data, pos)
+            live_leaders_item = new_LeaderAndIsrLiveLeader(broker_id, host_name, port)
+            pos += 4
+            live_leaders.append(live_leaders_item)
+        message = new_LeaderAndIsrRequest(
+            controller_id,
+            is_kraft_controller,
+            controller_epoch,
+            broker_epoch,
+            type_,
+            ungrouped_partition_states,
+            topic_states,
+            live_leaders,
+        )
+        return message, pos
+
+    def _write_classic(self, out: BytesWriter, version: i64) -> None:
+        """Versions 0-3."""
+        if version < 0:
+            give_up()
+
+        write_i32_be(out, self.controller_id)
+        if self.is_kraft_controller:
+            give_up()
+        write_i32_be(out, self.controller_epoch)
+        if version >= 2:
+            write_i64_be(out, self.broker_epoch)
+        if self.type != 0:
+            give_up()
+        if version <= 1:
+            ungrouped_partition_states = self.ungrouped_partition_states
+            write_i32_be(out, len(ungrouped_partition_states))
+            for ungrouped_partition_states_item in ungrouped_partition_states:
+                # ungrouped_partition_states[]
+                raw = ungrouped_partition_states_item.topic_name.encode()
+                write_i16_be(out, len(raw))
+                out.write(raw)
+                write_i32_be(out, ungrouped_partition_states_item.partition_index)
+                write_i32_be(out, ungrouped_partition_states_item.controller_epoch)
+                write_i32_be(out, ungrouped_partition_states_item.leader)
+                write_i32_be(out, ungrouped_partition_states_item.leader_epoch)
+                ungrouped_partition_states_isr = ungrouped_partition_states_item.isr
+                write_i32_be(out, len(ungrouped_partition_states_isr))
+                for ungrouped_partition_states_isr_item in ungrouped_partition_states_isr:
+                    write_i32_be(out, ungrouped_partition_states_isr_item)
+                write_i32_be(out, ungrouped_partition_states_item.partition_epoch)
+                ungrouped_partition_states_replicas = ungrouped_partition_states_item.replicas
+                write_i32_be(out, len(ungrouped_partition_states_replicas))
+                for ungrouped_partition_states_replicas_item in ungrouped_partition_states_replicas:
+                    write_i32_be(out, ungrouped_partition_states_replicas_item)
+                if version >= 1:
+                    out.append(
+                        1 if ungrouped_partition_states_item.is_new else ungrouped_partition_states_item.is_new & 0
+                    )  # & 0 refuses None
+                if ungrouped_partition_states_item.leader_recovery_state != 0:
+                    give_up()
+                if ungrouped_partition_states_item.unknown_tags:
+                    give_up()
+            if self.topic_states != []:
+                give_up()
+        else:
+            if self.ungrouped_partition_states != []:
+                give_up()
+            topic_states = self.topic_states
+            write_i32_be(out, len(topic_states))
+            for topic_states_item in topic_states:
+                # topic_states[]
+                raw = topic_states_item.topic_name.encode()
+                write_i16_be(out, len(raw))
+                out.write(raw)
+                partition_states = topic_states_item.partition_states
+                write_i32_be(out, len(partition_states))
+                for partition_states_item in partition_states:
+                    # topic_states[].partition_states[]
+                    write_i32_be(out, partition_states_item.partition_index)
+                    write_i32_be(out, partition_states_item.controller_epoch)
+                    write_i32_be(out, partition_states_item.leader)
+                    write_i32_be(out, partition_states_item.leader_epoch)
+                    partition_states_isr = partition_states_item.isr
+                    write_i32_be(out, len(partition_states_isr))
+                    for partition_states_isr_item in partition_states_isr:
+                        write_i32_be(out, partition_states_isr_item)
+                    write_i32_be(out, partition_states_item.partition_epoch)
+                    partition_states_replicas = partition_states_item.replicas
+                    write_i32_be(out, len(partition_states_replicas))
+                    for partition_states_replicas_item in partition_states_replicas:
+                        write_i32_be(out, partition_states_replicas_item)
+                    if version >= 3:
+                        partition_states_adding_replicas = partition_states_item.adding_replicas
+                        write_i32_be(out, len(partition_states_adding_replicas))
+                        for partition_states_adding_replicas_item in partition_states_adding_replicas:
+                            write_i32_be(out, partition_states_adding_replicas_item)
+                        partition_states_removing_replicas = partition_states_item.removing_replicas
+                        write_i32_be(out, len(partition_states_removing_replicas))
+                        for partition_states_removing_replicas_item in partition_states_removing_replicas:
+                            write_i32_be(out, partition_states_removing_replicas_item)
+                    out.append(
+                        1 if partition_states_item.is_new else partition_states_item.is_new & 0
+                    )  # & 0 refuses None
+                    if partition_states_item.leader_recovery_state != 0:
+                        give_up()
+                    if partition_states_item.unknown_tags:
+                        give_up()
+                if topic_states_item.unknown_tags:
+                    give_up()
+        live_leaders = self.live_leaders
+        write_i32_be(out, len(live_leaders))
+        for live_leaders_item in live_leaders:
+            # live_leaders[]
+            write_i32_be(out, live_leaders_item.broker_id)
+            raw = live_leaders_item.host_name.encode()
+            write_i16_be(out, len(raw))
+            out.write(raw)
+            write_i32_be(out, live_leaders_item.port)
+            if live_leaders_item.unknown_tags:
+                give_up()
+        if self.unknown_tags:
+            give_up()
 
 
 @mypyc_attr(acyclic=True)
@@ -394,9 +934,7 @@ class LeaderAndIsrPartitionError(Struct):
         Field("partition_index", "PartitionIndex", "int32", range(0, 8)),
         Field("error_code", "ErrorCode", "int16", range(0, 8)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("topic_name", "partition_index", "error_code", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     topic_name: str
     """Name of the topic, set if outcomes are not grouped by topic. Versions 0-4."""
@@ -405,7 +943,6 @@ class LeaderAndIsrPartitionError(Struct):
     error_code: int
     """0 if the broker adopted the new state; otherwise the reason, e.g. a storage error."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -421,12 +958,6 @@ class LeaderAndIsrPartitionError(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_LeaderAndIsrPartitionError(
-    topic_name: str, partition_index: int, error_code: int
-) -> LeaderAndIsrPartitionError:
-    return LeaderAndIsrPartitionError(topic_name=topic_name, partition_index=partition_index, error_code=error_code)
-
-
 @mypyc_attr(acyclic=True)
 class LeaderAndIsrTopicError(Struct):
     """Outcomes for the partitions of one topic."""
@@ -437,16 +968,13 @@ class LeaderAndIsrTopicError(Struct):
         Field("topic_id", "TopicId", "uuid", range(5, 8)),
         Field("partition_errors", "PartitionErrors", "[]LeaderAndIsrPartitionError", range(5, 8)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("topic_id", "partition_errors", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     topic_id: Uuid
     """Id of the topic, as sent by the controller. Versions 5+."""
     partition_errors: list[LeaderAndIsrPartitionError]
     """One outcome for each partition of the topic. Versions 5+."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -460,12 +988,6 @@ class LeaderAndIsrTopicError(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_LeaderAndIsrTopicError(
-    topic_id: Uuid, partition_errors: list[LeaderAndIsrPartitionError]
-) -> LeaderAndIsrTopicError:
-    return LeaderAndIsrTopicError(topic_id=topic_id, partition_errors=partition_errors)
-
-
 @mypyc_attr(acyclic=True)
 class LeaderAndIsrResponse(Message):
     """Reports which of the requested leadership changes the broker carried out.
@@ -477,6 +999,7 @@ class LeaderAndIsrResponse(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 8)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(4, 8)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 0, 4: 1}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("error_code", "ErrorCode", "int16", range(0, 8)),
@@ -489,9 +1012,7 @@ class LeaderAndIsrResponse(Message):
         ),
         Field("topics", "Topics", "[]LeaderAndIsrTopicError", range(5, 8)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("error_code", "partition_errors", "topics", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     error_code: int
     """Error of the request as a whole, e.g. a stale controller or broker epoch; 0 on success."""
@@ -500,7 +1021,6 @@ class LeaderAndIsrResponse(Message):
     topics: list[LeaderAndIsrTopicError]
     """Outcome for each partition, grouped by topic id. Versions 5+."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -515,884 +1035,239 @@ class LeaderAndIsrResponse(Message):
         self.topics = [] if topics is None else topics
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        if version <= 3:
-            return 0
-        return 1
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[LeaderAndIsrResponse, i64]:
-        if 4 <= version <= 7:
-            return read_leader_and_isr_response_flexible(data, pos, version)
-        if 0 <= version <= 3:
-            return read_leader_and_isr_response_classic(data, pos, version)
-        give_up()
+        """Versions 4-7."""
+        n: i64
+        end: i64
+        partition_errors: list[LeaderAndIsrPartitionError]
+        partition_errors_step: i64
+        partition_errors_topic_name: str
+        topics: list[LeaderAndIsrTopicError]
+        topics_step: i64
+        topics_partition_errors: list[LeaderAndIsrPartitionError]
+        topics_partition_errors_step: i64
+        topics_partition_errors_topic_name: str
+        if version < 4:
+            return LeaderAndIsrResponse._read_classic(data, pos, version)
+        if version > 7:
+            give_up()
+
+        error_code = read_i16_be(data, pos)
+        pos += 2
+        if version <= 4:
+            # partition_errors: compact array
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_length(data, pos)
+            partition_errors = empty_list(n)
+            partition_errors_count = n
+            for partition_errors_step in range(partition_errors_count):
+                # partition_errors[]
+                # topic_name: compact string
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_string_length(data, pos)
+                end = pos + n
+                partition_errors_topic_name = data[pos:end].decode()
+                pos = end
+                partition_errors_partition_index = read_i32_be(data, pos)
+                partition_errors_error_code = read_i16_be(data, pos + 4)
+                partition_errors_item = new_LeaderAndIsrPartitionError(
+                    partition_errors_topic_name, partition_errors_partition_index, partition_errors_error_code
+                )
+                if data[pos + 6]:
+                    pos += 6
+                    partition_errors_item.unknown_tags, pos = read_tags(data, pos)
+                else:
+                    pos += 7
+                partition_errors.append(partition_errors_item)
+            topics = []
+        else:
+            partition_errors = []
+            # topics: compact array
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_length(data, pos)
+            topics = empty_list(n)
+            topics_count = n
+            for topics_step in range(topics_count):
+                # topics[]
+                topic_id = Uuid(data[pos : pos + 16])
+                # partition_errors: compact array
+                n = data[pos + 16] - 1
+                pos += 17
+                if n < 0 or n > 126:
+                    n, pos = read_length(data, pos)
+                topics_partition_errors = empty_list(n)
+                topics_partition_errors_count = n
+                for topics_partition_errors_step in range(topics_partition_errors_count):
+                    # topics[].partition_errors[]
+                    topics_partition_errors_topic_name = ""
+                    topics_partition_errors_partition_index = read_i32_be(data, pos)
+                    topics_partition_errors_error_code = read_i16_be(data, pos + 4)
+                    topics_partition_errors_item = new_LeaderAndIsrPartitionError(
+                        topics_partition_errors_topic_name,
+                        topics_partition_errors_partition_index,
+                        topics_partition_errors_error_code,
+                    )
+                    if data[pos + 6]:
+                        pos += 6
+                        topics_partition_errors_item.unknown_tags, pos = read_tags(data, pos)
+                    else:
+                        pos += 7
+                    topics_partition_errors.append(topics_partition_errors_item)
+                topics_item = new_LeaderAndIsrTopicError(topic_id, topics_partition_errors)
+                if data[pos]:
+                    topics_item.unknown_tags, pos = read_tags(data, pos)
+                else:
+                    pos += 1
+                topics.append(topics_item)
+        message = new_LeaderAndIsrResponse(error_code, partition_errors, topics)
+        if data[pos]:
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 1
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 4 <= version <= 7:
-            return write_leader_and_isr_response_flexible(out, self, version)
-        if 0 <= version <= 3:
-            return write_leader_and_isr_response_classic(out, self, version)
-        give_up()
-
-
-def new_LeaderAndIsrResponse(
-    error_code: int, partition_errors: list[LeaderAndIsrPartitionError], topics: list[LeaderAndIsrTopicError]
-) -> LeaderAndIsrResponse:
-    return LeaderAndIsrResponse(error_code=error_code, partition_errors=partition_errors, topics=topics)
-
-
-def read_leader_and_isr_request_classic(data: bytes, pos: i64, version: i64) -> tuple[LeaderAndIsrRequest, i64]:
-    """Versions 0-3."""
-    n: int
-    end: i64
-    ungrouped_partition_states: list[LeaderAndIsrPartitionState]
-    ungrouped_partition_states_step: i64
-    ungrouped_partition_states_topic_name: str
-    ungrouped_partition_states_isr: list[int]
-    ungrouped_partition_states_replicas: list[int]
-    ungrouped_partition_states_adding_replicas: list[int]
-    ungrouped_partition_states_removing_replicas: list[int]
-    topic_states: list[LeaderAndIsrTopicState]
-    topic_states_step: i64
-    topic_states_topic_name: str
-    partition_states: list[LeaderAndIsrPartitionState]
-    partition_states_step: i64
-    partition_states_topic_name: str
-    partition_states_isr: list[int]
-    partition_states_replicas: list[int]
-    partition_states_adding_replicas: list[int]
-    partition_states_removing_replicas: list[int]
-    live_leaders: list[LeaderAndIsrLiveLeader]
-    live_leaders_step: i64
-    host_name: str
-    controller_id = read_i32_be(data, pos)
-    is_kraft_controller = False
-    controller_epoch = read_i32_be(data, pos + 4)
-    pos += 8
-    if version >= 2:
-        broker_epoch = read_i64_be(data, pos)
-        pos += 8
-    else:
-        broker_epoch = -1
-    type_ = 0
-    if version <= 1:
-        n = read_i32_be(data, pos)
-        pos += 4
-        if n < 0:
+        """Versions 4-7."""
+        if version < 4:
+            return self._write_classic(out, version)
+        if version > 7:
             give_up()
-        ungrouped_partition_states = empty_list(n)
-        ungrouped_partition_states_count = n
-        for ungrouped_partition_states_step in range(ungrouped_partition_states_count):
-            # ungrouped_partition_states[]
-            n = read_i16_be(data, pos)
-            pos += 2
-            if n < 0:
-                give_up()
-            end = pos + n
-            ungrouped_partition_states_topic_name = data[pos:end].decode()
-            pos = end
-            ungrouped_partition_states_partition_index = read_i32_be(data, pos)
-            ungrouped_partition_states_controller_epoch = read_i32_be(data, pos + 4)
-            ungrouped_partition_states_leader = read_i32_be(data, pos + 8)
-            ungrouped_partition_states_leader_epoch = read_i32_be(data, pos + 12)
-            n = read_i32_be(data, pos + 16)
-            pos += 20
-            if n < 0:
-                give_up()
-            if n:
-                ungrouped_partition_states_isr = read_i32s(data, pos, n)
-                pos += 4 * n
+
+        write_i16_be(out, self.error_code)
+        if version <= 4:
+            partition_errors = self.partition_errors
+            n = len(partition_errors)
+            if n < 127:
+                out.append(n + 1)
             else:
-                ungrouped_partition_states_isr = []
-            ungrouped_partition_states_partition_epoch = read_i32_be(data, pos)
-            n = read_i32_be(data, pos + 4)
-            pos += 8
-            if n < 0:
+                write_uvarint(out, n + 1)
+            for partition_errors_item in partition_errors:
+                # partition_errors[]
+                raw = partition_errors_item.topic_name.encode()
+                n = len(raw)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_string_length(out, n)
+                out.write(raw)
+                write_i32_be(out, partition_errors_item.partition_index)
+                write_i16_be(out, partition_errors_item.error_code)
+                if partition_errors_item.unknown_tags:
+                    write_tags(out, [], partition_errors_item.unknown_tags)
+                else:
+                    out.append(0)
+            if self.topics != []:
                 give_up()
-            if n:
-                ungrouped_partition_states_replicas = read_i32s(data, pos, n)
-                pos += 4 * n
+        else:
+            if self.partition_errors != []:
+                give_up()
+            topics = self.topics
+            n = len(topics)
+            if n < 127:
+                out.append(n + 1)
             else:
-                ungrouped_partition_states_replicas = []
-            ungrouped_partition_states_adding_replicas = []
-            ungrouped_partition_states_removing_replicas = []
-            if version >= 1:
-                ungrouped_partition_states_is_new = data[pos] != 0
-                pos += 1
-            else:
-                ungrouped_partition_states_is_new = False
-            ungrouped_partition_states_leader_recovery_state = 0
-            ungrouped_partition_states_item = new_LeaderAndIsrPartitionState(
-                ungrouped_partition_states_topic_name,
-                ungrouped_partition_states_partition_index,
-                ungrouped_partition_states_controller_epoch,
-                ungrouped_partition_states_leader,
-                ungrouped_partition_states_leader_epoch,
-                ungrouped_partition_states_isr,
-                ungrouped_partition_states_partition_epoch,
-                ungrouped_partition_states_replicas,
-                ungrouped_partition_states_adding_replicas,
-                ungrouped_partition_states_removing_replicas,
-                ungrouped_partition_states_is_new,
-                ungrouped_partition_states_leader_recovery_state,
-            )
-            ungrouped_partition_states.append(ungrouped_partition_states_item)
-        topic_states = []
-    else:
-        ungrouped_partition_states = []
-        n = read_i32_be(data, pos)
-        pos += 4
-        if n < 0:
+                write_uvarint(out, n + 1)
+            for topics_item in topics:
+                # topics[]
+                write_uuid(out, topics_item.topic_id)
+                topics_partition_errors = topics_item.partition_errors
+                n = len(topics_partition_errors)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_uvarint(out, n + 1)
+                for topics_partition_errors_item in topics_partition_errors:
+                    # topics[].partition_errors[]
+                    write_i32_be(out, topics_partition_errors_item.partition_index)
+                    write_i16_be(out, topics_partition_errors_item.error_code)
+                    if topics_partition_errors_item.unknown_tags:
+                        write_tags(out, [], topics_partition_errors_item.unknown_tags)
+                    else:
+                        out.append(0)
+                if topics_item.unknown_tags:
+                    write_tags(out, [], topics_item.unknown_tags)
+                else:
+                    out.append(0)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
+        else:
+            out.append(0)
+
+    @staticmethod
+    def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[LeaderAndIsrResponse, i64]:
+        """Versions 0-3."""
+        n: int
+        end: i64
+        partition_errors: list[LeaderAndIsrPartitionError]
+        partition_errors_step: i64
+        topic_name: str
+        topics: list[LeaderAndIsrTopicError]
+        if version < 0:
             give_up()
-        topic_states = empty_list(n)
-        topic_states_count = n
-        for topic_states_step in range(topic_states_count):
-            # topic_states[]
-            n = read_i16_be(data, pos)
-            pos += 2
-            if n < 0:
-                give_up()
-            end = pos + n
-            topic_states_topic_name = data[pos:end].decode()
-            pos = end
-            topic_id = ZERO_UUID
-            n = read_i32_be(data, pos)
-            pos += 4
-            if n < 0:
-                give_up()
-            partition_states = empty_list(n)
-            partition_states_count = n
-            for partition_states_step in range(partition_states_count):
-                # topic_states[].partition_states[]
-                partition_states_topic_name = ""
-                partition_states_partition_index = read_i32_be(data, pos)
-                partition_states_controller_epoch = read_i32_be(data, pos + 4)
-                partition_states_leader = read_i32_be(data, pos + 8)
-                partition_states_leader_epoch = read_i32_be(data, pos + 12)
-                n = read_i32_be(data, pos + 16)
-                pos += 20
-                if n < 0:
-                    give_up()
-                if n:
-                    partition_states_isr = read_i32s(data, pos, n)
-                    pos += 4 * n
-                else:
-                    partition_states_isr = []
-                partition_states_partition_epoch = read_i32_be(data, pos)
-                n = read_i32_be(data, pos + 4)
-                pos += 8
-                if n < 0:
-                    give_up()
-                if n:
-                    partition_states_replicas = read_i32s(data, pos, n)
-                    pos += 4 * n
-                else:
-                    partition_states_replicas = []
-                if version >= 3:
-                    n = read_i32_be(data, pos)
-                    pos += 4
-                    if n < 0:
-                        give_up()
-                    if n:
-                        partition_states_adding_replicas = read_i32s(data, pos, n)
-                        pos += 4 * n
-                    else:
-                        partition_states_adding_replicas = []
-                    n = read_i32_be(data, pos)
-                    pos += 4
-                    if n < 0:
-                        give_up()
-                    if n:
-                        partition_states_removing_replicas = read_i32s(data, pos, n)
-                        pos += 4 * n
-                    else:
-                        partition_states_removing_replicas = []
-                else:
-                    partition_states_adding_replicas = []
-                    partition_states_removing_replicas = []
-                partition_states_is_new = data[pos] != 0
-                partition_states_leader_recovery_state = 0
-                partition_states_item = new_LeaderAndIsrPartitionState(
-                    partition_states_topic_name,
-                    partition_states_partition_index,
-                    partition_states_controller_epoch,
-                    partition_states_leader,
-                    partition_states_leader_epoch,
-                    partition_states_isr,
-                    partition_states_partition_epoch,
-                    partition_states_replicas,
-                    partition_states_adding_replicas,
-                    partition_states_removing_replicas,
-                    partition_states_is_new,
-                    partition_states_leader_recovery_state,
-                )
-                pos += 1
-                partition_states.append(partition_states_item)
-            topic_states_item = new_LeaderAndIsrTopicState(topic_states_topic_name, topic_id, partition_states)
-            topic_states.append(topic_states_item)
-    n = read_i32_be(data, pos)
-    pos += 4
-    if n < 0:
-        give_up()
-    live_leaders = empty_list(n)
-    live_leaders_count = n
-    for live_leaders_step in range(live_leaders_count):
-        # live_leaders[]
-        broker_id = read_i32_be(data, pos)
-        n = read_i16_be(data, pos + 4)
+
+        error_code = read_i16_be(data, pos)
+        # partition_errors: array
+        n = read_i32_be(data, pos + 2)
         pos += 6
         if n < 0:
             give_up()
-        end = pos + n
-        host_name = data[pos:end].decode()
-        pos = end
-        port = read_i32_be(data, pos)
-        live_leaders_item = new_LeaderAndIsrLiveLeader(broker_id, host_name, port)
-        pos += 4
-        live_leaders.append(live_leaders_item)
-    message = new_LeaderAndIsrRequest(
-        controller_id,
-        is_kraft_controller,
-        controller_epoch,
-        broker_epoch,
-        type_,
-        ungrouped_partition_states,
-        topic_states,
-        live_leaders,
-    )
-    return message, pos
-
-
-def write_leader_and_isr_request_classic(out: BytesWriter, message: LeaderAndIsrRequest, version: i64) -> None:
-    """Versions 0-3."""
-    write_i32_be(out, message.controller_id)
-    if message.is_kraft_controller:
-        give_up()
-    write_i32_be(out, message.controller_epoch)
-    if version >= 2:
-        write_i64_be(out, message.broker_epoch)
-    if message.type != 0:
-        give_up()
-    if version <= 1:
-        ungrouped_partition_states = message.ungrouped_partition_states
-        write_i32_be(out, len(ungrouped_partition_states))
-        for ungrouped_partition_states_item in ungrouped_partition_states:
-            # ungrouped_partition_states[]
-            raw = ungrouped_partition_states_item.topic_name.encode()
-            write_i16_be(out, len(raw))
-            out.write(raw)
-            write_i32_be(out, ungrouped_partition_states_item.partition_index)
-            write_i32_be(out, ungrouped_partition_states_item.controller_epoch)
-            write_i32_be(out, ungrouped_partition_states_item.leader)
-            write_i32_be(out, ungrouped_partition_states_item.leader_epoch)
-            ungrouped_partition_states_isr = ungrouped_partition_states_item.isr
-            write_i32_be(out, len(ungrouped_partition_states_isr))
-            for ungrouped_partition_states_isr_item in ungrouped_partition_states_isr:
-                write_i32_be(out, ungrouped_partition_states_isr_item)
-            write_i32_be(out, ungrouped_partition_states_item.partition_epoch)
-            ungrouped_partition_states_replicas = ungrouped_partition_states_item.replicas
-            write_i32_be(out, len(ungrouped_partition_states_replicas))
-            for ungrouped_partition_states_replicas_item in ungrouped_partition_states_replicas:
-                write_i32_be(out, ungrouped_partition_states_replicas_item)
-            if version >= 1:
-                out.append(
-                    1 if ungrouped_partition_states_item.is_new else ungrouped_partition_states_item.is_new & 0
-                )
-            if ungrouped_partition_states_item.leader_recovery_state != 0:
-                give_up()
-            if ungrouped_partition_states_item.unknown_tags:
-                give_up()
-        if message.topic_states != []:
-            give_up()
-    else:
-        if message.ungrouped_partition_states != []:
-            give_up()
-        topic_states = message.topic_states
-        write_i32_be(out, len(topic_states))
-        for topic_states_item in topic_states:
-            # topic_states[]
-            raw = topic_states_item.topic_name.encode()
-            write_i16_be(out, len(raw))
-            out.write(raw)
-            partition_states = topic_states_item.partition_states
-            write_i32_be(out, len(partition_states))
-            for partition_states_item in partition_states:
-                # topic_states[].partition_states[]
-                write_i32_be(out, partition_states_item.partition_index)
-                write_i32_be(out, partition_states_item.controller_epoch)
-                write_i32_be(out, partition_states_item.leader)
-                write_i32_be(out, partition_states_item.leader_epoch)
-                partition_states_isr = partition_states_item.isr
-                write_i32_be(out, len(partition_states_isr))
-                for partition_states_isr_item in partition_states_isr:
-                    write_i32_be(out, partition_states_isr_item)
-                write_i32_be(out, partition_states_item.partition_epoch)
-                partition_states_replicas = partition_states_item.replicas
-                write_i32_be(out, len(partition_states_replicas))
-                for partition_states_replicas_item in partition_states_replicas:
-                    write_i32_be(out, partition_states_replicas_item)
-                if version >= 3:
-                    partition_states_adding_replicas = partition_states_item.adding_replicas
-                    write_i32_be(out, len(partition_states_adding_replicas))
-                    for partition_states_adding_replicas_item in partition_states_adding_replicas:
-                        write_i32_be(out, partition_states_adding_replicas_item)
-                    partition_states_removing_replicas = partition_states_item.removing_replicas
-                    write_i32_be(out, len(partition_states_removing_replicas))
-                    for partition_states_removing_replicas_item in partition_states_removing_replicas:
-                        write_i32_be(out, partition_states_removing_replicas_item)
-                out.append(1 if partition_states_item.is_new else partition_states_item.is_new & 0)
-                if partition_states_item.leader_recovery_state != 0:
-                    give_up()
-                if partition_states_item.unknown_tags:
-                    give_up()
-            if topic_states_item.unknown_tags:
-                give_up()
-    live_leaders = message.live_leaders
-    write_i32_be(out, len(live_leaders))
-    for live_leaders_item in live_leaders:
-        # live_leaders[]
-        write_i32_be(out, live_leaders_item.broker_id)
-        raw = live_leaders_item.host_name.encode()
-        write_i16_be(out, len(raw))
-        out.write(raw)
-        write_i32_be(out, live_leaders_item.port)
-        if live_leaders_item.unknown_tags:
-            give_up()
-    if message.unknown_tags:
-        give_up()
-
-
-def read_leader_and_isr_request_flexible(data: bytes, pos: i64, version: i64) -> tuple[LeaderAndIsrRequest, i64]:
-    """Versions 4-7."""
-    n: i64
-    end: i64
-    ungrouped_partition_states: list[LeaderAndIsrPartitionState]
-    topic_states: list[LeaderAndIsrTopicState]
-    topic_states_step: i64
-    topic_states_topic_name: str
-    partition_states: list[LeaderAndIsrPartitionState]
-    partition_states_step: i64
-    partition_states_topic_name: str
-    isr: list[int]
-    replicas: list[int]
-    adding_replicas: list[int]
-    removing_replicas: list[int]
-    live_leaders: list[LeaderAndIsrLiveLeader]
-    live_leaders_step: i64
-    host_name: str
-    controller_id = read_i32_be(data, pos)
-    pos += 4
-    if version >= 7:
-        is_kraft_controller = data[pos] != 0
-        pos += 1
-    else:
-        is_kraft_controller = False
-    controller_epoch = read_i32_be(data, pos)
-    broker_epoch = read_i64_be(data, pos + 4)
-    pos += 12
-    if version >= 5:
-        type_ = (data[pos] ^ 128) - 128
-        pos += 1
-    else:
-        type_ = 0
-    ungrouped_partition_states = []
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    topic_states = empty_list(n)
-    topic_states_count = n
-    for topic_states_step in range(topic_states_count):
-        # topic_states[]
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        topic_states_topic_name = data[pos:end].decode()
-        pos = end
-        if version >= 5:
-            topic_id = Uuid(data[pos : pos + 16])
-            pos += 16
-        else:
-            topic_id = ZERO_UUID
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_length(data, pos)
-        partition_states = empty_list(n)
-        partition_states_count = n
-        for partition_states_step in range(partition_states_count):
-            # topic_states[].partition_states[]
-            partition_states_topic_name = ""
-            partition_index = read_i32_be(data, pos)
-            partition_states_controller_epoch = read_i32_be(data, pos + 4)
-            leader = read_i32_be(data, pos + 8)
-            leader_epoch = read_i32_be(data, pos + 12)
-            n = data[pos + 16] - 1
-            pos += 17
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_length(data, pos)
-            if n:
-                isr = read_i32s(data, pos, n)
-                pos += 4 * n
-            else:
-                isr = []
-            partition_epoch = read_i32_be(data, pos)
-            n = data[pos + 4] - 1
-            pos += 5
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_length(data, pos)
-            if n:
-                replicas = read_i32s(data, pos, n)
-                pos += 4 * n
-            else:
-                replicas = []
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_length(data, pos)
-            if n:
-                adding_replicas = read_i32s(data, pos, n)
-                pos += 4 * n
-            else:
-                adding_replicas = []
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_length(data, pos)
-            if n:
-                removing_replicas = read_i32s(data, pos, n)
-                pos += 4 * n
-            else:
-                removing_replicas = []
-            is_new = data[pos] != 0
-            pos += 1
-            if version >= 6:
-                leader_recovery_state = (data[pos] ^ 128) - 128
-                pos += 1
-            else:
-                leader_recovery_state = 0
-            partition_states_item = new_LeaderAndIsrPartitionState(
-                partition_states_topic_name,
-                partition_index,
-                partition_states_controller_epoch,
-                leader,
-                leader_epoch,
-                isr,
-                partition_epoch,
-                replicas,
-                adding_replicas,
-                removing_replicas,
-                is_new,
-                leader_recovery_state,
-            )
-            if data[pos]:
-                partition_states_item.unknown_tags, pos = read_tags(data, pos)
-            else:
-                pos += 1
-            partition_states.append(partition_states_item)
-        topic_states_item = new_LeaderAndIsrTopicState(topic_states_topic_name, topic_id, partition_states)
-        if data[pos]:
-            topic_states_item.unknown_tags, pos = read_tags(data, pos)
-        else:
-            pos += 1
-        topic_states.append(topic_states_item)
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    live_leaders = empty_list(n)
-    live_leaders_count = n
-    for live_leaders_step in range(live_leaders_count):
-        # live_leaders[]
-        broker_id = read_i32_be(data, pos)
-        n = data[pos + 4] - 1
-        pos += 5
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        host_name = data[pos:end].decode()
-        pos = end
-        port = read_i32_be(data, pos)
-        live_leaders_item = new_LeaderAndIsrLiveLeader(broker_id, host_name, port)
-        if data[pos + 4]:
-            pos += 4
-            live_leaders_item.unknown_tags, pos = read_tags(data, pos)
-        else:
-            pos += 5
-        live_leaders.append(live_leaders_item)
-    message = new_LeaderAndIsrRequest(
-        controller_id,
-        is_kraft_controller,
-        controller_epoch,
-        broker_epoch,
-        type_,
-        ungrouped_partition_states,
-        topic_states,
-        live_leaders,
-    )
-    if data[pos]:
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 1
-    return message, pos
-
-
-def write_leader_and_isr_request_flexible(out: BytesWriter, message: LeaderAndIsrRequest, version: i64) -> None:
-    """Versions 4-7."""
-    write_i32_be(out, message.controller_id)
-    if version <= 6:
-        if message.is_kraft_controller:
-            give_up()
-    else:
-        out.append(1 if message.is_kraft_controller else message.is_kraft_controller & 0)
-    write_i32_be(out, message.controller_epoch)
-    write_i64_be(out, message.broker_epoch)
-    if version <= 4:
-        if message.type != 0:
-            give_up()
-    else:
-        write_i8(out, message.type)
-    if message.ungrouped_partition_states != []:
-        give_up()
-    topic_states = message.topic_states
-    n = len(topic_states)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for topic_states_item in topic_states:
-        # topic_states[]
-        raw = topic_states_item.topic_name.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-        if version >= 5:
-            write_uuid(out, topic_states_item.topic_id)
-        partition_states = topic_states_item.partition_states
-        n = len(partition_states)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_uvarint(out, n + 1)
-        for partition_states_item in partition_states:
-            # topic_states[].partition_states[]
-            write_i32_be(out, partition_states_item.partition_index)
-            write_i32_be(out, partition_states_item.controller_epoch)
-            write_i32_be(out, partition_states_item.leader)
-            write_i32_be(out, partition_states_item.leader_epoch)
-            isr = partition_states_item.isr
-            n = len(isr)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_uvarint(out, n + 1)
-            for isr_item in isr:
-                write_i32_be(out, isr_item)
-            write_i32_be(out, partition_states_item.partition_epoch)
-            replicas = partition_states_item.replicas
-            n = len(replicas)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_uvarint(out, n + 1)
-            for replicas_item in replicas:
-                write_i32_be(out, replicas_item)
-            adding_replicas = partition_states_item.adding_replicas
-            n = len(adding_replicas)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_uvarint(out, n + 1)
-            for adding_replicas_item in adding_replicas:
-                write_i32_be(out, adding_replicas_item)
-            removing_replicas = partition_states_item.removing_replicas
-            n = len(removing_replicas)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_uvarint(out, n + 1)
-            for removing_replicas_item in removing_replicas:
-                write_i32_be(out, removing_replicas_item)
-            out.append(1 if partition_states_item.is_new else partition_states_item.is_new & 0)
-            if version <= 5:
-                if partition_states_item.leader_recovery_state != 0:
-                    give_up()
-            else:
-                write_i8(out, partition_states_item.leader_recovery_state)
-            if partition_states_item.unknown_tags:
-                write_tags(out, [], partition_states_item.unknown_tags)
-            else:
-                out.append(0)
-        if topic_states_item.unknown_tags:
-            write_tags(out, [], topic_states_item.unknown_tags)
-        else:
-            out.append(0)
-    live_leaders = message.live_leaders
-    n = len(live_leaders)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for live_leaders_item in live_leaders:
-        # live_leaders[]
-        write_i32_be(out, live_leaders_item.broker_id)
-        raw = live_leaders_item.host_name.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-        write_i32_be(out, live_leaders_item.port)
-        if live_leaders_item.unknown_tags:
-            write_tags(out, [], live_leaders_item.unknown_tags)
-        else:
-            out.append(0)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
-
-
-def read_leader_and_isr_response_classic(data: bytes, pos: i64, version: i64) -> tuple[LeaderAndIsrResponse, i64]:
-    """Versions 0-3."""
-    n: int
-    end: i64
-    partition_errors: list[LeaderAndIsrPartitionError]
-    partition_errors_step: i64
-    topic_name: str
-    topics: list[LeaderAndIsrTopicError]
-    error_code = read_i16_be(data, pos)
-    n = read_i32_be(data, pos + 2)
-    pos += 6
-    if n < 0:
-        give_up()
-    partition_errors = empty_list(n)
-    partition_errors_count = n
-    for partition_errors_step in range(partition_errors_count):
-        # partition_errors[]
-        n = read_i16_be(data, pos)
-        pos += 2
-        if n < 0:
-            give_up()
-        end = pos + n
-        topic_name = data[pos:end].decode()
-        pos = end
-        partition_index = read_i32_be(data, pos)
-        partition_errors_error_code = read_i16_be(data, pos + 4)
-        partition_errors_item = new_LeaderAndIsrPartitionError(
-            topic_name, partition_index, partition_errors_error_code
-        )
-        pos += 6
-        partition_errors.append(partition_errors_item)
-    topics = []
-    message = new_LeaderAndIsrResponse(error_code, partition_errors, topics)
-    return message, pos
-
-
-def write_leader_and_isr_response_classic(out: BytesWriter, message: LeaderAndIsrResponse, version: i64) -> None:
-    """Versions 0-3."""
-    write_i16_be(out, message.error_code)
-    partition_errors = message.partition_errors
-    write_i32_be(out, len(partition_errors))
-    for partition_errors_item in partition_errors:
-        # partition_errors[]
-        raw = partition_errors_item.topic_name.encode()
-        write_i16_be(out, len(raw))
-        out.write(raw)
-        write_i32_be(out, partition_errors_item.partition_index)
-        write_i16_be(out, partition_errors_item.error_code)
-        if partition_errors_item.unknown_tags:
-            give_up()
-    if message.topics != []:
-        give_up()
-    if message.unknown_tags:
-        give_up()
-
-
-def read_leader_and_isr_response_flexible(data: bytes, pos: i64, version: i64) -> tuple[LeaderAndIsrResponse, i64]:
-    """Versions 4-7."""
-    n: i64
-    end: i64
-    partition_errors: list[LeaderAndIsrPartitionError]
-    partition_errors_step: i64
-    partition_errors_topic_name: str
-    topics: list[LeaderAndIsrTopicError]
-    topics_step: i64
-    topics_partition_errors: list[LeaderAndIsrPartitionError]
-    topics_partition_errors_step: i64
-    topics_partition_errors_topic_name: str
-    error_code = read_i16_be(data, pos)
-    pos += 2
-    if version <= 4:
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_length(data, pos)
         partition_errors = empty_list(n)
         partition_errors_count = n
         for partition_errors_step in range(partition_errors_count):
             # partition_errors[]
-            n = data[pos] - 1
-            pos += 1
+            # topic_name: string
+            n = read_i16_be(data, pos)
+            pos += 2
             if n < 0:
                 give_up()
-            if n > 126:
-                n, pos = read_string_length(data, pos)
             end = pos + n
-            partition_errors_topic_name = data[pos:end].decode()
+            topic_name = data[pos:end].decode()
             pos = end
-            partition_errors_partition_index = read_i32_be(data, pos)
+            partition_index = read_i32_be(data, pos)
             partition_errors_error_code = read_i16_be(data, pos + 4)
             partition_errors_item = new_LeaderAndIsrPartitionError(
-                partition_errors_topic_name, partition_errors_partition_index, partition_errors_error_code
+                topic_name, partition_index, partition_errors_error_code
             )
-            if data[pos + 6]:
-                pos += 6
-                partition_errors_item.unknown_tags, pos = read_tags(data, pos)
-            else:
-                pos += 7
+            pos += 6
             partition_errors.append(partition_errors_item)
         topics = []
-    else:
-        partition_errors = []
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
+        message = new_LeaderAndIsrResponse(error_code, partition_errors, topics)
+        return message, pos
+
+    def _write_classic(self, out: BytesWriter, version: i64) -> None:
+        """Versions 0-3."""
+        if version < 0:
             give_up()
-        if n > 126:
-            n, pos = read_length(data, pos)
-        topics = empty_list(n)
-        topics_count = n
-        for topics_step in range(topics_count):
-            # topics[]
-            topic_id = Uuid(data[pos : pos + 16])
-            n = data[pos + 16] - 1
-            pos += 17
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_length(data, pos)
-            topics_partition_errors = empty_list(n)
-            topics_partition_errors_count = n
-            for topics_partition_errors_step in range(topics_partition_errors_count):
-                # topics[].partition_errors[]
-                topics_partition_errors_topic_name = ""
-                topics_partition_errors_partition_index = read_i32_be(data, pos)
-                topics_partition_errors_error_code = read_i16_be(data, pos + 4)
-                topics_partition_errors_item = new_LeaderAndIsrPartitionError(
-                    topics_partition_errors_topic_name,
-                    topics_partition_errors_partition_index,
-                    topics_partition_errors_error_code,
-                )
-                if data[pos + 6]:
-                    pos += 6
-                    topics_partition_errors_item.unknown_tags, pos = read_tags(data, pos)
-                else:
-                    pos += 7
-                topics_partition_errors.append(topics_partition_errors_item)
-            topics_item = new_LeaderAndIsrTopicError(topic_id, topics_partition_errors)
-            if data[pos]:
-                topics_item.unknown_tags, pos = read_tags(data, pos)
-            else:
-                pos += 1
-            topics.append(topics_item)
-    message = new_LeaderAndIsrResponse(error_code, partition_errors, topics)
-    if data[pos]:
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 1
-    return message, pos
 
-
-def write_leader_and_isr_response_flexible(out: BytesWriter, message: LeaderAndIsrResponse, version: i64) -> None:
-    """Versions 4-7."""
-    write_i16_be(out, message.error_code)
-    if version <= 4:
-        partition_errors = message.partition_errors
-        n = len(partition_errors)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_uvarint(out, n + 1)
+        write_i16_be(out, self.error_code)
+        partition_errors = self.partition_errors
+        write_i32_be(out, len(partition_errors))
         for partition_errors_item in partition_errors:
             # partition_errors[]
             raw = partition_errors_item.topic_name.encode()
-            n = len(raw)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_string_length(out, n)
+            write_i16_be(out, len(raw))
             out.write(raw)
             write_i32_be(out, partition_errors_item.partition_index)
             write_i16_be(out, partition_errors_item.error_code)
             if partition_errors_item.unknown_tags:
-                write_tags(out, [], partition_errors_item.unknown_tags)
-            else:
-                out.append(0)
-        if message.topics != []:
+                give_up()
+        if self.topics != []:
             give_up()
-    else:
-        if message.partition_errors != []:
+        if self.unknown_tags:
             give_up()
-        topics = message.topics
-        n = len(topics)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_uvarint(out, n + 1)
-        for topics_item in topics:
-            # topics[]
-            write_uuid(out, topics_item.topic_id)
-            topics_partition_errors = topics_item.partition_errors
-            n = len(topics_partition_errors)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_uvarint(out, n + 1)
-            for topics_partition_errors_item in topics_partition_errors:
-                # topics[].partition_errors[]
-                write_i32_be(out, topics_partition_errors_item.partition_index)
-                write_i16_be(out, topics_partition_errors_item.error_code)
-                if topics_partition_errors_item.unknown_tags:
-                    write_tags(out, [], topics_partition_errors_item.unknown_tags)
-                else:
-                    out.append(0)
-            if topics_item.unknown_tags:
-                write_tags(out, [], topics_item.unknown_tags)
-            else:
-                out.append(0)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
 
 
-install_constructors(globals())
+new_LeaderAndIsrPartitionState = constructor(LeaderAndIsrPartitionState)
+new_LeaderAndIsrTopicState = constructor(LeaderAndIsrTopicState)
+new_LeaderAndIsrLiveLeader = constructor(LeaderAndIsrLiveLeader)
+new_LeaderAndIsrRequest = constructor(LeaderAndIsrRequest)
+new_LeaderAndIsrPartitionError = constructor(LeaderAndIsrPartitionError)
+new_LeaderAndIsrTopicError = constructor(LeaderAndIsrTopicError)
+new_LeaderAndIsrResponse = constructor(LeaderAndIsrResponse)

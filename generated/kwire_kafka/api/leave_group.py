@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter, read_i16_be, read_i32_be, write_i16_be, write_i32_be
 
 from kwire.message import FieldTags, Message, Struct
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.wire import (
     empty_list,
     give_up,
@@ -37,9 +37,7 @@ class MemberIdentity(Struct):
         Field("group_instance_id", "GroupInstanceId", "string", range(3, 6), nullable=range(3, 6)),
         Field("reason", "Reason", "string", range(5, 6), nullable=range(5, 6), ignorable=True),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("member_id", "group_instance_id", "reason", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     member_id: str
     """Id of the member; empty if a static member is identified by its instance id alone. Versions 3+."""
@@ -48,7 +46,6 @@ class MemberIdentity(Struct):
     reason: str | None
     """Reason for leaving, for the broker's log; null if not given. Versions 5+."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -64,10 +61,6 @@ class MemberIdentity(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_MemberIdentity(member_id: str, group_instance_id: str | None, reason: str | None) -> MemberIdentity:
-    return MemberIdentity(member_id=member_id, group_instance_id=group_instance_id, reason=reason)
-
-
 @mypyc_attr(acyclic=True)
 class LeaveGroupRequest(Message):
     """Sent by a consumer, or by an admin client to remove members, to leave a classic group without a session timeout.
@@ -79,15 +72,14 @@ class LeaveGroupRequest(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 6)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(4, 6)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 1, 4: 2}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("group_id", "GroupId", "string", range(0, 6)),
         Field("member_id", "MemberId", "string", range(0, 3)),
         Field("members", "Members", "[]MemberIdentity", range(3, 6)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("group_id", "member_id", "members", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     group_id: str
     """Id of the group to leave; the receiving broker must be its coordinator."""
@@ -96,7 +88,6 @@ class LeaveGroupRequest(Message):
     members: list[MemberIdentity]
     """Members to remove; a consumer lists only itself, an admin client can list many. Versions 3+."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -111,30 +102,252 @@ class LeaveGroupRequest(Message):
         self.members = [] if members is None else members
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        if version <= 3:
-            return 1
-        return 2
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[LeaveGroupRequest, i64]:
-        if 4 <= version <= 5:
-            return read_leave_group_request_flexible(data, pos, version)
-        if 0 <= version <= 3:
-            return read_leave_group_request_classic(data, pos, version)
-        give_up()
+        """Versions 4-5."""
+        n: i64
+        end: i64
+        group_id: str
+        member_id: str
+        members: list[MemberIdentity]
+        members_step: i64
+        members_member_id: str
+        group_instance_id: str | None
+        reason: str | None
+        if version < 4:
+            return LeaveGroupRequest._read_classic(data, pos, version)
+        if version > 5:
+            give_up()
+
+        # group_id: compact string
+        n = data[pos] - 1
+        pos += 1
+        if n < 0 or n > 126:
+            n, pos = read_string_length(data, pos)
+        end = pos + n
+        group_id = data[pos:end].decode()
+        pos = end
+        member_id = ""
+        # members: compact array
+        n = data[pos] - 1
+        pos += 1
+        if n < 0 or n > 126:
+            n, pos = read_length(data, pos)
+        members = empty_list(n)
+        members_count = n
+        for members_step in range(members_count):
+            # members[]
+            # member_id: compact string
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            members_member_id = data[pos:end].decode()
+            pos = end
+            # group_instance_id: compact nullable string
+            n = data[pos] - 1
+            pos += 1
+            if n < 0:
+                group_instance_id = None
+            else:
+                if n > 126:
+                    n, pos = read_string_length(data, pos)
+                end = pos + n
+                group_instance_id = data[pos:end].decode()
+                pos = end
+            if version >= 5:
+                # reason: compact nullable string
+                n = data[pos] - 1
+                pos += 1
+                if n < 0:
+                    reason = None
+                else:
+                    if n > 126:
+                        n, pos = read_string_length(data, pos)
+                    end = pos + n
+                    reason = data[pos:end].decode()
+                    pos = end
+            else:
+                reason = None
+            members_item = new_MemberIdentity(members_member_id, group_instance_id, reason)
+            if data[pos]:
+                members_item.unknown_tags, pos = read_tags(data, pos)
+            else:
+                pos += 1
+            members.append(members_item)
+        message = new_LeaveGroupRequest(group_id, member_id, members)
+        if data[pos]:
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 1
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 4 <= version <= 5:
-            return write_leave_group_request_flexible(out, self, version)
-        if 0 <= version <= 3:
-            return write_leave_group_request_classic(out, self, version)
-        give_up()
+        """Versions 4-5."""
+        if version < 4:
+            return self._write_classic(out, version)
+        if version > 5:
+            give_up()
 
+        raw = self.group_id.encode()
+        n = len(raw)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_string_length(out, n)
+        out.write(raw)
+        if self.member_id != "":
+            give_up()
+        members = self.members
+        n = len(members)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_uvarint(out, n + 1)
+        for members_item in members:
+            # members[]
+            raw = members_item.member_id.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+            group_instance_id = members_item.group_instance_id
+            if group_instance_id is None:
+                out.append(0)
+            else:
+                raw = group_instance_id.encode()
+                n = len(raw)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_string_length(out, n)
+                out.write(raw)
+            if version >= 5:
+                reason = members_item.reason
+                if reason is None:
+                    out.append(0)
+                else:
+                    raw = reason.encode()
+                    n = len(raw)
+                    if n < 127:
+                        out.append(n + 1)
+                    else:
+                        write_string_length(out, n)
+                    out.write(raw)
+            if members_item.unknown_tags:
+                write_tags(out, [], members_item.unknown_tags)
+            else:
+                out.append(0)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
+        else:
+            out.append(0)
 
-def new_LeaveGroupRequest(group_id: str, member_id: str, members: list[MemberIdentity]) -> LeaveGroupRequest:
-    return LeaveGroupRequest(group_id=group_id, member_id=member_id, members=members)
+    @staticmethod
+    def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[LeaveGroupRequest, i64]:
+        """Versions 0-3."""
+        n: int
+        end: i64
+        group_id: str
+        member_id: str
+        members: list[MemberIdentity]
+        members_step: i64
+        members_member_id: str
+        group_instance_id: str | None
+        reason: str | None
+        if version < 0:
+            give_up()
+
+        # group_id: string
+        n = read_i16_be(data, pos)
+        pos += 2
+        if n < 0:
+            give_up()
+        end = pos + n
+        group_id = data[pos:end].decode()
+        pos = end
+        if version <= 2:
+            # member_id: string
+            n = read_i16_be(data, pos)
+            pos += 2
+            if n < 0:
+                give_up()
+            end = pos + n
+            member_id = data[pos:end].decode()
+            pos = end
+            members = []
+        else:
+            member_id = ""
+            # members: array
+            n = read_i32_be(data, pos)
+            pos += 4
+            if n < 0:
+                give_up()
+            members = empty_list(n)
+            members_count = n
+            for members_step in range(members_count):
+                # members[]
+                # member_id: string
+                n = read_i16_be(data, pos)
+                pos += 2
+                if n < 0:
+                    give_up()
+                end = pos + n
+                members_member_id = data[pos:end].decode()
+                pos = end
+                # group_instance_id: nullable string
+                n = read_i16_be(data, pos)
+                pos += 2
+                if n < 0:
+                    group_instance_id = None
+                else:
+                    end = pos + n
+                    group_instance_id = data[pos:end].decode()
+                    pos = end
+                reason = None
+                members_item = new_MemberIdentity(members_member_id, group_instance_id, reason)
+                members.append(members_item)
+        message = new_LeaveGroupRequest(group_id, member_id, members)
+        return message, pos
+
+    def _write_classic(self, out: BytesWriter, version: i64) -> None:
+        """Versions 0-3."""
+        if version < 0:
+            give_up()
+
+        raw = self.group_id.encode()
+        write_i16_be(out, len(raw))
+        out.write(raw)
+        if version <= 2:
+            raw = self.member_id.encode()
+            write_i16_be(out, len(raw))
+            out.write(raw)
+            if self.members != []:
+                give_up()
+        else:
+            if self.member_id != "":
+                give_up()
+            members = self.members
+            write_i32_be(out, len(members))
+            for members_item in members:
+                # members[]
+                raw = members_item.member_id.encode()
+                write_i16_be(out, len(raw))
+                out.write(raw)
+                group_instance_id = members_item.group_instance_id
+                if group_instance_id is None:
+                    write_i16_be(out, -1)
+                else:
+                    raw = group_instance_id.encode()
+                    write_i16_be(out, len(raw))
+                    out.write(raw)
+                if members_item.unknown_tags:
+                    give_up()
+        if self.unknown_tags:
+            give_up()
 
 
 @mypyc_attr(acyclic=True)
@@ -148,9 +361,7 @@ class MemberResponse(Struct):
         Field("group_instance_id", "GroupInstanceId", "string", range(3, 6), nullable=range(3, 6)),
         Field("error_code", "ErrorCode", "int16", range(3, 6)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("member_id", "group_instance_id", "error_code", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     member_id: str
     """Id of the member, repeated from the request; empty if only the instance id was given. Versions 3+."""
@@ -160,7 +371,6 @@ class MemberResponse(Struct):
     """0 if the member was removed; otherwise the reason, e.g. an unknown member or a fenced instance id. Versions 3+.
     """
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -176,10 +386,6 @@ class MemberResponse(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_MemberResponse(member_id: str, group_instance_id: str | None, error_code: int) -> MemberResponse:
-    return MemberResponse(member_id=member_id, group_instance_id=group_instance_id, error_code=error_code)
-
-
 @mypyc_attr(acyclic=True)
 class LeaveGroupResponse(Message):
     """Reports whether the members left, with one outcome per member in versions with several.
@@ -191,15 +397,14 @@ class LeaveGroupResponse(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 6)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(4, 6)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 0, 4: 1}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(1, 6), ignorable=True),
         Field("error_code", "ErrorCode", "int16", range(0, 6)),
         Field("members", "Members", "[]MemberResponse", range(3, 6)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("throttle_time_ms", "error_code", "members", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     throttle_time_ms: int
     """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled. Versions 1+."""
@@ -208,7 +413,6 @@ class LeaveGroupResponse(Message):
     members: list[MemberResponse]
     """One outcome for each member of the request. Versions 3+."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -223,436 +427,199 @@ class LeaveGroupResponse(Message):
         self.members = [] if members is None else members
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        if version <= 3:
-            return 0
-        return 1
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[LeaveGroupResponse, i64]:
-        if 4 <= version <= 5:
-            return read_leave_group_response_flexible(data, pos, version)
-        if 0 <= version <= 3:
-            return read_leave_group_response_classic(data, pos, version)
-        give_up()
-
-    def _write(self, out: BytesWriter, version: i64) -> None:
-        if 4 <= version <= 5:
-            return write_leave_group_response_flexible(out, self, version)
-        if 0 <= version <= 3:
-            return write_leave_group_response_classic(out, self, version)
-        give_up()
-
-
-def new_LeaveGroupResponse(
-    throttle_time_ms: int, error_code: int, members: list[MemberResponse]
-) -> LeaveGroupResponse:
-    return LeaveGroupResponse(throttle_time_ms=throttle_time_ms, error_code=error_code, members=members)
-
-
-def read_leave_group_request_classic(data: bytes, pos: i64, version: i64) -> tuple[LeaveGroupRequest, i64]:
-    """Versions 0-3."""
-    n: int
-    end: i64
-    group_id: str
-    member_id: str
-    members: list[MemberIdentity]
-    members_step: i64
-    members_member_id: str
-    group_instance_id: str | None
-    reason: str | None
-    n = read_i16_be(data, pos)
-    pos += 2
-    if n < 0:
-        give_up()
-    end = pos + n
-    group_id = data[pos:end].decode()
-    pos = end
-    if version <= 2:
-        n = read_i16_be(data, pos)
-        pos += 2
-        if n < 0:
+        """Versions 4-5."""
+        n: i64
+        end: i64
+        members: list[MemberResponse]
+        members_step: i64
+        member_id: str
+        group_instance_id: str | None
+        if version < 4:
+            return LeaveGroupResponse._read_classic(data, pos, version)
+        if version > 5:
             give_up()
-        end = pos + n
-        member_id = data[pos:end].decode()
-        pos = end
-        members = []
-    else:
-        member_id = ""
-        n = read_i32_be(data, pos)
-        pos += 4
-        if n < 0:
-            give_up()
+
+        throttle_time_ms = read_i32_be(data, pos)
+        error_code = read_i16_be(data, pos + 4)
+        # members: compact array
+        n = data[pos + 6] - 1
+        pos += 7
+        if n < 0 or n > 126:
+            n, pos = read_length(data, pos)
         members = empty_list(n)
         members_count = n
         for members_step in range(members_count):
             # members[]
-            n = read_i16_be(data, pos)
-            pos += 2
-            if n < 0:
-                give_up()
-            end = pos + n
-            members_member_id = data[pos:end].decode()
-            pos = end
-            n = read_i16_be(data, pos)
-            pos += 2
-            if n < 0:
-                group_instance_id = None
-            else:
-                end = pos + n
-                group_instance_id = data[pos:end].decode()
-                pos = end
-            reason = None
-            members_item = new_MemberIdentity(members_member_id, group_instance_id, reason)
-            members.append(members_item)
-    message = new_LeaveGroupRequest(group_id, member_id, members)
-    return message, pos
-
-
-def write_leave_group_request_classic(out: BytesWriter, message: LeaveGroupRequest, version: i64) -> None:
-    """Versions 0-3."""
-    raw = message.group_id.encode()
-    write_i16_be(out, len(raw))
-    out.write(raw)
-    if version <= 2:
-        raw = message.member_id.encode()
-        write_i16_be(out, len(raw))
-        out.write(raw)
-        if message.members != []:
-            give_up()
-    else:
-        if message.member_id != "":
-            give_up()
-        members = message.members
-        write_i32_be(out, len(members))
-        for members_item in members:
-            # members[]
-            raw = members_item.member_id.encode()
-            write_i16_be(out, len(raw))
-            out.write(raw)
-            group_instance_id = members_item.group_instance_id
-            if group_instance_id is None:
-                write_i16_be(out, -1)
-            else:
-                raw = group_instance_id.encode()
-                write_i16_be(out, len(raw))
-                out.write(raw)
-            if members_item.unknown_tags:
-                give_up()
-    if message.unknown_tags:
-        give_up()
-
-
-def read_leave_group_request_flexible(data: bytes, pos: i64, version: i64) -> tuple[LeaveGroupRequest, i64]:
-    """Versions 4-5."""
-    n: i64
-    end: i64
-    group_id: str
-    member_id: str
-    members: list[MemberIdentity]
-    members_step: i64
-    members_member_id: str
-    group_instance_id: str | None
-    reason: str | None
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_string_length(data, pos)
-    end = pos + n
-    group_id = data[pos:end].decode()
-    pos = end
-    member_id = ""
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    members = empty_list(n)
-    members_count = n
-    for members_step in range(members_count):
-        # members[]
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        members_member_id = data[pos:end].decode()
-        pos = end
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            group_instance_id = None
-        else:
-            if n > 126:
+            # member_id: compact string
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
                 n, pos = read_string_length(data, pos)
             end = pos + n
-            group_instance_id = data[pos:end].decode()
+            member_id = data[pos:end].decode()
             pos = end
-        if version >= 5:
+            # group_instance_id: compact nullable string
             n = data[pos] - 1
             pos += 1
             if n < 0:
-                reason = None
+                group_instance_id = None
             else:
                 if n > 126:
                     n, pos = read_string_length(data, pos)
                 end = pos + n
-                reason = data[pos:end].decode()
+                group_instance_id = data[pos:end].decode()
                 pos = end
-        else:
-            reason = None
-        members_item = new_MemberIdentity(members_member_id, group_instance_id, reason)
+            members_error_code = read_i16_be(data, pos)
+            members_item = new_MemberResponse(member_id, group_instance_id, members_error_code)
+            if data[pos + 2]:
+                pos += 2
+                members_item.unknown_tags, pos = read_tags(data, pos)
+            else:
+                pos += 3
+            members.append(members_item)
+        message = new_LeaveGroupResponse(throttle_time_ms, error_code, members)
         if data[pos]:
-            members_item.unknown_tags, pos = read_tags(data, pos)
+            message.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-        members.append(members_item)
-    message = new_LeaveGroupRequest(group_id, member_id, members)
-    if data[pos]:
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 1
-    return message, pos
+        return message, pos
 
+    def _write(self, out: BytesWriter, version: i64) -> None:
+        """Versions 4-5."""
+        if version < 4:
+            return self._write_classic(out, version)
+        if version > 5:
+            give_up()
 
-def write_leave_group_request_flexible(out: BytesWriter, message: LeaveGroupRequest, version: i64) -> None:
-    """Versions 4-5."""
-    raw = message.group_id.encode()
-    n = len(raw)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_string_length(out, n)
-    out.write(raw)
-    if message.member_id != "":
-        give_up()
-    members = message.members
-    n = len(members)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for members_item in members:
-        # members[]
-        raw = members_item.member_id.encode()
-        n = len(raw)
+        write_i32_be(out, self.throttle_time_ms)
+        write_i16_be(out, self.error_code)
+        members = self.members
+        n = len(members)
         if n < 127:
             out.append(n + 1)
         else:
-            write_string_length(out, n)
-        out.write(raw)
-        group_instance_id = members_item.group_instance_id
-        if group_instance_id is None:
-            out.append(0)
-        else:
-            raw = group_instance_id.encode()
+            write_uvarint(out, n + 1)
+        for members_item in members:
+            # members[]
+            raw = members_item.member_id.encode()
             n = len(raw)
             if n < 127:
                 out.append(n + 1)
             else:
                 write_string_length(out, n)
             out.write(raw)
-        if version >= 5:
-            reason = members_item.reason
-            if reason is None:
+            group_instance_id = members_item.group_instance_id
+            if group_instance_id is None:
                 out.append(0)
             else:
-                raw = reason.encode()
+                raw = group_instance_id.encode()
                 n = len(raw)
                 if n < 127:
                     out.append(n + 1)
                 else:
                     write_string_length(out, n)
                 out.write(raw)
-        if members_item.unknown_tags:
-            write_tags(out, [], members_item.unknown_tags)
-        else:
-            out.append(0)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
-
-
-def read_leave_group_response_classic(data: bytes, pos: i64, version: i64) -> tuple[LeaveGroupResponse, i64]:
-    """Versions 0-3."""
-    n: int
-    end: i64
-    members: list[MemberResponse]
-    members_step: i64
-    member_id: str
-    group_instance_id: str | None
-    if version >= 1:
-        throttle_time_ms = read_i32_be(data, pos)
-        pos += 4
-    else:
-        throttle_time_ms = 0
-    error_code = read_i16_be(data, pos)
-    pos += 2
-    if version >= 3:
-        n = read_i32_be(data, pos)
-        pos += 4
-        if n < 0:
-            give_up()
-        members = empty_list(n)
-        members_count = n
-        for members_step in range(members_count):
-            # members[]
-            n = read_i16_be(data, pos)
-            pos += 2
-            if n < 0:
-                give_up()
-            end = pos + n
-            member_id = data[pos:end].decode()
-            pos = end
-            n = read_i16_be(data, pos)
-            pos += 2
-            if n < 0:
-                group_instance_id = None
-            else:
-                end = pos + n
-                group_instance_id = data[pos:end].decode()
-                pos = end
-            members_error_code = read_i16_be(data, pos)
-            members_item = new_MemberResponse(member_id, group_instance_id, members_error_code)
-            pos += 2
-            members.append(members_item)
-    else:
-        members = []
-    message = new_LeaveGroupResponse(throttle_time_ms, error_code, members)
-    return message, pos
-
-
-def write_leave_group_response_classic(out: BytesWriter, message: LeaveGroupResponse, version: i64) -> None:
-    """Versions 0-3."""
-    if version >= 1:
-        write_i32_be(out, message.throttle_time_ms)
-    write_i16_be(out, message.error_code)
-    if version <= 2:
-        if message.members != []:
-            give_up()
-    else:
-        members = message.members
-        write_i32_be(out, len(members))
-        for members_item in members:
-            # members[]
-            raw = members_item.member_id.encode()
-            write_i16_be(out, len(raw))
-            out.write(raw)
-            group_instance_id = members_item.group_instance_id
-            if group_instance_id is None:
-                write_i16_be(out, -1)
-            else:
-                raw = group_instance_id.encode()
-                write_i16_be(out, len(raw))
-                out.write(raw)
             write_i16_be(out, members_item.error_code)
             if members_item.unknown_tags:
-                give_up()
-    if message.unknown_tags:
-        give_up()
-
-
-def read_leave_group_response_flexible(data: bytes, pos: i64, version: i64) -> tuple[LeaveGroupResponse, i64]:
-    """Versions 4-5."""
-    n: i64
-    end: i64
-    members: list[MemberResponse]
-    members_step: i64
-    member_id: str
-    group_instance_id: str | None
-    throttle_time_ms = read_i32_be(data, pos)
-    error_code = read_i16_be(data, pos + 4)
-    n = data[pos + 6] - 1
-    pos += 7
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    members = empty_list(n)
-    members_count = n
-    for members_step in range(members_count):
-        # members[]
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        member_id = data[pos:end].decode()
-        pos = end
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            group_instance_id = None
-        else:
-            if n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
-            group_instance_id = data[pos:end].decode()
-            pos = end
-        members_error_code = read_i16_be(data, pos)
-        members_item = new_MemberResponse(member_id, group_instance_id, members_error_code)
-        if data[pos + 2]:
-            pos += 2
-            members_item.unknown_tags, pos = read_tags(data, pos)
-        else:
-            pos += 3
-        members.append(members_item)
-    message = new_LeaveGroupResponse(throttle_time_ms, error_code, members)
-    if data[pos]:
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 1
-    return message, pos
-
-
-def write_leave_group_response_flexible(out: BytesWriter, message: LeaveGroupResponse, version: i64) -> None:
-    """Versions 4-5."""
-    write_i32_be(out, message.throttle_time_ms)
-    write_i16_be(out, message.error_code)
-    members = message.members
-    n = len(members)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for members_item in members:
-        # members[]
-        raw = members_item.member_id.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-        group_instance_id = members_item.group_instance_id
-        if group_instance_id is None:
-            out.append(0)
-        else:
-            raw = group_instance_id.encode()
-            n = len(raw)
-            if n < 127:
-                out.append(n + 1)
+                write_tags(out, [], members_item.unknown_tags)
             else:
-                write_string_length(out, n)
-            out.write(raw)
-        write_i16_be(out, members_item.error_code)
-        if members_item.unknown_tags:
-            write_tags(out, [], members_item.unknown_tags)
+                out.append(0)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
         else:
             out.append(0)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
+
+    @staticmethod
+    def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[LeaveGroupResponse, i64]:
+        """Versions 0-3."""
+        n: int
+        end: i64
+        members: list[MemberResponse]
+        members_step: i64
+        member_id: str
+        group_instance_id: str | None
+        if version < 0:
+            give_up()
+
+        if version >= 1:
+            throttle_time_ms = read_i32_be(data, pos)
+            pos += 4
+        else:
+            throttle_time_ms = 0
+        error_code = read_i16_be(data, pos)
+        pos += 2
+        if version >= 3:
+            # members: array
+            n = read_i32_be(data, pos)
+            pos += 4
+            if n < 0:
+                give_up()
+            members = empty_list(n)
+            members_count = n
+            for members_step in range(members_count):
+                # members[]
+                # member_id: string
+                n = read_i16_be(data, pos)
+                pos += 2
+                if n < 0:
+                    give_up()
+                end = pos + n
+                member_id = data[pos:end].decode()
+                pos = end
+                # group_instance_id: nullable string
+                n = read_i16_be(data, pos)
+                pos += 2
+                if n < 0:
+                    group_instance_id = None
+                else:
+                    end = pos + n
+                    group_instance_id = data[pos:end].decode()
+                    pos = end
+                members_error_code = read_i16_be(data, pos)
+                members_item = new_MemberResponse(member_id, group_instance_id, members_error_code)
+                pos += 2
+                members.append(members_item)
+        else:
+            members = []
+        message = new_LeaveGroupResponse(throttle_time_ms, error_code, members)
+        return message, pos
+
+    def _write_classic(self, out: BytesWriter, version: i64) -> None:
+        """Versions 0-3."""
+        if version < 0:
+            give_up()
+
+        if version >= 1:
+            write_i32_be(out, self.throttle_time_ms)
+        write_i16_be(out, self.error_code)
+        if version <= 2:
+            if self.members != []:
+                give_up()
+        else:
+            members = self.members
+            write_i32_be(out, len(members))
+            for members_item in members:
+                # members[]
+                raw = members_item.member_id.encode()
+                write_i16_be(out, len(raw))
+                out.write(raw)
+                group_instance_id = members_item.group_instance_id
+                if group_instance_id is None:
+                    write_i16_be(out, -1)
+                else:
+                    raw = group_instance_id.encode()
+                    write_i16_be(out, len(raw))
+                    out.write(raw)
+                write_i16_be(out, members_item.error_code)
+                if members_item.unknown_tags:
+                    give_up()
+        if self.unknown_tags:
+            give_up()
 
 
-install_constructors(globals())
+new_MemberIdentity = constructor(MemberIdentity)
+new_LeaveGroupRequest = constructor(LeaveGroupRequest)
+new_MemberResponse = constructor(MemberResponse)
+new_LeaveGroupResponse = constructor(LeaveGroupResponse)

@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter, read_i16_be, read_i32_be, write_i16_be, write_i32_be
 
 from kwire.message import FieldTags, Message, Struct
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.wire import (
     empty_list,
     give_up,
@@ -39,19 +39,17 @@ class ListConfigResourcesRequest(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 2)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 2}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("resource_types", "ResourceTypes", "[]int8", range(1, 2), enum="ConfigResourceType"),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("resource_types", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     resource_types: list[int]
     """Kinds to list: 2 topic, 4 broker, 8 broker logger, 16 client metrics, 32 group; empty lists all. Versions 1+.
     """
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -62,24 +60,55 @@ class ListConfigResourcesRequest(Message):
         self.resource_types = [] if resource_types is None else resource_types
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        return 2
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[ListConfigResourcesRequest, i64]:
-        if 0 <= version <= 1:
-            return read_list_config_resources_request_flexible(data, pos, version)
-        give_up()
+        """Versions 0-1."""
+        n: i64
+        resource_types: list[int]
+        if version < 0 or version > 1:
+            give_up()
+
+        if version >= 1:
+            # resource_types: compact array
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_length(data, pos)
+            if n:
+                resource_types = read_i8s(data, pos, n)
+                pos += n
+            else:
+                resource_types = []
+        else:
+            resource_types = []
+        message = new_ListConfigResourcesRequest(resource_types)
+        if data[pos]:
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 1
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 1:
-            return write_list_config_resources_request_flexible(out, self, version)
-        give_up()
+        """Versions 0-1."""
+        if version < 0 or version > 1:
+            give_up()
 
-
-def new_ListConfigResourcesRequest(resource_types: list[int]) -> ListConfigResourcesRequest:
-    return ListConfigResourcesRequest(resource_types=resource_types)
+        if version <= 0:
+            if self.resource_types != []:
+                give_up()
+        else:
+            resource_types = self.resource_types
+            n = len(resource_types)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_uvarint(out, n + 1)
+            for resource_types_item in resource_types:
+                write_i8(out, resource_types_item)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
+        else:
+            out.append(0)
 
 
 @mypyc_attr(acyclic=True)
@@ -92,9 +121,7 @@ class ConfigResource(Struct):
         Field("resource_name", "ResourceName", "string", range(0, 2), former_names=("name",)),
         Field("resource_type", "ResourceType", "int8", range(1, 2), ignorable=True, enum="ConfigResourceType"),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("resource_name", "resource_type", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     resource_name: str
     """Name of the topic, group or client metrics subscription, or node id as text."""
@@ -102,7 +129,6 @@ class ConfigResource(Struct):
     """Kind of resource, numbered as in the request; 16 (client metrics) in versions without this field. Versions 1+.
     """
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -116,10 +142,6 @@ class ConfigResource(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_ConfigResource(resource_name: str, resource_type: int) -> ConfigResource:
-    return ConfigResource(resource_name=resource_name, resource_type=resource_type)
-
-
 @mypyc_attr(acyclic=True)
 class ListConfigResourcesResponse(Message):
     """Returns the names of the configurable resources of the requested kinds; only client metrics in version 0.
@@ -131,6 +153,7 @@ class ListConfigResourcesResponse(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 2)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 1}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(0, 2)),
@@ -143,9 +166,7 @@ class ListConfigResourcesResponse(Message):
             former_names=("clientMetricsResources",),
         ),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("throttle_time_ms", "error_code", "config_resources", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     throttle_time_ms: int
     """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled."""
@@ -154,7 +175,6 @@ class ListConfigResourcesResponse(Message):
     config_resources: list[ConfigResource]
     """Resources found, in no particular order."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -169,160 +189,88 @@ class ListConfigResourcesResponse(Message):
         self.config_resources = [] if config_resources is None else config_resources
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        return 1
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[ListConfigResourcesResponse, i64]:
-        if 0 <= version <= 1:
-            return read_list_config_resources_response_flexible(data, pos, version)
-        give_up()
+        """Versions 0-1."""
+        n: i64
+        end: i64
+        config_resources: list[ConfigResource]
+        config_resources_step: i64
+        resource_name: str
+        if version < 0 or version > 1:
+            give_up()
+
+        throttle_time_ms = read_i32_be(data, pos)
+        error_code = read_i16_be(data, pos + 4)
+        # config_resources: compact array
+        n = data[pos + 6] - 1
+        pos += 7
+        if n < 0 or n > 126:
+            n, pos = read_length(data, pos)
+        config_resources = empty_list(n)
+        config_resources_count = n
+        for config_resources_step in range(config_resources_count):
+            # config_resources[]
+            # resource_name: compact string
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            resource_name = data[pos:end].decode()
+            pos = end
+            if version >= 1:
+                resource_type = (data[pos] ^ 128) - 128
+                pos += 1
+            else:
+                resource_type = 16
+            config_resources_item = new_ConfigResource(resource_name, resource_type)
+            if data[pos]:
+                config_resources_item.unknown_tags, pos = read_tags(data, pos)
+            else:
+                pos += 1
+            config_resources.append(config_resources_item)
+        message = new_ListConfigResourcesResponse(throttle_time_ms, error_code, config_resources)
+        if data[pos]:
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 1
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 1:
-            return write_list_config_resources_response_flexible(out, self, version)
-        give_up()
-
-
-def new_ListConfigResourcesResponse(
-    throttle_time_ms: int, error_code: int, config_resources: list[ConfigResource]
-) -> ListConfigResourcesResponse:
-    return ListConfigResourcesResponse(
-        throttle_time_ms=throttle_time_ms, error_code=error_code, config_resources=config_resources
-    )
-
-
-def read_list_config_resources_request_flexible(
-    data: bytes, pos: i64, version: i64
-) -> tuple[ListConfigResourcesRequest, i64]:
-    """Versions 0-1."""
-    n: i64
-    resource_types: list[int]
-    if version >= 1:
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
+        """Versions 0-1."""
+        if version < 0 or version > 1:
             give_up()
-        if n > 126:
-            n, pos = read_length(data, pos)
-        if n:
-            resource_types = read_i8s(data, pos, n)
-            pos += n
-        else:
-            resource_types = []
-    else:
-        resource_types = []
-    message = new_ListConfigResourcesRequest(resource_types)
-    if data[pos]:
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 1
-    return message, pos
 
-
-def write_list_config_resources_request_flexible(
-    out: BytesWriter, message: ListConfigResourcesRequest, version: i64
-) -> None:
-    """Versions 0-1."""
-    if version <= 0:
-        if message.resource_types != []:
-            give_up()
-    else:
-        resource_types = message.resource_types
-        n = len(resource_types)
+        write_i32_be(out, self.throttle_time_ms)
+        write_i16_be(out, self.error_code)
+        config_resources = self.config_resources
+        n = len(config_resources)
         if n < 127:
             out.append(n + 1)
         else:
             write_uvarint(out, n + 1)
-        for resource_types_item in resource_types:
-            write_i8(out, resource_types_item)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
-
-
-def read_list_config_resources_response_flexible(
-    data: bytes, pos: i64, version: i64
-) -> tuple[ListConfigResourcesResponse, i64]:
-    """Versions 0-1."""
-    n: i64
-    end: i64
-    config_resources: list[ConfigResource]
-    config_resources_step: i64
-    resource_name: str
-    throttle_time_ms = read_i32_be(data, pos)
-    error_code = read_i16_be(data, pos + 4)
-    n = data[pos + 6] - 1
-    pos += 7
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    config_resources = empty_list(n)
-    config_resources_count = n
-    for config_resources_step in range(config_resources_count):
-        # config_resources[]
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        resource_name = data[pos:end].decode()
-        pos = end
-        if version >= 1:
-            resource_type = (data[pos] ^ 128) - 128
-            pos += 1
-        else:
-            resource_type = 16
-        config_resources_item = new_ConfigResource(resource_name, resource_type)
-        if data[pos]:
-            config_resources_item.unknown_tags, pos = read_tags(data, pos)
-        else:
-            pos += 1
-        config_resources.append(config_resources_item)
-    message = new_ListConfigResourcesResponse(throttle_time_ms, error_code, config_resources)
-    if data[pos]:
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 1
-    return message, pos
-
-
-def write_list_config_resources_response_flexible(
-    out: BytesWriter, message: ListConfigResourcesResponse, version: i64
-) -> None:
-    """Versions 0-1."""
-    write_i32_be(out, message.throttle_time_ms)
-    write_i16_be(out, message.error_code)
-    config_resources = message.config_resources
-    n = len(config_resources)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for config_resources_item in config_resources:
-        # config_resources[]
-        raw = config_resources_item.resource_name.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-        if version >= 1:
-            write_i8(out, config_resources_item.resource_type)
-        if config_resources_item.unknown_tags:
-            write_tags(out, [], config_resources_item.unknown_tags)
+        for config_resources_item in config_resources:
+            # config_resources[]
+            raw = config_resources_item.resource_name.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+            if version >= 1:
+                write_i8(out, config_resources_item.resource_type)
+            if config_resources_item.unknown_tags:
+                write_tags(out, [], config_resources_item.unknown_tags)
+            else:
+                out.append(0)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
         else:
             out.append(0)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
 
 
-install_constructors(globals())
+new_ListConfigResourcesRequest = constructor(ListConfigResourcesRequest)
+new_ConfigResource = constructor(ConfigResource)
+new_ListConfigResourcesResponse = constructor(ListConfigResourcesResponse)

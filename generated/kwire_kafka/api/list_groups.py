@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter, read_i16_be, read_i32_be, write_i16_be, write_i32_be
 
 from kwire.message import FieldTags, Message, Struct
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.wire import (
     empty_list,
     give_up,
@@ -37,21 +37,19 @@ class ListGroupsRequest(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 6)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(3, 6)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 1, 3: 2}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("states_filter", "StatesFilter", "[]string", range(4, 6)),
         Field("types_filter", "TypesFilter", "[]string", range(5, 6)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("states_filter", "types_filter", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     states_filter: list[str]
     """States to list, e.g. Stable or Empty; empty lists groups in any state. Versions 4+."""
     types_filter: list[str]
     """Types to list, e.g. classic, consumer or share; empty lists groups of any type. Versions 5+."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -64,30 +62,139 @@ class ListGroupsRequest(Message):
         self.types_filter = [] if types_filter is None else types_filter
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        if version <= 2:
-            return 1
-        return 2
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[ListGroupsRequest, i64]:
-        if 3 <= version <= 5:
-            return read_list_groups_request_flexible(data, pos, version)
-        if 0 <= version <= 2:
-            return read_list_groups_request_classic(data, pos, version)
-        give_up()
+        """Versions 3-5."""
+        n: i64
+        end: i64
+        states_filter: list[str]
+        states_filter_step: i64
+        types_filter: list[str]
+        types_filter_step: i64
+        if version < 3:
+            return ListGroupsRequest._read_classic(data, pos, version)
+        if version > 5:
+            give_up()
+
+        if version >= 4:
+            # states_filter: compact array
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_length(data, pos)
+            states_filter = empty_list(n)
+            states_filter_count = n
+            for states_filter_step in range(states_filter_count):
+                # string[]: compact string
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_string_length(data, pos)
+                end = pos + n
+                states_filter_item = data[pos:end].decode()
+                pos = end
+                states_filter.append(states_filter_item)
+        else:
+            states_filter = []
+        if version >= 5:
+            # types_filter: compact array
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_length(data, pos)
+            types_filter = empty_list(n)
+            types_filter_count = n
+            for types_filter_step in range(types_filter_count):
+                # string[]: compact string
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_string_length(data, pos)
+                end = pos + n
+                types_filter_item = data[pos:end].decode()
+                pos = end
+                types_filter.append(types_filter_item)
+        else:
+            types_filter = []
+        message = new_ListGroupsRequest(states_filter, types_filter)
+        if data[pos]:
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 1
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 3 <= version <= 5:
-            return write_list_groups_request_flexible(out, self, version)
-        if 0 <= version <= 2:
-            return write_list_groups_request_classic(out, self, version)
-        give_up()
+        """Versions 3-5."""
+        if version < 3:
+            return self._write_classic(out, version)
+        if version > 5:
+            give_up()
 
+        if version <= 3:
+            if self.states_filter != []:
+                give_up()
+        else:
+            states_filter = self.states_filter
+            n = len(states_filter)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_uvarint(out, n + 1)
+            for states_filter_item in states_filter:
+                raw = states_filter_item.encode()
+                n = len(raw)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_string_length(out, n)
+                out.write(raw)
+        if version <= 4:
+            if self.types_filter != []:
+                give_up()
+        else:
+            types_filter = self.types_filter
+            n = len(types_filter)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_uvarint(out, n + 1)
+            for types_filter_item in types_filter:
+                raw = types_filter_item.encode()
+                n = len(raw)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_string_length(out, n)
+                out.write(raw)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
+        else:
+            out.append(0)
 
-def new_ListGroupsRequest(states_filter: list[str], types_filter: list[str]) -> ListGroupsRequest:
-    return ListGroupsRequest(states_filter=states_filter, types_filter=types_filter)
+    @staticmethod
+    def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[ListGroupsRequest, i64]:
+        """Versions 0-2."""
+        states_filter: list[str]
+        types_filter: list[str]
+        if version < 0:
+            give_up()
+
+        states_filter = []
+        types_filter = []
+        message = new_ListGroupsRequest(states_filter, types_filter)
+        return message, pos
+
+    def _write_classic(self, out: BytesWriter, version: i64) -> None:
+        """Versions 0-2."""
+        if version < 0:
+            give_up()
+
+        if self.states_filter != []:
+            give_up()
+        if self.types_filter != []:
+            give_up()
+        if self.unknown_tags:
+            give_up()
 
 
 @mypyc_attr(acyclic=True)
@@ -102,9 +209,7 @@ class ListedGroup(Struct):
         Field("group_state", "GroupState", "string", range(4, 6), ignorable=True),
         Field("group_type", "GroupType", "string", range(5, 6), ignorable=True),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("group_id", "protocol_type", "group_state", "group_type", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     group_id: str
     """Id of the group."""
@@ -115,7 +220,6 @@ class ListedGroup(Struct):
     group_type: str
     """Type of the group: classic, consumer, share or streams. Versions 5+."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -133,10 +237,6 @@ class ListedGroup(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_ListedGroup(group_id: str, protocol_type: str, group_state: str, group_type: str) -> ListedGroup:
-    return ListedGroup(group_id=group_id, protocol_type=protocol_type, group_state=group_state, group_type=group_type)
-
-
 @mypyc_attr(acyclic=True)
 class ListGroupsResponse(Message):
     """Returns the groups that this broker coordinates; only all brokers together know all groups.
@@ -148,15 +248,14 @@ class ListGroupsResponse(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 6)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(3, 6)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 0, 3: 1}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(1, 6), ignorable=True),
         Field("error_code", "ErrorCode", "int16", range(0, 6)),
         Field("groups", "Groups", "[]ListedGroup", range(0, 6)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("throttle_time_ms", "error_code", "groups", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     throttle_time_ms: int
     """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled. Versions 1+."""
@@ -165,7 +264,6 @@ class ListGroupsResponse(Message):
     groups: list[ListedGroup]
     """Groups that match the filters and that the caller may describe."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -180,351 +278,216 @@ class ListGroupsResponse(Message):
         self.groups = [] if groups is None else groups
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        if version <= 2:
-            return 0
-        return 1
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[ListGroupsResponse, i64]:
-        if 3 <= version <= 5:
-            return read_list_groups_response_flexible(data, pos, version)
-        if 0 <= version <= 2:
-            return read_list_groups_response_classic(data, pos, version)
-        give_up()
+        """Versions 3-5."""
+        n: i64
+        end: i64
+        groups: list[ListedGroup]
+        groups_step: i64
+        group_id: str
+        protocol_type: str
+        group_state: str
+        group_type: str
+        if version < 3:
+            return ListGroupsResponse._read_classic(data, pos, version)
+        if version > 5:
+            give_up()
+
+        throttle_time_ms = read_i32_be(data, pos)
+        error_code = read_i16_be(data, pos + 4)
+        # groups: compact array
+        n = data[pos + 6] - 1
+        pos += 7
+        if n < 0 or n > 126:
+            n, pos = read_length(data, pos)
+        groups = empty_list(n)
+        groups_count = n
+        for groups_step in range(groups_count):
+            # groups[]
+            # group_id: compact string
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            group_id = data[pos:end].decode()
+            pos = end
+            # protocol_type: compact string
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            protocol_type = data[pos:end].decode()
+            pos = end
+            if version >= 4:
+                # group_state: compact string
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_string_length(data, pos)
+                end = pos + n
+                group_state = data[pos:end].decode()
+                pos = end
+            else:
+                group_state = ""
+            if version >= 5:
+                # group_type: compact string
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_string_length(data, pos)
+                end = pos + n
+                group_type = data[pos:end].decode()
+                pos = end
+            else:
+                group_type = ""
+            groups_item = new_ListedGroup(group_id, protocol_type, group_state, group_type)
+            if data[pos]:
+                groups_item.unknown_tags, pos = read_tags(data, pos)
+            else:
+                pos += 1
+            groups.append(groups_item)
+        message = new_ListGroupsResponse(throttle_time_ms, error_code, groups)
+        if data[pos]:
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 1
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 3 <= version <= 5:
-            return write_list_groups_response_flexible(out, self, version)
-        if 0 <= version <= 2:
-            return write_list_groups_response_classic(out, self, version)
-        give_up()
-
-
-def new_ListGroupsResponse(throttle_time_ms: int, error_code: int, groups: list[ListedGroup]) -> ListGroupsResponse:
-    return ListGroupsResponse(throttle_time_ms=throttle_time_ms, error_code=error_code, groups=groups)
-
-
-def read_list_groups_request_classic(data: bytes, pos: i64, version: i64) -> tuple[ListGroupsRequest, i64]:
-    """Versions 0-2."""
-    states_filter: list[str]
-    types_filter: list[str]
-    states_filter = []
-    types_filter = []
-    message = new_ListGroupsRequest(states_filter, types_filter)
-    return message, pos
-
-
-def write_list_groups_request_classic(out: BytesWriter, message: ListGroupsRequest, version: i64) -> None:
-    """Versions 0-2."""
-    if message.states_filter != []:
-        give_up()
-    if message.types_filter != []:
-        give_up()
-    if message.unknown_tags:
-        give_up()
-
-
-def read_list_groups_request_flexible(data: bytes, pos: i64, version: i64) -> tuple[ListGroupsRequest, i64]:
-    """Versions 3-5."""
-    n: i64
-    end: i64
-    states_filter: list[str]
-    states_filter_step: i64
-    types_filter: list[str]
-    types_filter_step: i64
-    if version >= 4:
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
+        """Versions 3-5."""
+        if version < 3:
+            return self._write_classic(out, version)
+        if version > 5:
             give_up()
-        if n > 126:
-            n, pos = read_length(data, pos)
-        states_filter = empty_list(n)
-        states_filter_count = n
-        for states_filter_step in range(states_filter_count):
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
-            states_filter_item = data[pos:end].decode()
-            pos = end
-            states_filter.append(states_filter_item)
-    else:
-        states_filter = []
-    if version >= 5:
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_length(data, pos)
-        types_filter = empty_list(n)
-        types_filter_count = n
-        for types_filter_step in range(types_filter_count):
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
-            types_filter_item = data[pos:end].decode()
-            pos = end
-            types_filter.append(types_filter_item)
-    else:
-        types_filter = []
-    message = new_ListGroupsRequest(states_filter, types_filter)
-    if data[pos]:
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 1
-    return message, pos
 
-
-def write_list_groups_request_flexible(out: BytesWriter, message: ListGroupsRequest, version: i64) -> None:
-    """Versions 3-5."""
-    if version <= 3:
-        if message.states_filter != []:
-            give_up()
-    else:
-        states_filter = message.states_filter
-        n = len(states_filter)
+        write_i32_be(out, self.throttle_time_ms)
+        write_i16_be(out, self.error_code)
+        groups = self.groups
+        n = len(groups)
         if n < 127:
             out.append(n + 1)
         else:
             write_uvarint(out, n + 1)
-        for states_filter_item in states_filter:
-            raw = states_filter_item.encode()
+        for groups_item in groups:
+            # groups[]
+            raw = groups_item.group_id.encode()
             n = len(raw)
             if n < 127:
                 out.append(n + 1)
             else:
                 write_string_length(out, n)
             out.write(raw)
-    if version <= 4:
-        if message.types_filter != []:
-            give_up()
-    else:
-        types_filter = message.types_filter
-        n = len(types_filter)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_uvarint(out, n + 1)
-        for types_filter_item in types_filter:
-            raw = types_filter_item.encode()
+            raw = groups_item.protocol_type.encode()
             n = len(raw)
             if n < 127:
                 out.append(n + 1)
             else:
                 write_string_length(out, n)
             out.write(raw)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
-
-
-def read_list_groups_response_classic(data: bytes, pos: i64, version: i64) -> tuple[ListGroupsResponse, i64]:
-    """Versions 0-2."""
-    n: int
-    end: i64
-    groups: list[ListedGroup]
-    groups_step: i64
-    group_id: str
-    protocol_type: str
-    group_state: str
-    group_type: str
-    if version >= 1:
-        throttle_time_ms = read_i32_be(data, pos)
-        pos += 4
-    else:
-        throttle_time_ms = 0
-    error_code = read_i16_be(data, pos)
-    n = read_i32_be(data, pos + 2)
-    pos += 6
-    if n < 0:
-        give_up()
-    groups = empty_list(n)
-    groups_count = n
-    for groups_step in range(groups_count):
-        # groups[]
-        n = read_i16_be(data, pos)
-        pos += 2
-        if n < 0:
-            give_up()
-        end = pos + n
-        group_id = data[pos:end].decode()
-        pos = end
-        n = read_i16_be(data, pos)
-        pos += 2
-        if n < 0:
-            give_up()
-        end = pos + n
-        protocol_type = data[pos:end].decode()
-        pos = end
-        group_state = ""
-        group_type = ""
-        groups_item = new_ListedGroup(group_id, protocol_type, group_state, group_type)
-        groups.append(groups_item)
-    message = new_ListGroupsResponse(throttle_time_ms, error_code, groups)
-    return message, pos
-
-
-def write_list_groups_response_classic(out: BytesWriter, message: ListGroupsResponse, version: i64) -> None:
-    """Versions 0-2."""
-    if version >= 1:
-        write_i32_be(out, message.throttle_time_ms)
-    write_i16_be(out, message.error_code)
-    groups = message.groups
-    write_i32_be(out, len(groups))
-    for groups_item in groups:
-        # groups[]
-        raw = groups_item.group_id.encode()
-        write_i16_be(out, len(raw))
-        out.write(raw)
-        raw = groups_item.protocol_type.encode()
-        write_i16_be(out, len(raw))
-        out.write(raw)
-        if groups_item.unknown_tags:
-            give_up()
-    if message.unknown_tags:
-        give_up()
-
-
-def read_list_groups_response_flexible(data: bytes, pos: i64, version: i64) -> tuple[ListGroupsResponse, i64]:
-    """Versions 3-5."""
-    n: i64
-    end: i64
-    groups: list[ListedGroup]
-    groups_step: i64
-    group_id: str
-    protocol_type: str
-    group_state: str
-    group_type: str
-    throttle_time_ms = read_i32_be(data, pos)
-    error_code = read_i16_be(data, pos + 4)
-    n = data[pos + 6] - 1
-    pos += 7
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    groups = empty_list(n)
-    groups_count = n
-    for groups_step in range(groups_count):
-        # groups[]
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        group_id = data[pos:end].decode()
-        pos = end
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        protocol_type = data[pos:end].decode()
-        pos = end
-        if version >= 4:
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
-            group_state = data[pos:end].decode()
-            pos = end
-        else:
-            group_state = ""
-        if version >= 5:
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
-            group_type = data[pos:end].decode()
-            pos = end
-        else:
-            group_type = ""
-        groups_item = new_ListedGroup(group_id, protocol_type, group_state, group_type)
-        if data[pos]:
-            groups_item.unknown_tags, pos = read_tags(data, pos)
-        else:
-            pos += 1
-        groups.append(groups_item)
-    message = new_ListGroupsResponse(throttle_time_ms, error_code, groups)
-    if data[pos]:
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 1
-    return message, pos
-
-
-def write_list_groups_response_flexible(out: BytesWriter, message: ListGroupsResponse, version: i64) -> None:
-    """Versions 3-5."""
-    write_i32_be(out, message.throttle_time_ms)
-    write_i16_be(out, message.error_code)
-    groups = message.groups
-    n = len(groups)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for groups_item in groups:
-        # groups[]
-        raw = groups_item.group_id.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-        raw = groups_item.protocol_type.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-        if version >= 4:
-            raw = groups_item.group_state.encode()
-            n = len(raw)
-            if n < 127:
-                out.append(n + 1)
+            if version >= 4:
+                raw = groups_item.group_state.encode()
+                n = len(raw)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_string_length(out, n)
+                out.write(raw)
+            if version >= 5:
+                raw = groups_item.group_type.encode()
+                n = len(raw)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_string_length(out, n)
+                out.write(raw)
+            if groups_item.unknown_tags:
+                write_tags(out, [], groups_item.unknown_tags)
             else:
-                write_string_length(out, n)
-            out.write(raw)
-        if version >= 5:
-            raw = groups_item.group_type.encode()
-            n = len(raw)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_string_length(out, n)
-            out.write(raw)
-        if groups_item.unknown_tags:
-            write_tags(out, [], groups_item.unknown_tags)
+                out.append(0)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
         else:
             out.append(0)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
+
+    @staticmethod
+    def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[ListGroupsResponse, i64]:
+        """Versions 0-2."""
+        n: int
+        end: i64
+        groups: list[ListedGroup]
+        groups_step: i64
+        group_id: str
+        protocol_type: str
+        group_state: str
+        group_type: str
+        if version < 0:
+            give_up()
+
+        if version >= 1:
+            throttle_time_ms = read_i32_be(data, pos)
+            pos += 4
+        else:
+            throttle_time_ms = 0
+        error_code = read_i16_be(data, pos)
+        # groups: array
+        n = read_i32_be(data, pos + 2)
+        pos += 6
+        if n < 0:
+            give_up()
+        groups = empty_list(n)
+        groups_count = n
+        for groups_step in range(groups_count):
+            # groups[]
+            # group_id: string
+            n = read_i16_be(data, pos)
+            pos += 2
+            if n < 0:
+                give_up()
+            end = pos + n
+            group_id = data[pos:end].decode()
+            pos = end
+            # protocol_type: string
+            n = read_i16_be(data, pos)
+            pos += 2
+            if n < 0:
+                give_up()
+            end = pos + n
+            protocol_type = data[pos:end].decode()
+            pos = end
+            group_state = ""
+            group_type = ""
+            groups_item = new_ListedGroup(group_id, protocol_type, group_state, group_type)
+            groups.append(groups_item)
+        message = new_ListGroupsResponse(throttle_time_ms, error_code, groups)
+        return message, pos
+
+    def _write_classic(self, out: BytesWriter, version: i64) -> None:
+        """Versions 0-2."""
+        if version < 0:
+            give_up()
+
+        if version >= 1:
+            write_i32_be(out, self.throttle_time_ms)
+        write_i16_be(out, self.error_code)
+        groups = self.groups
+        write_i32_be(out, len(groups))
+        for groups_item in groups:
+            # groups[]
+            raw = groups_item.group_id.encode()
+            write_i16_be(out, len(raw))
+            out.write(raw)
+            raw = groups_item.protocol_type.encode()
+            write_i16_be(out, len(raw))
+            out.write(raw)
+            if groups_item.unknown_tags:
+                give_up()
+        if self.unknown_tags:
+            give_up()
 
 
-install_constructors(globals())
+new_ListGroupsRequest = constructor(ListGroupsRequest)
+new_ListedGroup = constructor(ListedGroup)
+new_ListGroupsResponse = constructor(ListGroupsResponse)

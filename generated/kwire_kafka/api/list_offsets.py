@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter, read_i16_be, read_i32_be, read_i64_be, write_i16_be, write_i32_be, write_i64_be
 
 from kwire.message import FieldTags, Message, Struct
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.wire import (
     empty_list,
     give_up,
@@ -40,15 +40,7 @@ class ListOffsetsPartition(Struct):
         Field("timestamp", "Timestamp", "int64", range(0, 12), enum="ListOffsetsTimestamp"),
         Field("max_num_offsets", "MaxNumOffsets", "int32", range(0, 1)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "partition_index",
-        "current_leader_epoch",
-        "timestamp",
-        "max_num_offsets",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     partition_index: int
     """Number of the partition within its topic, counted from 0."""
@@ -63,7 +55,6 @@ class ListOffsetsPartition(Struct):
     max_num_offsets: int
     """Maximum number of segment start offsets to return, for version 0, which returns a list. Versions 0."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -81,17 +72,6 @@ class ListOffsetsPartition(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_ListOffsetsPartition(
-    partition_index: int, current_leader_epoch: int, timestamp: int, max_num_offsets: int
-) -> ListOffsetsPartition:
-    return ListOffsetsPartition(
-        partition_index=partition_index,
-        current_leader_epoch=current_leader_epoch,
-        timestamp=timestamp,
-        max_num_offsets=max_num_offsets,
-    )
-
-
 @mypyc_attr(acyclic=True)
 class ListOffsetsTopic(Struct):
     """Lookups in one topic."""
@@ -102,16 +82,13 @@ class ListOffsetsTopic(Struct):
         Field("name", "Name", "string", range(0, 12)),
         Field("partitions", "Partitions", "[]ListOffsetsPartition", range(0, 12)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("name", "partitions", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     name: str
     """Name of the topic."""
     partitions: list[ListOffsetsPartition]
     """One lookup for each partition of the topic."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -125,10 +102,6 @@ class ListOffsetsTopic(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_ListOffsetsTopic(name: str, partitions: list[ListOffsetsPartition]) -> ListOffsetsTopic:
-    return ListOffsetsTopic(name=name, partitions=partitions)
-
-
 @mypyc_attr(acyclic=True)
 class ListOffsetsRequest(Message):
     """Sent to partition leaders to look up the offset of a timestamp, or of a marker such as earliest or latest.
@@ -140,6 +113,7 @@ class ListOffsetsRequest(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 12)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(6, 12)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0, 1)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 1, 6: 2}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("replica_id", "ReplicaId", "int32", range(0, 12)),
@@ -147,9 +121,7 @@ class ListOffsetsRequest(Message):
         Field("topics", "Topics", "[]ListOffsetsTopic", range(0, 12)),
         Field("timeout_ms", "TimeoutMs", "int32", range(10, 12), ignorable=True),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("replica_id", "isolation_level", "topics", "timeout_ms", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     replica_id: int
     """Broker id of a follower that asks; -1 for ordinary clients, -2 for a debugging consumer."""
@@ -161,7 +133,6 @@ class ListOffsetsRequest(Message):
     timeout_ms: int
     """Milliseconds that the broker may take if it must read from tiered storage. Versions 10+."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -178,34 +149,239 @@ class ListOffsetsRequest(Message):
         self.timeout_ms = timeout_ms
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        if version <= 5:
-            return 1
-        return 2
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[ListOffsetsRequest, i64]:
-        if 6 <= version <= 11:
-            return read_list_offsets_request_flexible(data, pos, version)
-        if 0 <= version <= 5:
-            return read_list_offsets_request_classic(data, pos, version)
-        give_up()
+        """Versions 6-11."""
+        n: i64
+        end: i64
+        topics: list[ListOffsetsTopic]
+        topics_step: i64
+        name: str
+        partitions: list[ListOffsetsPartition]
+        partitions_step: i64
+        if version < 6:
+            return ListOffsetsRequest._read_classic(data, pos, version)
+        if version > 11:
+            give_up()
+
+        replica_id = read_i32_be(data, pos)
+        isolation_level = (data[pos + 4] ^ 128) - 128
+        # topics: compact array
+        n = data[pos + 5] - 1
+        pos += 6
+        if n < 0 or n > 126:
+            n, pos = read_length(data, pos)
+        topics = empty_list(n)
+        topics_count = n
+        for topics_step in range(topics_count):
+            # topics[]
+            # name: compact string
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            name = data[pos:end].decode()
+            pos = end
+            # partitions: compact array
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_length(data, pos)
+            partitions = empty_list(n)
+            partitions_count = n
+            for partitions_step in range(partitions_count):
+                # topics[].partitions[]
+                partition_index = read_i32_be(data, pos)
+                current_leader_epoch = read_i32_be(data, pos + 4)
+                timestamp = read_i64_be(data, pos + 8)
+                max_num_offsets = 1
+                partitions_item = new_ListOffsetsPartition(
+                    partition_index, current_leader_epoch, timestamp, max_num_offsets
+                )
+                if data[pos + 16]:
+                    pos += 16
+                    partitions_item.unknown_tags, pos = read_tags(data, pos)
+                else:
+                    pos += 17
+                partitions.append(partitions_item)
+            topics_item = new_ListOffsetsTopic(name, partitions)
+            if data[pos]:
+                topics_item.unknown_tags, pos = read_tags(data, pos)
+            else:
+                pos += 1
+            topics.append(topics_item)
+        if version >= 10:
+            timeout_ms = read_i32_be(data, pos)
+            pos += 4
+        else:
+            timeout_ms = 0
+        message = new_ListOffsetsRequest(replica_id, isolation_level, topics, timeout_ms)
+        if data[pos]:
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 1
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 6 <= version <= 11:
-            return write_list_offsets_request_flexible(out, self, version)
-        if 0 <= version <= 5:
-            return write_list_offsets_request_classic(out, self, version)
-        give_up()
+        """Versions 6-11."""
+        if version < 6:
+            return self._write_classic(out, version)
+        if version > 11:
+            give_up()
 
+        write_i32_be(out, self.replica_id)
+        write_i8(out, self.isolation_level)
+        topics = self.topics
+        n = len(topics)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_uvarint(out, n + 1)
+        for topics_item in topics:
+            # topics[]
+            raw = topics_item.name.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+            partitions = topics_item.partitions
+            n = len(partitions)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_uvarint(out, n + 1)
+            for partitions_item in partitions:
+                # topics[].partitions[]
+                write_i32_be(out, partitions_item.partition_index)
+                write_i32_be(out, partitions_item.current_leader_epoch)
+                write_i64_be(out, partitions_item.timestamp)
+                if partitions_item.max_num_offsets != 1:
+                    give_up()
+                if partitions_item.unknown_tags:
+                    write_tags(out, [], partitions_item.unknown_tags)
+                else:
+                    out.append(0)
+            if topics_item.unknown_tags:
+                write_tags(out, [], topics_item.unknown_tags)
+            else:
+                out.append(0)
+        if version >= 10:
+            write_i32_be(out, self.timeout_ms)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
+        else:
+            out.append(0)
 
-def new_ListOffsetsRequest(
-    replica_id: int, isolation_level: int, topics: list[ListOffsetsTopic], timeout_ms: int
-) -> ListOffsetsRequest:
-    return ListOffsetsRequest(
-        replica_id=replica_id, isolation_level=isolation_level, topics=topics, timeout_ms=timeout_ms
-    )
+    @staticmethod
+    def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[ListOffsetsRequest, i64]:
+        """Versions 0-5."""
+        n: int
+        end: i64
+        topics: list[ListOffsetsTopic]
+        topics_step: i64
+        name: str
+        partitions: list[ListOffsetsPartition]
+        partitions_step: i64
+        if version < 0:
+            give_up()
+
+        replica_id = read_i32_be(data, pos)
+        pos += 4
+        if version >= 2:
+            isolation_level = (data[pos] ^ 128) - 128
+            pos += 1
+        else:
+            isolation_level = 0
+        # topics: array
+        n = read_i32_be(data, pos)
+        pos += 4
+        if n < 0:
+            give_up()
+        topics = empty_list(n)
+        topics_count = n
+        for topics_step in range(topics_count):
+            # topics[]
+            # name: string
+            n = read_i16_be(data, pos)
+            pos += 2
+            if n < 0:
+                give_up()
+            end = pos + n
+            name = data[pos:end].decode()
+            pos = end
+            # partitions: array
+            n = read_i32_be(data, pos)
+            pos += 4
+            if n < 0:
+                give_up()
+            partitions = empty_list(n)
+            partitions_count = n
+            for partitions_step in range(partitions_count):
+                # topics[].partitions[]
+                partition_index = read_i32_be(data, pos)
+                pos += 4
+                if version >= 4:
+                    current_leader_epoch = read_i32_be(data, pos)
+                    pos += 4
+                else:
+                    current_leader_epoch = -1
+                timestamp = read_i64_be(data, pos)
+                pos += 8
+                if version <= 0:
+                    max_num_offsets = read_i32_be(data, pos)
+                    pos += 4
+                else:
+                    max_num_offsets = 1
+                partitions_item = new_ListOffsetsPartition(
+                    partition_index, current_leader_epoch, timestamp, max_num_offsets
+                )
+                partitions.append(partitions_item)
+            topics_item = new_ListOffsetsTopic(name, partitions)
+            topics.append(topics_item)
+        timeout_ms = 0
+        message = new_ListOffsetsRequest(replica_id, isolation_level, topics, timeout_ms)
+        return message, pos
+
+    def _write_classic(self, out: BytesWriter, version: i64) -> None:
+        """Versions 0-5."""
+        if version < 0:
+            give_up()
+
+        write_i32_be(out, self.replica_id)
+        if version <= 1:
+            if self.isolation_level != 0:
+                give_up()
+        else:
+            write_i8(out, self.isolation_level)
+        topics = self.topics
+        write_i32_be(out, len(topics))
+        for topics_item in topics:
+            # topics[]
+            raw = topics_item.name.encode()
+            write_i16_be(out, len(raw))
+            out.write(raw)
+            partitions = topics_item.partitions
+            write_i32_be(out, len(partitions))
+            for partitions_item in partitions:
+                # topics[].partitions[]
+                write_i32_be(out, partitions_item.partition_index)
+                if version >= 4:
+                    write_i32_be(out, partitions_item.current_leader_epoch)
+                write_i64_be(out, partitions_item.timestamp)
+                if version <= 0:
+                    write_i32_be(out, partitions_item.max_num_offsets)
+                else:
+                    if partitions_item.max_num_offsets != 1:
+                        give_up()
+                if partitions_item.unknown_tags:
+                    give_up()
+            if topics_item.unknown_tags:
+                give_up()
+        if self.unknown_tags:
+            give_up()
 
 
 @mypyc_attr(acyclic=True)
@@ -222,17 +398,7 @@ class ListOffsetsPartitionResponse(Struct):
         Field("offset", "Offset", "int64", range(1, 12)),
         Field("leader_epoch", "LeaderEpoch", "int32", range(4, 12)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "partition_index",
-        "error_code",
-        "old_style_offsets",
-        "timestamp",
-        "offset",
-        "leader_epoch",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     partition_index: int
     """Number of the partition within its topic, counted from 0."""
@@ -249,7 +415,6 @@ class ListOffsetsPartitionResponse(Struct):
     leader_epoch: int
     """Leader epoch of the record at that offset, with which clients detect truncation; -1 if unknown. Versions 4+."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -271,24 +436,6 @@ class ListOffsetsPartitionResponse(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_ListOffsetsPartitionResponse(
-    partition_index: int,
-    error_code: int,
-    old_style_offsets: list[int],
-    timestamp: int,
-    offset: int,
-    leader_epoch: int,
-) -> ListOffsetsPartitionResponse:
-    return ListOffsetsPartitionResponse(
-        partition_index=partition_index,
-        error_code=error_code,
-        old_style_offsets=old_style_offsets,
-        timestamp=timestamp,
-        offset=offset,
-        leader_epoch=leader_epoch,
-    )
-
-
 @mypyc_attr(acyclic=True)
 class ListOffsetsTopicResponse(Struct):
     """Outcomes for one topic."""
@@ -299,16 +446,13 @@ class ListOffsetsTopicResponse(Struct):
         Field("name", "Name", "string", range(0, 12)),
         Field("partitions", "Partitions", "[]ListOffsetsPartitionResponse", range(0, 12)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("name", "partitions", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     name: str
     """Name of the topic."""
     partitions: list[ListOffsetsPartitionResponse]
     """One outcome for each requested partition."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -322,12 +466,6 @@ class ListOffsetsTopicResponse(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_ListOffsetsTopicResponse(
-    name: str, partitions: list[ListOffsetsPartitionResponse]
-) -> ListOffsetsTopicResponse:
-    return ListOffsetsTopicResponse(name=name, partitions=partitions)
-
-
 @mypyc_attr(acyclic=True)
 class ListOffsetsResponse(Message):
     """Returns the offset found for each timestamp or marker.
@@ -339,21 +477,19 @@ class ListOffsetsResponse(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 12)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(6, 12)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 0, 6: 1}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(2, 12), ignorable=True),
         Field("topics", "Topics", "[]ListOffsetsTopicResponse", range(0, 12)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("throttle_time_ms", "topics", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     throttle_time_ms: int
     """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled. Versions 2+."""
     topics: list[ListOffsetsTopicResponse]
     """Outcomes grouped by topic."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -366,483 +502,258 @@ class ListOffsetsResponse(Message):
         self.topics = [] if topics is None else topics
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        if version <= 5:
-            return 0
-        return 1
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[ListOffsetsResponse, i64]:
-        if 6 <= version <= 11:
-            return read_list_offsets_response_flexible(data, pos, version)
-        if 0 <= version <= 5:
-            return read_list_offsets_response_classic(data, pos, version)
-        give_up()
-
-    def _write(self, out: BytesWriter, version: i64) -> None:
-        if 6 <= version <= 11:
-            return write_list_offsets_response_flexible(out, self, version)
-        if 0 <= version <= 5:
-            return write_list_offsets_response_classic(out, self, version)
-        give_up()
-
-
-def new_ListOffsetsResponse(throttle_time_ms: int, topics: list[ListOffsetsTopicResponse]) -> ListOffsetsResponse:
-    return ListOffsetsResponse(throttle_time_ms=throttle_time_ms, topics=topics)
-
-
-def read_list_offsets_request_classic(data: bytes, pos: i64, version: i64) -> tuple[ListOffsetsRequest, i64]:
-    """Versions 0-5."""
-    n: int
-    end: i64
-    topics: list[ListOffsetsTopic]
-    topics_step: i64
-    name: str
-    partitions: list[ListOffsetsPartition]
-    partitions_step: i64
-    replica_id = read_i32_be(data, pos)
-    pos += 4
-    if version >= 2:
-        isolation_level = (data[pos] ^ 128) - 128
-        pos += 1
-    else:
-        isolation_level = 0
-    n = read_i32_be(data, pos)
-    pos += 4
-    if n < 0:
-        give_up()
-    topics = empty_list(n)
-    topics_count = n
-    for topics_step in range(topics_count):
-        # topics[]
-        n = read_i16_be(data, pos)
-        pos += 2
-        if n < 0:
+        """Versions 6-11."""
+        n: i64
+        end: i64
+        topics: list[ListOffsetsTopicResponse]
+        topics_step: i64
+        name: str
+        partitions: list[ListOffsetsPartitionResponse]
+        partitions_step: i64
+        old_style_offsets: list[int]
+        if version < 6:
+            return ListOffsetsResponse._read_classic(data, pos, version)
+        if version > 11:
             give_up()
-        end = pos + n
-        name = data[pos:end].decode()
-        pos = end
-        n = read_i32_be(data, pos)
-        pos += 4
-        if n < 0:
-            give_up()
-        partitions = empty_list(n)
-        partitions_count = n
-        for partitions_step in range(partitions_count):
-            # topics[].partitions[]
-            partition_index = read_i32_be(data, pos)
-            pos += 4
-            if version >= 4:
-                current_leader_epoch = read_i32_be(data, pos)
-                pos += 4
-            else:
-                current_leader_epoch = -1
-            timestamp = read_i64_be(data, pos)
-            pos += 8
-            if version <= 0:
-                max_num_offsets = read_i32_be(data, pos)
-                pos += 4
-            else:
-                max_num_offsets = 1
-            partitions_item = new_ListOffsetsPartition(
-                partition_index, current_leader_epoch, timestamp, max_num_offsets
-            )
-            partitions.append(partitions_item)
-        topics_item = new_ListOffsetsTopic(name, partitions)
-        topics.append(topics_item)
-    timeout_ms = 0
-    message = new_ListOffsetsRequest(replica_id, isolation_level, topics, timeout_ms)
-    return message, pos
 
-
-def write_list_offsets_request_classic(out: BytesWriter, message: ListOffsetsRequest, version: i64) -> None:
-    """Versions 0-5."""
-    write_i32_be(out, message.replica_id)
-    if version <= 1:
-        if message.isolation_level != 0:
-            give_up()
-    else:
-        write_i8(out, message.isolation_level)
-    topics = message.topics
-    write_i32_be(out, len(topics))
-    for topics_item in topics:
-        # topics[]
-        raw = topics_item.name.encode()
-        write_i16_be(out, len(raw))
-        out.write(raw)
-        partitions = topics_item.partitions
-        write_i32_be(out, len(partitions))
-        for partitions_item in partitions:
-            # topics[].partitions[]
-            write_i32_be(out, partitions_item.partition_index)
-            if version >= 4:
-                write_i32_be(out, partitions_item.current_leader_epoch)
-            write_i64_be(out, partitions_item.timestamp)
-            if version <= 0:
-                write_i32_be(out, partitions_item.max_num_offsets)
-            else:
-                if partitions_item.max_num_offsets != 1:
-                    give_up()
-            if partitions_item.unknown_tags:
-                give_up()
-        if topics_item.unknown_tags:
-            give_up()
-    if message.unknown_tags:
-        give_up()
-
-
-def read_list_offsets_request_flexible(data: bytes, pos: i64, version: i64) -> tuple[ListOffsetsRequest, i64]:
-    """Versions 6-11."""
-    n: i64
-    end: i64
-    topics: list[ListOffsetsTopic]
-    topics_step: i64
-    name: str
-    partitions: list[ListOffsetsPartition]
-    partitions_step: i64
-    replica_id = read_i32_be(data, pos)
-    isolation_level = (data[pos + 4] ^ 128) - 128
-    n = data[pos + 5] - 1
-    pos += 6
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    topics = empty_list(n)
-    topics_count = n
-    for topics_step in range(topics_count):
-        # topics[]
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        name = data[pos:end].decode()
-        pos = end
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
+        throttle_time_ms = read_i32_be(data, pos)
+        # topics: compact array
+        n = data[pos + 4] - 1
+        pos += 5
+        if n < 0 or n > 126:
             n, pos = read_length(data, pos)
-        partitions = empty_list(n)
-        partitions_count = n
-        for partitions_step in range(partitions_count):
-            # topics[].partitions[]
-            partition_index = read_i32_be(data, pos)
-            current_leader_epoch = read_i32_be(data, pos + 4)
-            timestamp = read_i64_be(data, pos + 8)
-            max_num_offsets = 1
-            partitions_item = new_ListOffsetsPartition(
-                partition_index, current_leader_epoch, timestamp, max_num_offsets
-            )
-            if data[pos + 16]:
-                pos += 16
-                partitions_item.unknown_tags, pos = read_tags(data, pos)
+        topics = empty_list(n)
+        topics_count = n
+        for topics_step in range(topics_count):
+            # topics[]
+            # name: compact string
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            name = data[pos:end].decode()
+            pos = end
+            # partitions: compact array
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_length(data, pos)
+            partitions = empty_list(n)
+            partitions_count = n
+            for partitions_step in range(partitions_count):
+                # topics[].partitions[]
+                partition_index = read_i32_be(data, pos)
+                error_code = read_i16_be(data, pos + 4)
+                old_style_offsets = []
+                timestamp = read_i64_be(data, pos + 6)
+                offset = read_i64_be(data, pos + 14)
+                leader_epoch = read_i32_be(data, pos + 22)
+                partitions_item = new_ListOffsetsPartitionResponse(
+                    partition_index, error_code, old_style_offsets, timestamp, offset, leader_epoch
+                )
+                if data[pos + 26]:
+                    pos += 26
+                    partitions_item.unknown_tags, pos = read_tags(data, pos)
+                else:
+                    pos += 27
+                partitions.append(partitions_item)
+            topics_item = new_ListOffsetsTopicResponse(name, partitions)
+            if data[pos]:
+                topics_item.unknown_tags, pos = read_tags(data, pos)
             else:
-                pos += 17
-            partitions.append(partitions_item)
-        topics_item = new_ListOffsetsTopic(name, partitions)
+                pos += 1
+            topics.append(topics_item)
+        message = new_ListOffsetsResponse(throttle_time_ms, topics)
         if data[pos]:
-            topics_item.unknown_tags, pos = read_tags(data, pos)
+            message.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-        topics.append(topics_item)
-    if version >= 10:
-        timeout_ms = read_i32_be(data, pos)
-        pos += 4
-    else:
-        timeout_ms = 0
-    message = new_ListOffsetsRequest(replica_id, isolation_level, topics, timeout_ms)
-    if data[pos]:
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 1
-    return message, pos
+        return message, pos
 
+    def _write(self, out: BytesWriter, version: i64) -> None:
+        """Versions 6-11."""
+        if version < 6:
+            return self._write_classic(out, version)
+        if version > 11:
+            give_up()
 
-def write_list_offsets_request_flexible(out: BytesWriter, message: ListOffsetsRequest, version: i64) -> None:
-    """Versions 6-11."""
-    write_i32_be(out, message.replica_id)
-    write_i8(out, message.isolation_level)
-    topics = message.topics
-    n = len(topics)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for topics_item in topics:
-        # topics[]
-        raw = topics_item.name.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-        partitions = topics_item.partitions
-        n = len(partitions)
+        write_i32_be(out, self.throttle_time_ms)
+        topics = self.topics
+        n = len(topics)
         if n < 127:
             out.append(n + 1)
         else:
             write_uvarint(out, n + 1)
-        for partitions_item in partitions:
-            # topics[].partitions[]
-            write_i32_be(out, partitions_item.partition_index)
-            write_i32_be(out, partitions_item.current_leader_epoch)
-            write_i64_be(out, partitions_item.timestamp)
-            if partitions_item.max_num_offsets != 1:
-                give_up()
-            if partitions_item.unknown_tags:
-                write_tags(out, [], partitions_item.unknown_tags)
+        for topics_item in topics:
+            # topics[]
+            raw = topics_item.name.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
             else:
-                out.append(0)
-        if topics_item.unknown_tags:
-            write_tags(out, [], topics_item.unknown_tags)
-        else:
-            out.append(0)
-    if version >= 10:
-        write_i32_be(out, message.timeout_ms)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
-
-
-def read_list_offsets_response_classic(data: bytes, pos: i64, version: i64) -> tuple[ListOffsetsResponse, i64]:
-    """Versions 0-5."""
-    n: int
-    end: i64
-    topics: list[ListOffsetsTopicResponse]
-    topics_step: i64
-    name: str
-    partitions: list[ListOffsetsPartitionResponse]
-    partitions_step: i64
-    old_style_offsets: list[int]
-    if version >= 2:
-        throttle_time_ms = read_i32_be(data, pos)
-        pos += 4
-    else:
-        throttle_time_ms = 0
-    n = read_i32_be(data, pos)
-    pos += 4
-    if n < 0:
-        give_up()
-    topics = empty_list(n)
-    topics_count = n
-    for topics_step in range(topics_count):
-        # topics[]
-        n = read_i16_be(data, pos)
-        pos += 2
-        if n < 0:
-            give_up()
-        end = pos + n
-        name = data[pos:end].decode()
-        pos = end
-        n = read_i32_be(data, pos)
-        pos += 4
-        if n < 0:
-            give_up()
-        partitions = empty_list(n)
-        partitions_count = n
-        for partitions_step in range(partitions_count):
-            # topics[].partitions[]
-            partition_index = read_i32_be(data, pos)
-            error_code = read_i16_be(data, pos + 4)
-            pos += 6
-            if version <= 0:
-                n = read_i32_be(data, pos)
-                pos += 4
-                if n < 0:
-                    give_up()
-                if n:
-                    old_style_offsets = read_i64s(data, pos, n)
-                    pos += 8 * n
-                else:
-                    old_style_offsets = []
-                timestamp = -1
-                offset = -1
+                write_string_length(out, n)
+            out.write(raw)
+            partitions = topics_item.partitions
+            n = len(partitions)
+            if n < 127:
+                out.append(n + 1)
             else:
-                old_style_offsets = []
-                timestamp = read_i64_be(data, pos)
-                offset = read_i64_be(data, pos + 8)
-                pos += 16
-            if version >= 4:
-                leader_epoch = read_i32_be(data, pos)
-                pos += 4
-            else:
-                leader_epoch = -1
-            partitions_item = new_ListOffsetsPartitionResponse(
-                partition_index, error_code, old_style_offsets, timestamp, offset, leader_epoch
-            )
-            partitions.append(partitions_item)
-        topics_item = new_ListOffsetsTopicResponse(name, partitions)
-        topics.append(topics_item)
-    message = new_ListOffsetsResponse(throttle_time_ms, topics)
-    return message, pos
-
-
-def write_list_offsets_response_classic(out: BytesWriter, message: ListOffsetsResponse, version: i64) -> None:
-    """Versions 0-5."""
-    if version >= 2:
-        write_i32_be(out, message.throttle_time_ms)
-    topics = message.topics
-    write_i32_be(out, len(topics))
-    for topics_item in topics:
-        # topics[]
-        raw = topics_item.name.encode()
-        write_i16_be(out, len(raw))
-        out.write(raw)
-        partitions = topics_item.partitions
-        write_i32_be(out, len(partitions))
-        for partitions_item in partitions:
-            # topics[].partitions[]
-            write_i32_be(out, partitions_item.partition_index)
-            write_i16_be(out, partitions_item.error_code)
-            if version <= 0:
-                old_style_offsets = partitions_item.old_style_offsets
-                write_i32_be(out, len(old_style_offsets))
-                for old_style_offsets_item in old_style_offsets:
-                    write_i64_be(out, old_style_offsets_item)
-                if partitions_item.timestamp != -1:
-                    give_up()
-                if partitions_item.offset != -1:
-                    give_up()
-            else:
+                write_uvarint(out, n + 1)
+            for partitions_item in partitions:
+                # topics[].partitions[]
+                write_i32_be(out, partitions_item.partition_index)
+                write_i16_be(out, partitions_item.error_code)
                 if partitions_item.old_style_offsets != []:
                     give_up()
                 write_i64_be(out, partitions_item.timestamp)
                 write_i64_be(out, partitions_item.offset)
-            if version <= 3:
-                if partitions_item.leader_epoch != -1:
-                    give_up()
-            else:
                 write_i32_be(out, partitions_item.leader_epoch)
-            if partitions_item.unknown_tags:
-                give_up()
-        if topics_item.unknown_tags:
-            give_up()
-    if message.unknown_tags:
-        give_up()
-
-
-def read_list_offsets_response_flexible(data: bytes, pos: i64, version: i64) -> tuple[ListOffsetsResponse, i64]:
-    """Versions 6-11."""
-    n: i64
-    end: i64
-    topics: list[ListOffsetsTopicResponse]
-    topics_step: i64
-    name: str
-    partitions: list[ListOffsetsPartitionResponse]
-    partitions_step: i64
-    old_style_offsets: list[int]
-    throttle_time_ms = read_i32_be(data, pos)
-    n = data[pos + 4] - 1
-    pos += 5
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    topics = empty_list(n)
-    topics_count = n
-    for topics_step in range(topics_count):
-        # topics[]
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        name = data[pos:end].decode()
-        pos = end
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_length(data, pos)
-        partitions = empty_list(n)
-        partitions_count = n
-        for partitions_step in range(partitions_count):
-            # topics[].partitions[]
-            partition_index = read_i32_be(data, pos)
-            error_code = read_i16_be(data, pos + 4)
-            old_style_offsets = []
-            timestamp = read_i64_be(data, pos + 6)
-            offset = read_i64_be(data, pos + 14)
-            leader_epoch = read_i32_be(data, pos + 22)
-            partitions_item = new_ListOffsetsPartitionResponse(
-                partition_index, error_code, old_style_offsets, timestamp, offset, leader_epoch
-            )
-            if data[pos + 26]:
-                pos += 26
-                partitions_item.unknown_tags, pos = read_tags(data, pos)
-            else:
-                pos += 27
-            partitions.append(partitions_item)
-        topics_item = new_ListOffsetsTopicResponse(name, partitions)
-        if data[pos]:
-            topics_item.unknown_tags, pos = read_tags(data, pos)
-        else:
-            pos += 1
-        topics.append(topics_item)
-    message = new_ListOffsetsResponse(throttle_time_ms, topics)
-    if data[pos]:
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 1
-    return message, pos
-
-
-def write_list_offsets_response_flexible(out: BytesWriter, message: ListOffsetsResponse, version: i64) -> None:
-    """Versions 6-11."""
-    write_i32_be(out, message.throttle_time_ms)
-    topics = message.topics
-    n = len(topics)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for topics_item in topics:
-        # topics[]
-        raw = topics_item.name.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-        partitions = topics_item.partitions
-        n = len(partitions)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_uvarint(out, n + 1)
-        for partitions_item in partitions:
-            # topics[].partitions[]
-            write_i32_be(out, partitions_item.partition_index)
-            write_i16_be(out, partitions_item.error_code)
-            if partitions_item.old_style_offsets != []:
-                give_up()
-            write_i64_be(out, partitions_item.timestamp)
-            write_i64_be(out, partitions_item.offset)
-            write_i32_be(out, partitions_item.leader_epoch)
-            if partitions_item.unknown_tags:
-                write_tags(out, [], partitions_item.unknown_tags)
+                if partitions_item.unknown_tags:
+                    write_tags(out, [], partitions_item.unknown_tags)
+                else:
+                    out.append(0)
+            if topics_item.unknown_tags:
+                write_tags(out, [], topics_item.unknown_tags)
             else:
                 out.append(0)
-        if topics_item.unknown_tags:
-            write_tags(out, [], topics_item.unknown_tags)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
         else:
             out.append(0)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
+
+    @staticmethod
+    def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[ListOffsetsResponse, i64]:
+        """Versions 0-5."""
+        n: int
+        end: i64
+        topics: list[ListOffsetsTopicResponse]
+        topics_step: i64
+        name: str
+        partitions: list[ListOffsetsPartitionResponse]
+        partitions_step: i64
+        old_style_offsets: list[int]
+        if version < 0:
+            give_up()
+
+        if version >= 2:
+            throttle_time_ms = read_i32_be(data, pos)
+            pos += 4
+        else:
+            throttle_time_ms = 0
+        # topics: array
+        n = read_i32_be(data, pos)
+        pos += 4
+        if n < 0:
+            give_up()
+        topics = empty_list(n)
+        topics_count = n
+        for topics_step in range(topics_count):
+            # topics[]
+            # name: string
+            n = read_i16_be(data, pos)
+            pos += 2
+            if n < 0:
+                give_up()
+            end = pos + n
+            name = data[pos:end].decode()
+            pos = end
+            # partitions: array
+            n = read_i32_be(data, pos)
+            pos += 4
+            if n < 0:
+                give_up()
+            partitions = empty_list(n)
+            partitions_count = n
+            for partitions_step in range(partitions_count):
+                # topics[].partitions[]
+                partition_index = read_i32_be(data, pos)
+                error_code = read_i16_be(data, pos + 4)
+                pos += 6
+                if version <= 0:
+                    # old_style_offsets: array
+                    n = read_i32_be(data, pos)
+                    pos += 4
+                    if n < 0:
+                        give_up()
+                    if n:
+                        old_style_offsets = read_i64s(data, pos, n)
+                        pos += 8 * n
+                    else:
+                        old_style_offsets = []
+                    timestamp = -1
+                    offset = -1
+                else:
+                    old_style_offsets = []
+                    timestamp = read_i64_be(data, pos)
+                    offset = read_i64_be(data, pos + 8)
+                    pos += 16
+                if version >= 4:
+                    leader_epoch = read_i32_be(data, pos)
+                    pos += 4
+                else:
+                    leader_epoch = -1
+                partitions_item = new_ListOffsetsPartitionResponse(
+                    partition_index, error_code, old_style_offsets, timestamp, offset, leader_epoch
+                )
+                partitions.append(partitions_item)
+            topics_item = new_ListOffsetsTopicResponse(name, partitions)
+            topics.append(topics_item)
+        message = new_ListOffsetsResponse(throttle_time_ms, topics)
+        return message, pos
+
+    def _write_classic(self, out: BytesWriter, version: i64) -> None:
+        """Versions 0-5."""
+        if version < 0:
+            give_up()
+
+        if version >= 2:
+            write_i32_be(out, self.throttle_time_ms)
+        topics = self.topics
+        write_i32_be(out, len(topics))
+        for topics_item in topics:
+            # topics[]
+            raw = topics_item.name.encode()
+            write_i16_be(out, len(raw))
+            out.write(raw)
+            partitions = topics_item.partitions
+            write_i32_be(out, len(partitions))
+            for partitions_item in partitions:
+                # topics[].partitions[]
+                write_i32_be(out, partitions_item.partition_index)
+                write_i16_be(out, partitions_item.error_code)
+                if version <= 0:
+                    old_style_offsets = partitions_item.old_style_offsets
+                    write_i32_be(out, len(old_style_offsets))
+                    for old_style_offsets_item in old_style_offsets:
+                        write_i64_be(out, old_style_offsets_item)
+                    if partitions_item.timestamp != -1:
+                        give_up()
+                    if partitions_item.offset != -1:
+                        give_up()
+                else:
+                    if partitions_item.old_style_offsets != []:
+                        give_up()
+                    write_i64_be(out, partitions_item.timestamp)
+                    write_i64_be(out, partitions_item.offset)
+                if version <= 3:
+                    if partitions_item.leader_epoch != -1:
+                        give_up()
+                else:
+                    write_i32_be(out, partitions_item.leader_epoch)
+                if partitions_item.unknown_tags:
+                    give_up()
+            if topics_item.unknown_tags:
+                give_up()
+        if self.unknown_tags:
+            give_up()
 
 
-install_constructors(globals())
+new_ListOffsetsPartition = constructor(ListOffsetsPartition)
+new_ListOffsetsTopic = constructor(ListOffsetsTopic)
+new_ListOffsetsRequest = constructor(ListOffsetsRequest)
+new_ListOffsetsPartitionResponse = constructor(ListOffsetsPartitionResponse)
+new_ListOffsetsTopicResponse = constructor(ListOffsetsTopicResponse)
+new_ListOffsetsResponse = constructor(ListOffsetsResponse)

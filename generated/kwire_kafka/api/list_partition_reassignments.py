@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter, read_i16_be, read_i32_be, write_i16_be, write_i32_be
 
 from kwire.message import FieldTags, Message, Struct
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.wire import (
     empty_list,
     give_up,
@@ -37,16 +37,13 @@ class ListPartitionReassignmentsTopics(Struct):
         Field("name", "Name", "string", range(0, 1)),
         Field("partition_indexes", "PartitionIndexes", "[]int32", range(0, 1)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("name", "partition_indexes", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     name: str
     """Name of the topic."""
     partition_indexes: list[int]
     """Numbers of the partitions to look up."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -60,10 +57,6 @@ class ListPartitionReassignmentsTopics(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_ListPartitionReassignmentsTopics(name: str, partition_indexes: list[int]) -> ListPartitionReassignmentsTopics:
-    return ListPartitionReassignmentsTopics(name=name, partition_indexes=partition_indexes)
-
-
 @mypyc_attr(acyclic=True)
 class ListPartitionReassignmentsRequest(Message):
     """Sent by an admin client to the controller to list the reassignments in progress.
@@ -75,21 +68,19 @@ class ListPartitionReassignmentsRequest(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 1)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 2}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("timeout_ms", "TimeoutMs", "int32", range(0, 1)),
         Field("topics", "Topics", "[]ListPartitionReassignmentsTopics", range(0, 1), nullable=range(0, 1)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("timeout_ms", "topics", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     timeout_ms: int
     """Milliseconds that the controller may take."""
     topics: list[ListPartitionReassignmentsTopics] | None
     """Partitions to look up; null for the whole cluster."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -102,26 +93,102 @@ class ListPartitionReassignmentsRequest(Message):
         self.topics = topics
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        return 2
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[ListPartitionReassignmentsRequest, i64]:
-        if 0 <= version <= 0:
-            return read_list_partition_reassignments_request_flexible(data, pos, version)
-        give_up()
+        """Version 0."""
+        n: i64
+        end: i64
+        topics: list[ListPartitionReassignmentsTopics] | None
+        topics_step: i64
+        name: str
+        partition_indexes: list[int]
+        if version < 0 or version > 0:
+            give_up()
+
+        timeout_ms = read_i32_be(data, pos)
+        # topics: compact nullable array
+        n = data[pos + 4] - 1
+        pos += 5
+        if n < 0:
+            topics = None
+        else:
+            if n > 126:
+                n, pos = read_length(data, pos)
+            topics = empty_list(n)
+            topics_count = n
+            for topics_step in range(topics_count):
+                # topics[]
+                # name: compact string
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_string_length(data, pos)
+                end = pos + n
+                name = data[pos:end].decode()
+                pos = end
+                # partition_indexes: compact array
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_length(data, pos)
+                if n:
+                    partition_indexes = read_i32s(data, pos, n)
+                    pos += 4 * n
+                else:
+                    partition_indexes = []
+                topics_item = new_ListPartitionReassignmentsTopics(name, partition_indexes)
+                if data[pos]:
+                    topics_item.unknown_tags, pos = read_tags(data, pos)
+                else:
+                    pos += 1
+                topics.append(topics_item)
+        message = new_ListPartitionReassignmentsRequest(timeout_ms, topics)
+        if data[pos]:
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 1
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 0:
-            return write_list_partition_reassignments_request_flexible(out, self, version)
-        give_up()
+        """Version 0."""
+        if version < 0 or version > 0:
+            give_up()
 
-
-def new_ListPartitionReassignmentsRequest(
-    timeout_ms: int, topics: list[ListPartitionReassignmentsTopics] | None
-) -> ListPartitionReassignmentsRequest:
-    return ListPartitionReassignmentsRequest(timeout_ms=timeout_ms, topics=topics)
+        write_i32_be(out, self.timeout_ms)
+        topics = self.topics
+        if topics is None:
+            out.append(0)
+        else:
+            n = len(topics)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_uvarint(out, n + 1)
+            for topics_item in topics:
+                # topics[]
+                raw = topics_item.name.encode()
+                n = len(raw)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_string_length(out, n)
+                out.write(raw)
+                partition_indexes = topics_item.partition_indexes
+                n = len(partition_indexes)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_uvarint(out, n + 1)
+                for partition_indexes_item in partition_indexes:
+                    write_i32_be(out, partition_indexes_item)
+                if topics_item.unknown_tags:
+                    write_tags(out, [], topics_item.unknown_tags)
+                else:
+                    out.append(0)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
+        else:
+            out.append(0)
 
 
 @mypyc_attr(acyclic=True)
@@ -136,15 +203,7 @@ class OngoingPartitionReassignment(Struct):
         Field("adding_replicas", "AddingReplicas", "[]int32", range(0, 1)),
         Field("removing_replicas", "RemovingReplicas", "[]int32", range(0, 1)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "partition_index",
-        "replicas",
-        "adding_replicas",
-        "removing_replicas",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     partition_index: int
     """Number of the partition within its topic, counted from 0."""
@@ -155,7 +214,6 @@ class OngoingPartitionReassignment(Struct):
     removing_replicas: list[int]
     """Broker ids of the replicas to be removed once the new ones have caught up."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -173,17 +231,6 @@ class OngoingPartitionReassignment(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_OngoingPartitionReassignment(
-    partition_index: int, replicas: list[int], adding_replicas: list[int], removing_replicas: list[int]
-) -> OngoingPartitionReassignment:
-    return OngoingPartitionReassignment(
-        partition_index=partition_index,
-        replicas=replicas,
-        adding_replicas=adding_replicas,
-        removing_replicas=removing_replicas,
-    )
-
-
 @mypyc_attr(acyclic=True)
 class OngoingTopicReassignment(Struct):
     """One topic with reassignments in progress."""
@@ -194,16 +241,13 @@ class OngoingTopicReassignment(Struct):
         Field("name", "Name", "string", range(0, 1)),
         Field("partitions", "Partitions", "[]OngoingPartitionReassignment", range(0, 1)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("name", "partitions", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     name: str
     """Name of the topic."""
     partitions: list[OngoingPartitionReassignment]
     """Partitions of this topic that are being reassigned."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -217,12 +261,6 @@ class OngoingTopicReassignment(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_OngoingTopicReassignment(
-    name: str, partitions: list[OngoingPartitionReassignment]
-) -> OngoingTopicReassignment:
-    return OngoingTopicReassignment(name=name, partitions=partitions)
-
-
 @mypyc_attr(acyclic=True)
 class ListPartitionReassignmentsResponse(Message):
     """Returns the partitions being reassigned, with the replicas they gain and lose.
@@ -234,6 +272,7 @@ class ListPartitionReassignmentsResponse(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 1)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 1}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(0, 1)),
@@ -241,9 +280,7 @@ class ListPartitionReassignmentsResponse(Message):
         Field("error_message", "ErrorMessage", "string", range(0, 1), nullable=range(0, 1)),
         Field("topics", "Topics", "[]OngoingTopicReassignment", range(0, 1)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("throttle_time_ms", "error_code", "error_message", "topics", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     throttle_time_ms: int
     """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled."""
@@ -254,7 +291,6 @@ class ListPartitionReassignmentsResponse(Message):
     topics: list[OngoingTopicReassignment]
     """Topics with reassignments in progress; other topics and partitions are omitted."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -271,95 +307,133 @@ class ListPartitionReassignmentsResponse(Message):
         self.topics = [] if topics is None else topics
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        return 1
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[ListPartitionReassignmentsResponse, i64]:
-        if 0 <= version <= 0:
-            return read_list_partition_reassignments_response_flexible(data, pos, version)
-        give_up()
+        """Version 0."""
+        n: i64
+        end: i64
+        error_message: str | None
+        topics: list[OngoingTopicReassignment]
+        topics_step: i64
+        name: str
+        partitions: list[OngoingPartitionReassignment]
+        partitions_step: i64
+        replicas: list[int]
+        adding_replicas: list[int]
+        removing_replicas: list[int]
+        if version < 0 or version > 0:
+            give_up()
 
-    def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 0:
-            return write_list_partition_reassignments_response_flexible(out, self, version)
-        give_up()
-
-
-def new_ListPartitionReassignmentsResponse(
-    throttle_time_ms: int, error_code: int, error_message: str | None, topics: list[OngoingTopicReassignment]
-) -> ListPartitionReassignmentsResponse:
-    return ListPartitionReassignmentsResponse(
-        throttle_time_ms=throttle_time_ms, error_code=error_code, error_message=error_message, topics=topics
-    )
-
-
-def read_list_partition_reassignments_request_flexible(
-    data: bytes, pos: i64, version: i64
-) -> tuple[ListPartitionReassignmentsRequest, i64]:
-    """Version 0."""
-    n: i64
-    end: i64
-    topics: list[ListPartitionReassignmentsTopics] | None
-    topics_step: i64
-    name: str
-    partition_indexes: list[int]
-    timeout_ms = read_i32_be(data, pos)
-    n = data[pos + 4] - 1
-    pos += 5
-    if n < 0:
-        topics = None
-    else:
-        if n > 126:
+        throttle_time_ms = read_i32_be(data, pos)
+        error_code = read_i16_be(data, pos + 4)
+        # error_message: compact nullable string
+        n = data[pos + 6] - 1
+        pos += 7
+        if n < 0:
+            error_message = None
+        else:
+            if n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            error_message = data[pos:end].decode()
+            pos = end
+        # topics: compact array
+        n = data[pos] - 1
+        pos += 1
+        if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         topics = empty_list(n)
         topics_count = n
         for topics_step in range(topics_count):
             # topics[]
+            # name: compact string
             n = data[pos] - 1
             pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
+            if n < 0 or n > 126:
                 n, pos = read_string_length(data, pos)
             end = pos + n
             name = data[pos:end].decode()
             pos = end
+            # partitions: compact array
             n = data[pos] - 1
             pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
+            if n < 0 or n > 126:
                 n, pos = read_length(data, pos)
-            if n:
-                partition_indexes = read_i32s(data, pos, n)
-                pos += 4 * n
-            else:
-                partition_indexes = []
-            topics_item = new_ListPartitionReassignmentsTopics(name, partition_indexes)
+            partitions = empty_list(n)
+            partitions_count = n
+            for partitions_step in range(partitions_count):
+                # topics[].partitions[]
+                partition_index = read_i32_be(data, pos)
+                # replicas: compact array
+                n = data[pos + 4] - 1
+                pos += 5
+                if n < 0 or n > 126:
+                    n, pos = read_length(data, pos)
+                if n:
+                    replicas = read_i32s(data, pos, n)
+                    pos += 4 * n
+                else:
+                    replicas = []
+                # adding_replicas: compact array
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_length(data, pos)
+                if n:
+                    adding_replicas = read_i32s(data, pos, n)
+                    pos += 4 * n
+                else:
+                    adding_replicas = []
+                # removing_replicas: compact array
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_length(data, pos)
+                if n:
+                    removing_replicas = read_i32s(data, pos, n)
+                    pos += 4 * n
+                else:
+                    removing_replicas = []
+                partitions_item = new_OngoingPartitionReassignment(
+                    partition_index, replicas, adding_replicas, removing_replicas
+                )
+                if data[pos]:
+                    partitions_item.unknown_tags, pos = read_tags(data, pos)
+                else:
+                    pos += 1
+                partitions.append(partitions_item)
+            topics_item = new_OngoingTopicReassignment(name, partitions)
             if data[pos]:
                 topics_item.unknown_tags, pos = read_tags(data, pos)
             else:
                 pos += 1
             topics.append(topics_item)
-    message = new_ListPartitionReassignmentsRequest(timeout_ms, topics)
-    if data[pos]:
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 1
-    return message, pos
+        message = new_ListPartitionReassignmentsResponse(throttle_time_ms, error_code, error_message, topics)
+        if data[pos]:
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 1
+        return message, pos
 
+    def _write(self, out: BytesWriter, version: i64) -> None:
+        """Version 0."""
+        if version < 0 or version > 0:
+            give_up()
 
-def write_list_partition_reassignments_request_flexible(
-    out: BytesWriter, message: ListPartitionReassignmentsRequest, version: i64
-) -> None:
-    """Version 0."""
-    write_i32_be(out, message.timeout_ms)
-    topics = message.topics
-    if topics is None:
-        out.append(0)
-    else:
+        write_i32_be(out, self.throttle_time_ms)
+        write_i16_be(out, self.error_code)
+        error_message = self.error_message
+        if error_message is None:
+            out.append(0)
+        else:
+            raw = error_message.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+        topics = self.topics
         n = len(topics)
         if n < 127:
             out.append(n + 1)
@@ -374,213 +448,55 @@ def write_list_partition_reassignments_request_flexible(
             else:
                 write_string_length(out, n)
             out.write(raw)
-            partition_indexes = topics_item.partition_indexes
-            n = len(partition_indexes)
+            partitions = topics_item.partitions
+            n = len(partitions)
             if n < 127:
                 out.append(n + 1)
             else:
                 write_uvarint(out, n + 1)
-            for partition_indexes_item in partition_indexes:
-                write_i32_be(out, partition_indexes_item)
+            for partitions_item in partitions:
+                # topics[].partitions[]
+                write_i32_be(out, partitions_item.partition_index)
+                replicas = partitions_item.replicas
+                n = len(replicas)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_uvarint(out, n + 1)
+                for replicas_item in replicas:
+                    write_i32_be(out, replicas_item)
+                adding_replicas = partitions_item.adding_replicas
+                n = len(adding_replicas)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_uvarint(out, n + 1)
+                for adding_replicas_item in adding_replicas:
+                    write_i32_be(out, adding_replicas_item)
+                removing_replicas = partitions_item.removing_replicas
+                n = len(removing_replicas)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_uvarint(out, n + 1)
+                for removing_replicas_item in removing_replicas:
+                    write_i32_be(out, removing_replicas_item)
+                if partitions_item.unknown_tags:
+                    write_tags(out, [], partitions_item.unknown_tags)
+                else:
+                    out.append(0)
             if topics_item.unknown_tags:
                 write_tags(out, [], topics_item.unknown_tags)
             else:
                 out.append(0)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
-
-
-def read_list_partition_reassignments_response_flexible(
-    data: bytes, pos: i64, version: i64
-) -> tuple[ListPartitionReassignmentsResponse, i64]:
-    """Version 0."""
-    n: i64
-    end: i64
-    error_message: str | None
-    topics: list[OngoingTopicReassignment]
-    topics_step: i64
-    name: str
-    partitions: list[OngoingPartitionReassignment]
-    partitions_step: i64
-    replicas: list[int]
-    adding_replicas: list[int]
-    removing_replicas: list[int]
-    throttle_time_ms = read_i32_be(data, pos)
-    error_code = read_i16_be(data, pos + 4)
-    n = data[pos + 6] - 1
-    pos += 7
-    if n < 0:
-        error_message = None
-    else:
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        error_message = data[pos:end].decode()
-        pos = end
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    topics = empty_list(n)
-    topics_count = n
-    for topics_step in range(topics_count):
-        # topics[]
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        name = data[pos:end].decode()
-        pos = end
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_length(data, pos)
-        partitions = empty_list(n)
-        partitions_count = n
-        for partitions_step in range(partitions_count):
-            # topics[].partitions[]
-            partition_index = read_i32_be(data, pos)
-            n = data[pos + 4] - 1
-            pos += 5
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_length(data, pos)
-            if n:
-                replicas = read_i32s(data, pos, n)
-                pos += 4 * n
-            else:
-                replicas = []
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_length(data, pos)
-            if n:
-                adding_replicas = read_i32s(data, pos, n)
-                pos += 4 * n
-            else:
-                adding_replicas = []
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_length(data, pos)
-            if n:
-                removing_replicas = read_i32s(data, pos, n)
-                pos += 4 * n
-            else:
-                removing_replicas = []
-            partitions_item = new_OngoingPartitionReassignment(
-                partition_index, replicas, adding_replicas, removing_replicas
-            )
-            if data[pos]:
-                partitions_item.unknown_tags, pos = read_tags(data, pos)
-            else:
-                pos += 1
-            partitions.append(partitions_item)
-        topics_item = new_OngoingTopicReassignment(name, partitions)
-        if data[pos]:
-            topics_item.unknown_tags, pos = read_tags(data, pos)
-        else:
-            pos += 1
-        topics.append(topics_item)
-    message = new_ListPartitionReassignmentsResponse(throttle_time_ms, error_code, error_message, topics)
-    if data[pos]:
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 1
-    return message, pos
-
-
-def write_list_partition_reassignments_response_flexible(
-    out: BytesWriter, message: ListPartitionReassignmentsResponse, version: i64
-) -> None:
-    """Version 0."""
-    write_i32_be(out, message.throttle_time_ms)
-    write_i16_be(out, message.error_code)
-    error_message = message.error_message
-    if error_message is None:
-        out.append(0)
-    else:
-        raw = error_message.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-    topics = message.topics
-    n = len(topics)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for topics_item in topics:
-        # topics[]
-        raw = topics_item.name.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-        partitions = topics_item.partitions
-        n = len(partitions)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_uvarint(out, n + 1)
-        for partitions_item in partitions:
-            # topics[].partitions[]
-            write_i32_be(out, partitions_item.partition_index)
-            replicas = partitions_item.replicas
-            n = len(replicas)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_uvarint(out, n + 1)
-            for replicas_item in replicas:
-                write_i32_be(out, replicas_item)
-            adding_replicas = partitions_item.adding_replicas
-            n = len(adding_replicas)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_uvarint(out, n + 1)
-            for adding_replicas_item in adding_replicas:
-                write_i32_be(out, adding_replicas_item)
-            removing_replicas = partitions_item.removing_replicas
-            n = len(removing_replicas)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_uvarint(out, n + 1)
-            for removing_replicas_item in removing_replicas:
-                write_i32_be(out, removing_replicas_item)
-            if partitions_item.unknown_tags:
-                write_tags(out, [], partitions_item.unknown_tags)
-            else:
-                out.append(0)
-        if topics_item.unknown_tags:
-            write_tags(out, [], topics_item.unknown_tags)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
         else:
             out.append(0)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
 
 
-install_constructors(globals())
+new_ListPartitionReassignmentsTopics = constructor(ListPartitionReassignmentsTopics)
+new_ListPartitionReassignmentsRequest = constructor(ListPartitionReassignmentsRequest)
+new_OngoingPartitionReassignment = constructor(OngoingPartitionReassignment)
+new_OngoingTopicReassignment = constructor(OngoingTopicReassignment)
+new_ListPartitionReassignmentsResponse = constructor(ListPartitionReassignmentsResponse)

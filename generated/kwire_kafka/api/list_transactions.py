@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter, read_i16_be, read_i32_be, read_i64_be, write_i16_be, write_i32_be, write_i64_be
 
 from kwire.message import FieldTags, Message, Struct
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.wire import (
     empty_list,
     give_up,
@@ -38,6 +38,7 @@ class ListTransactionsRequest(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 3)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 3)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 2}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("state_filters", "StateFilters", "[]string", range(0, 3)),
@@ -45,15 +46,7 @@ class ListTransactionsRequest(Message):
         Field("duration_filter", "DurationFilter", "int64", range(1, 3)),
         Field("transactional_id_pattern", "TransactionalIdPattern", "string", range(2, 3), nullable=range(2, 3)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "state_filters",
-        "producer_id_filters",
-        "duration_filter",
-        "transactional_id_pattern",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     state_filters: list[str]
     """Names of the states to list; empty lists all."""
@@ -66,7 +59,6 @@ class ListTransactionsRequest(Message):
     transactional_id_pattern: str | None
     """Regular expression (RE2 syntax) that the transactional id must match; null or empty lists all. Versions 2+."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -83,34 +75,124 @@ class ListTransactionsRequest(Message):
         self.transactional_id_pattern = transactional_id_pattern
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        return 2
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[ListTransactionsRequest, i64]:
-        if 0 <= version <= 2:
-            return read_list_transactions_request_flexible(data, pos, version)
-        give_up()
+        """Versions 0-2."""
+        n: i64
+        end: i64
+        state_filters: list[str]
+        state_filters_step: i64
+        producer_id_filters: list[int]
+        transactional_id_pattern: str | None
+        if version < 0 or version > 2:
+            give_up()
+
+        # state_filters: compact array
+        n = data[pos] - 1
+        pos += 1
+        if n < 0 or n > 126:
+            n, pos = read_length(data, pos)
+        state_filters = empty_list(n)
+        state_filters_count = n
+        for state_filters_step in range(state_filters_count):
+            # string[]: compact string
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            state_filters_item = data[pos:end].decode()
+            pos = end
+            state_filters.append(state_filters_item)
+        # producer_id_filters: compact array
+        n = data[pos] - 1
+        pos += 1
+        if n < 0 or n > 126:
+            n, pos = read_length(data, pos)
+        if n:
+            producer_id_filters = read_i64s(data, pos, n)
+            pos += 8 * n
+        else:
+            producer_id_filters = []
+        if version >= 1:
+            duration_filter = read_i64_be(data, pos)
+            pos += 8
+        else:
+            duration_filter = -1
+        if version >= 2:
+            # transactional_id_pattern: compact nullable string
+            n = data[pos] - 1
+            pos += 1
+            if n < 0:
+                transactional_id_pattern = None
+            else:
+                if n > 126:
+                    n, pos = read_string_length(data, pos)
+                end = pos + n
+                transactional_id_pattern = data[pos:end].decode()
+                pos = end
+        else:
+            transactional_id_pattern = None
+        message = new_ListTransactionsRequest(
+            state_filters, producer_id_filters, duration_filter, transactional_id_pattern
+        )
+        if data[pos]:
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 1
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 2:
-            return write_list_transactions_request_flexible(out, self, version)
-        give_up()
+        """Versions 0-2."""
+        if version < 0 or version > 2:
+            give_up()
 
-
-def new_ListTransactionsRequest(
-    state_filters: list[str],
-    producer_id_filters: list[int],
-    duration_filter: int,
-    transactional_id_pattern: str | None,
-) -> ListTransactionsRequest:
-    return ListTransactionsRequest(
-        state_filters=state_filters,
-        producer_id_filters=producer_id_filters,
-        duration_filter=duration_filter,
-        transactional_id_pattern=transactional_id_pattern,
-    )
+        state_filters = self.state_filters
+        n = len(state_filters)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_uvarint(out, n + 1)
+        for state_filters_item in state_filters:
+            raw = state_filters_item.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+        producer_id_filters = self.producer_id_filters
+        n = len(producer_id_filters)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_uvarint(out, n + 1)
+        for producer_id_filters_item in producer_id_filters:
+            write_i64_be(out, producer_id_filters_item)
+        if version <= 0:
+            if self.duration_filter != -1:
+                give_up()
+        else:
+            write_i64_be(out, self.duration_filter)
+        if version <= 1:
+            if self.transactional_id_pattern is not None:
+                give_up()
+        else:
+            transactional_id_pattern = self.transactional_id_pattern
+            if transactional_id_pattern is None:
+                out.append(0)
+            else:
+                raw = transactional_id_pattern.encode()
+                n = len(raw)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_string_length(out, n)
+                out.write(raw)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
+        else:
+            out.append(0)
 
 
 @mypyc_attr(acyclic=True)
@@ -124,9 +206,7 @@ class TransactionState(Struct):
         Field("producer_id", "ProducerId", "int64", range(0, 3)),
         Field("transaction_state", "TransactionState", "string", range(0, 3)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("transactional_id", "producer_id", "transaction_state", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     transactional_id: str
     """Transactional id, configured by the application."""
@@ -135,7 +215,6 @@ class TransactionState(Struct):
     transaction_state: str
     """Name of the state, e.g. Ongoing or CompleteCommit."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -151,12 +230,6 @@ class TransactionState(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_TransactionState(transactional_id: str, producer_id: int, transaction_state: str) -> TransactionState:
-    return TransactionState(
-        transactional_id=transactional_id, producer_id=producer_id, transaction_state=transaction_state
-    )
-
-
 @mypyc_attr(acyclic=True)
 class ListTransactionsResponse(Message):
     """Returns the transactional ids of this coordinator that match all filters.
@@ -168,6 +241,7 @@ class ListTransactionsResponse(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 3)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 3)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 1}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(0, 3)),
@@ -175,15 +249,7 @@ class ListTransactionsResponse(Message):
         Field("unknown_state_filters", "UnknownStateFilters", "[]string", range(0, 3)),
         Field("transaction_states", "TransactionStates", "[]TransactionState", range(0, 3)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "throttle_time_ms",
-        "error_code",
-        "unknown_state_filters",
-        "transaction_states",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     throttle_time_ms: int
     """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled."""
@@ -194,7 +260,6 @@ class ListTransactionsResponse(Message):
     transaction_states: list[TransactionState]
     """Matching transactional ids that the caller may describe."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -211,283 +276,134 @@ class ListTransactionsResponse(Message):
         self.transaction_states = [] if transaction_states is None else transaction_states
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        return 1
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[ListTransactionsResponse, i64]:
-        if 0 <= version <= 2:
-            return read_list_transactions_response_flexible(data, pos, version)
-        give_up()
-
-    def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 2:
-            return write_list_transactions_response_flexible(out, self, version)
-        give_up()
-
-
-def new_ListTransactionsResponse(
-    throttle_time_ms: int,
-    error_code: int,
-    unknown_state_filters: list[str],
-    transaction_states: list[TransactionState],
-) -> ListTransactionsResponse:
-    return ListTransactionsResponse(
-        throttle_time_ms=throttle_time_ms,
-        error_code=error_code,
-        unknown_state_filters=unknown_state_filters,
-        transaction_states=transaction_states,
-    )
-
-
-def read_list_transactions_request_flexible(
-    data: bytes, pos: i64, version: i64
-) -> tuple[ListTransactionsRequest, i64]:
-    """Versions 0-2."""
-    n: i64
-    end: i64
-    state_filters: list[str]
-    state_filters_step: i64
-    producer_id_filters: list[int]
-    transactional_id_pattern: str | None
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    state_filters = empty_list(n)
-    state_filters_count = n
-    for state_filters_step in range(state_filters_count):
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
+        """Versions 0-2."""
+        n: i64
+        end: i64
+        unknown_state_filters: list[str]
+        unknown_state_filters_step: i64
+        transaction_states: list[TransactionState]
+        transaction_states_step: i64
+        transactional_id: str
+        transaction_state: str
+        if version < 0 or version > 2:
             give_up()
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        state_filters_item = data[pos:end].decode()
-        pos = end
-        state_filters.append(state_filters_item)
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    if n:
-        producer_id_filters = read_i64s(data, pos, n)
-        pos += 8 * n
-    else:
-        producer_id_filters = []
-    if version >= 1:
-        duration_filter = read_i64_be(data, pos)
-        pos += 8
-    else:
-        duration_filter = -1
-    if version >= 2:
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            transactional_id_pattern = None
-        else:
-            if n > 126:
+
+        throttle_time_ms = read_i32_be(data, pos)
+        error_code = read_i16_be(data, pos + 4)
+        # unknown_state_filters: compact array
+        n = data[pos + 6] - 1
+        pos += 7
+        if n < 0 or n > 126:
+            n, pos = read_length(data, pos)
+        unknown_state_filters = empty_list(n)
+        unknown_state_filters_count = n
+        for unknown_state_filters_step in range(unknown_state_filters_count):
+            # string[]: compact string
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
                 n, pos = read_string_length(data, pos)
             end = pos + n
-            transactional_id_pattern = data[pos:end].decode()
+            unknown_state_filters_item = data[pos:end].decode()
             pos = end
-    else:
-        transactional_id_pattern = None
-    message = new_ListTransactionsRequest(
-        state_filters, producer_id_filters, duration_filter, transactional_id_pattern
-    )
-    if data[pos]:
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
+            unknown_state_filters.append(unknown_state_filters_item)
+        # transaction_states: compact array
+        n = data[pos] - 1
         pos += 1
-    return message, pos
+        if n < 0 or n > 126:
+            n, pos = read_length(data, pos)
+        transaction_states = empty_list(n)
+        transaction_states_count = n
+        for transaction_states_step in range(transaction_states_count):
+            # transaction_states[]
+            # transactional_id: compact string
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            transactional_id = data[pos:end].decode()
+            pos = end
+            producer_id = read_i64_be(data, pos)
+            # transaction_state: compact string
+            n = data[pos + 8] - 1
+            pos += 9
+            if n < 0 or n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            transaction_state = data[pos:end].decode()
+            pos = end
+            transaction_states_item = new_TransactionState(transactional_id, producer_id, transaction_state)
+            if data[pos]:
+                transaction_states_item.unknown_tags, pos = read_tags(data, pos)
+            else:
+                pos += 1
+            transaction_states.append(transaction_states_item)
+        message = new_ListTransactionsResponse(
+            throttle_time_ms, error_code, unknown_state_filters, transaction_states
+        )
+        if data[pos]:
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 1
+        return message, pos
 
+    def _write(self, out: BytesWriter, version: i64) -> None:
+        """Versions 0-2."""
+        if version < 0 or version > 2:
+            give_up()
 
-def write_list_transactions_request_flexible(
-    out: BytesWriter, message: ListTransactionsRequest, version: i64
-) -> None:
-    """Versions 0-2."""
-    state_filters = message.state_filters
-    n = len(state_filters)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for state_filters_item in state_filters:
-        raw = state_filters_item.encode()
-        n = len(raw)
+        write_i32_be(out, self.throttle_time_ms)
+        write_i16_be(out, self.error_code)
+        unknown_state_filters = self.unknown_state_filters
+        n = len(unknown_state_filters)
         if n < 127:
             out.append(n + 1)
         else:
-            write_string_length(out, n)
-        out.write(raw)
-    producer_id_filters = message.producer_id_filters
-    n = len(producer_id_filters)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for producer_id_filters_item in producer_id_filters:
-        write_i64_be(out, producer_id_filters_item)
-    if version <= 0:
-        if message.duration_filter != -1:
-            give_up()
-    else:
-        write_i64_be(out, message.duration_filter)
-    if version <= 1:
-        if message.transactional_id_pattern is not None:
-            give_up()
-    else:
-        transactional_id_pattern = message.transactional_id_pattern
-        if transactional_id_pattern is None:
-            out.append(0)
-        else:
-            raw = transactional_id_pattern.encode()
+            write_uvarint(out, n + 1)
+        for unknown_state_filters_item in unknown_state_filters:
+            raw = unknown_state_filters_item.encode()
             n = len(raw)
             if n < 127:
                 out.append(n + 1)
             else:
                 write_string_length(out, n)
             out.write(raw)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
-
-
-def read_list_transactions_response_flexible(
-    data: bytes, pos: i64, version: i64
-) -> tuple[ListTransactionsResponse, i64]:
-    """Versions 0-2."""
-    n: i64
-    end: i64
-    unknown_state_filters: list[str]
-    unknown_state_filters_step: i64
-    transaction_states: list[TransactionState]
-    transaction_states_step: i64
-    transactional_id: str
-    transaction_state: str
-    throttle_time_ms = read_i32_be(data, pos)
-    error_code = read_i16_be(data, pos + 4)
-    n = data[pos + 6] - 1
-    pos += 7
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    unknown_state_filters = empty_list(n)
-    unknown_state_filters_count = n
-    for unknown_state_filters_step in range(unknown_state_filters_count):
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        unknown_state_filters_item = data[pos:end].decode()
-        pos = end
-        unknown_state_filters.append(unknown_state_filters_item)
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    transaction_states = empty_list(n)
-    transaction_states_count = n
-    for transaction_states_step in range(transaction_states_count):
-        # transaction_states[]
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        transactional_id = data[pos:end].decode()
-        pos = end
-        producer_id = read_i64_be(data, pos)
-        n = data[pos + 8] - 1
-        pos += 9
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        transaction_state = data[pos:end].decode()
-        pos = end
-        transaction_states_item = new_TransactionState(transactional_id, producer_id, transaction_state)
-        if data[pos]:
-            transaction_states_item.unknown_tags, pos = read_tags(data, pos)
-        else:
-            pos += 1
-        transaction_states.append(transaction_states_item)
-    message = new_ListTransactionsResponse(throttle_time_ms, error_code, unknown_state_filters, transaction_states)
-    if data[pos]:
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 1
-    return message, pos
-
-
-def write_list_transactions_response_flexible(
-    out: BytesWriter, message: ListTransactionsResponse, version: i64
-) -> None:
-    """Versions 0-2."""
-    write_i32_be(out, message.throttle_time_ms)
-    write_i16_be(out, message.error_code)
-    unknown_state_filters = message.unknown_state_filters
-    n = len(unknown_state_filters)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for unknown_state_filters_item in unknown_state_filters:
-        raw = unknown_state_filters_item.encode()
-        n = len(raw)
+        transaction_states = self.transaction_states
+        n = len(transaction_states)
         if n < 127:
             out.append(n + 1)
         else:
-            write_string_length(out, n)
-        out.write(raw)
-    transaction_states = message.transaction_states
-    n = len(transaction_states)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for transaction_states_item in transaction_states:
-        # transaction_states[]
-        raw = transaction_states_item.transactional_id.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-        write_i64_be(out, transaction_states_item.producer_id)
-        raw = transaction_states_item.transaction_state.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-        if transaction_states_item.unknown_tags:
-            write_tags(out, [], transaction_states_item.unknown_tags)
+            write_uvarint(out, n + 1)
+        for transaction_states_item in transaction_states:
+            # transaction_states[]
+            raw = transaction_states_item.transactional_id.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+            write_i64_be(out, transaction_states_item.producer_id)
+            raw = transaction_states_item.transaction_state.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+            if transaction_states_item.unknown_tags:
+                write_tags(out, [], transaction_states_item.unknown_tags)
+            else:
+                out.append(0)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
         else:
             out.append(0)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
 
 
-install_constructors(globals())
+new_ListTransactionsRequest = constructor(ListTransactionsRequest)
+new_TransactionState = constructor(TransactionState)
+new_ListTransactionsResponse = constructor(ListTransactionsResponse)

@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter, read_i16_be, read_i32_be, write_i16_be, write_i32_be
 
 from kwire.message import FieldTags, Message, Struct, UNSET
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.uuids import Uuid
 from kwire.wire import (
     empty_list,
@@ -40,16 +40,13 @@ class MetadataRequestTopic(Struct):
         Field("topic_id", "TopicId", "uuid", range(10, 14), ignorable=True),
         Field("name", "Name", "string", range(0, 14), nullable=range(10, 14)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("topic_id", "name", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     topic_id: Uuid
     """Id of the topic, used if the name is null; the zero UUID to select by name. Versions 10+."""
     name: str | None
     """Name of the topic; null to select it by TopicId."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -63,10 +60,6 @@ class MetadataRequestTopic(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_MetadataRequestTopic(topic_id: Uuid, name: str | None) -> MetadataRequestTopic:
-    return MetadataRequestTopic(topic_id=topic_id, name=name)
-
-
 @mypyc_attr(acyclic=True)
 class MetadataRequest(Message):
     """Sent to any broker to ask for the live brokers and the leaders of partitions; clients repeat it to stay current.
@@ -78,6 +71,7 @@ class MetadataRequest(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 14)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(9, 14)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 1, 9: 2}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("topics", "Topics", "[]MetadataRequestTopic", range(0, 14), nullable=range(1, 14)),
@@ -85,15 +79,7 @@ class MetadataRequest(Message):
         Field("include_cluster_authorized_operations", "IncludeClusterAuthorizedOperations", "bool", range(8, 11)),
         Field("include_topic_authorized_operations", "IncludeTopicAuthorizedOperations", "bool", range(8, 14)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "topics",
-        "allow_auto_topic_creation",
-        "include_cluster_authorized_operations",
-        "include_topic_authorized_operations",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     topics: list[MetadataRequestTopic] | None
     """Topics to describe; null for all and empty for none, except that empty means all in version 0."""
@@ -105,7 +91,6 @@ class MetadataRequest(Message):
     include_topic_authorized_operations: bool
     """True also returns the operations that the caller may perform on each topic. Versions 8+."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -122,40 +107,231 @@ class MetadataRequest(Message):
         self.include_topic_authorized_operations = include_topic_authorized_operations
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        if version <= 8:
-            return 1
-        return 2
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[MetadataRequest, i64]:
-        if 9 <= version <= 13:
-            return read_metadata_request_flexible(data, pos, version)
-        if 0 <= version <= 8:
-            return read_metadata_request_classic(data, pos, version)
-        give_up()
+        """Versions 9-13."""
+        n: i64
+        end: i64
+        topics: list[MetadataRequestTopic] | None
+        topics_step: i64
+        name: str | None
+        if version < 9:
+            return MetadataRequest._read_classic(data, pos, version)
+        if version > 13:
+            give_up()
+
+        # topics: compact nullable array
+        n = data[pos] - 1
+        pos += 1
+        if n < 0:
+            topics = None
+        else:
+            if n > 126:
+                n, pos = read_length(data, pos)
+            topics = empty_list(n)
+            topics_count = n
+            for topics_step in range(topics_count):
+                # topics[]
+                if version >= 10:
+                    topic_id = Uuid(data[pos : pos + 16])
+                    pos += 16
+                else:
+                    topic_id = ZERO_UUID
+                # name: compact nullable string
+                n = data[pos] - 1
+                pos += 1
+                if n < 0:
+                    if version >= 10:
+                        name = None
+                    else:
+                        give_up()
+                else:
+                    if n > 126:
+                        n, pos = read_string_length(data, pos)
+                    end = pos + n
+                    name = data[pos:end].decode()
+                    pos = end
+                topics_item = new_MetadataRequestTopic(topic_id, name)
+                if data[pos]:
+                    topics_item.unknown_tags, pos = read_tags(data, pos)
+                else:
+                    pos += 1
+                topics.append(topics_item)
+        allow_auto_topic_creation = data[pos] != 0
+        pos += 1
+        if version <= 10:
+            include_cluster_authorized_operations = data[pos] != 0
+            pos += 1
+        else:
+            include_cluster_authorized_operations = False
+        include_topic_authorized_operations = data[pos] != 0
+        message = new_MetadataRequest(
+            topics,
+            allow_auto_topic_creation,
+            include_cluster_authorized_operations,
+            include_topic_authorized_operations,
+        )
+        if data[pos + 1]:
+            pos += 1
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 2
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 9 <= version <= 13:
-            return write_metadata_request_flexible(out, self, version)
-        if 0 <= version <= 8:
-            return write_metadata_request_classic(out, self, version)
-        give_up()
+        """Versions 9-13."""
+        if version < 9:
+            return self._write_classic(out, version)
+        if version > 13:
+            give_up()
 
+        topics = self.topics
+        if topics is None:
+            out.append(0)
+        else:
+            n = len(topics)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_uvarint(out, n + 1)
+            for topics_item in topics:
+                # topics[]
+                if version >= 10:
+                    write_uuid(out, topics_item.topic_id)
+                name = topics_item.name
+                if name is None:
+                    if version >= 10:
+                        out.append(0)
+                    else:
+                        give_up()
+                else:
+                    raw = name.encode()
+                    n = len(raw)
+                    if n < 127:
+                        out.append(n + 1)
+                    else:
+                        write_string_length(out, n)
+                    out.write(raw)
+                if topics_item.unknown_tags:
+                    write_tags(out, [], topics_item.unknown_tags)
+                else:
+                    out.append(0)
+        out.append(1 if self.allow_auto_topic_creation else self.allow_auto_topic_creation & 0)  # & 0 refuses None
+        if version <= 10:
+            out.append(
+                1 if self.include_cluster_authorized_operations else self.include_cluster_authorized_operations & 0
+            )  # & 0 refuses None
+        else:
+            if self.include_cluster_authorized_operations:
+                give_up()
+        out.append(
+            1 if self.include_topic_authorized_operations else self.include_topic_authorized_operations & 0
+        )  # & 0 refuses None
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
+        else:
+            out.append(0)
 
-def new_MetadataRequest(
-    topics: list[MetadataRequestTopic] | None,
-    allow_auto_topic_creation: bool,
-    include_cluster_authorized_operations: bool,
-    include_topic_authorized_operations: bool,
-) -> MetadataRequest:
-    return MetadataRequest(
-        topics=topics,
-        allow_auto_topic_creation=allow_auto_topic_creation,
-        include_cluster_authorized_operations=include_cluster_authorized_operations,
-        include_topic_authorized_operations=include_topic_authorized_operations,
-    )
+    @staticmethod
+    def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[MetadataRequest, i64]:
+        """Versions 0-8."""
+        n: int
+        end: i64
+        topics: list[MetadataRequestTopic] | None
+        topics_step: i64
+        name: str | None
+        if version < 0:
+            give_up()
+
+        # topics: nullable array
+        n = read_i32_be(data, pos)
+        pos += 4
+        if n < 0:
+            if version >= 1:
+                topics = None
+            else:
+                give_up()
+        else:
+            topics = empty_list(n)
+            topics_count = n
+            for topics_step in range(topics_count):
+                # topics[]
+                topic_id = ZERO_UUID
+                # name: string
+                n = read_i16_be(data, pos)
+                pos += 2
+                if n < 0:
+                    give_up()
+                end = pos + n
+                name = data[pos:end].decode()
+                pos = end
+                topics_item = new_MetadataRequestTopic(topic_id, name)
+                topics.append(topics_item)
+        if version >= 4:
+            allow_auto_topic_creation = data[pos] != 0
+            pos += 1
+        else:
+            allow_auto_topic_creation = True
+        if version >= 8:
+            include_cluster_authorized_operations = data[pos] != 0
+            include_topic_authorized_operations = data[pos + 1] != 0
+            pos += 2
+        else:
+            include_cluster_authorized_operations = False
+            include_topic_authorized_operations = False
+        message = new_MetadataRequest(
+            topics,
+            allow_auto_topic_creation,
+            include_cluster_authorized_operations,
+            include_topic_authorized_operations,
+        )
+        return message, pos
+
+    def _write_classic(self, out: BytesWriter, version: i64) -> None:
+        """Versions 0-8."""
+        if version < 0:
+            give_up()
+
+        topics = self.topics
+        if topics is None:
+            if version >= 1:
+                write_i32_be(out, -1)
+            else:
+                give_up()
+        else:
+            write_i32_be(out, len(topics))
+            for topics_item in topics:
+                # topics[]
+                name = topics_item.name
+                if name is None:
+                    give_up()
+                else:
+                    raw = name.encode()
+                    write_i16_be(out, len(raw))
+                    out.write(raw)
+                if topics_item.unknown_tags:
+                    give_up()
+        if version <= 3:
+            if not self.allow_auto_topic_creation:
+                give_up()
+        else:
+            out.append(
+                1 if self.allow_auto_topic_creation else self.allow_auto_topic_creation & 0
+            )  # & 0 refuses None
+        if version <= 7:
+            if self.include_cluster_authorized_operations:
+                give_up()
+            if self.include_topic_authorized_operations:
+                give_up()
+        else:
+            out.append(
+                1 if self.include_cluster_authorized_operations else self.include_cluster_authorized_operations & 0
+            )  # & 0 refuses None
+            out.append(
+                1 if self.include_topic_authorized_operations else self.include_topic_authorized_operations & 0
+            )  # & 0 refuses None
+        if self.unknown_tags:
+            give_up()
 
 
 @mypyc_attr(acyclic=True)
@@ -170,9 +346,7 @@ class MetadataResponseBroker(Struct):
         Field("port", "Port", "int32", range(0, 14)),
         Field("rack", "Rack", "string", range(1, 14), nullable=range(1, 14), ignorable=True),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("node_id", "host", "port", "rack", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     node_id: int
     """Id of the broker, referred to by leader and replica fields."""
@@ -183,7 +357,6 @@ class MetadataResponseBroker(Struct):
     rack: str | None
     """Rack of the broker, from broker.rack; null if none is configured. Versions 1+."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -201,10 +374,6 @@ class MetadataResponseBroker(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_MetadataResponseBroker(node_id: int, host: str, port: int, rack: str | None) -> MetadataResponseBroker:
-    return MetadataResponseBroker(node_id=node_id, host=host, port=port, rack=rack)
-
-
 @mypyc_attr(acyclic=True)
 class MetadataResponsePartition(Struct):
     """Leadership and replica assignment of one partition."""
@@ -220,18 +389,7 @@ class MetadataResponsePartition(Struct):
         Field("isr_nodes", "IsrNodes", "[]int32", range(0, 14)),
         Field("offline_replicas", "OfflineReplicas", "[]int32", range(5, 14), ignorable=True),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "error_code",
-        "partition_index",
-        "leader_id",
-        "leader_epoch",
-        "replica_nodes",
-        "isr_nodes",
-        "offline_replicas",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     error_code: int
     """0 on success; otherwise the reason, e.g. that no leader is available."""
@@ -248,7 +406,6 @@ class MetadataResponsePartition(Struct):
     offline_replicas: list[int]
     """Broker ids of the replicas that are unavailable because their broker or disk is down. Versions 5+."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -272,26 +429,6 @@ class MetadataResponsePartition(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_MetadataResponsePartition(
-    error_code: int,
-    partition_index: int,
-    leader_id: int,
-    leader_epoch: int,
-    replica_nodes: list[int],
-    isr_nodes: list[int],
-    offline_replicas: list[int],
-) -> MetadataResponsePartition:
-    return MetadataResponsePartition(
-        error_code=error_code,
-        partition_index=partition_index,
-        leader_id=leader_id,
-        leader_epoch=leader_epoch,
-        replica_nodes=replica_nodes,
-        isr_nodes=isr_nodes,
-        offline_replicas=offline_replicas,
-    )
-
-
 @mypyc_attr(acyclic=True)
 class MetadataResponseTopic(Struct):
     """One topic and the state of its partitions."""
@@ -306,17 +443,7 @@ class MetadataResponseTopic(Struct):
         Field("partitions", "Partitions", "[]MetadataResponsePartition", range(0, 14)),
         Field("topic_authorized_operations", "TopicAuthorizedOperations", "int32", range(8, 14)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "error_code",
-        "name",
-        "topic_id",
-        "is_internal",
-        "partitions",
-        "topic_authorized_operations",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     error_code: int
     """0 if the topic was found and the caller may describe it; otherwise the reason."""
@@ -333,7 +460,6 @@ class MetadataResponseTopic(Struct):
     requested. Versions 8+.
     """
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -355,24 +481,6 @@ class MetadataResponseTopic(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_MetadataResponseTopic(
-    error_code: int,
-    name: str | None,
-    topic_id: Uuid,
-    is_internal: bool,
-    partitions: list[MetadataResponsePartition],
-    topic_authorized_operations: int,
-) -> MetadataResponseTopic:
-    return MetadataResponseTopic(
-        error_code=error_code,
-        name=name,
-        topic_id=topic_id,
-        is_internal=is_internal,
-        partitions=partitions,
-        topic_authorized_operations=topic_authorized_operations,
-    )
-
-
 @mypyc_attr(acyclic=True)
 class MetadataResponse(Message):
     """Returns the live brokers, and the leaders and replicas of the requested topics.
@@ -384,6 +492,7 @@ class MetadataResponse(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 14)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(9, 14)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 0, 9: 1}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(3, 14), ignorable=True),
@@ -394,18 +503,7 @@ class MetadataResponse(Message):
         Field("cluster_authorized_operations", "ClusterAuthorizedOperations", "int32", range(8, 11)),
         Field("error_code", "ErrorCode", "int16", range(13, 14), ignorable=True),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "throttle_time_ms",
-        "brokers",
-        "cluster_id",
-        "controller_id",
-        "topics",
-        "cluster_authorized_operations",
-        "error_code",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     throttle_time_ms: int
     """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled. Versions 3+."""
@@ -428,7 +526,6 @@ class MetadataResponse(Message):
     success. Versions 13+.
     """
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -451,164 +548,93 @@ class MetadataResponse(Message):
         self.error_code = error_code
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        if version <= 8:
-            return 0
-        return 1
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[MetadataResponse, i64]:
-        if 9 <= version <= 13:
-            return read_metadata_response_flexible(data, pos, version)
-        if 0 <= version <= 8:
-            return read_metadata_response_classic(data, pos, version)
-        give_up()
-
-    def _write(self, out: BytesWriter, version: i64) -> None:
-        if 9 <= version <= 13:
-            return write_metadata_response_flexible(out, self, version)
-        if 0 <= version <= 8:
-            return write_metadata_response_classic(out, self, version)
-        give_up()
-
-
-def new_MetadataResponse(
-    throttle_time_ms: int,
-    brokers: list[MetadataResponseBroker],
-    cluster_id: str | None,
-    controller_id: int,
-    topics: list[MetadataResponseTopic],
-    cluster_authorized_operations: int,
-    error_code: int,
-) -> MetadataResponse:
-    return MetadataResponse(
-        throttle_time_ms=throttle_time_ms,
-        brokers=brokers,
-        cluster_id=cluster_id,
-        controller_id=controller_id,
-        topics=topics,
-        cluster_authorized_operations=cluster_authorized_operations,
-        error_code=error_code,
-    )
-
-
-def read_metadata_request_classic(data: bytes, pos: i64, version: i64) -> tuple[MetadataRequest, i64]:
-    """Versions 0-8."""
-    n: int
-    end: i64
-    topics: list[MetadataRequestTopic] | None
-    topics_step: i64
-    name: str | None
-    n = read_i32_be(data, pos)
-    pos += 4
-    if n < 0:
-        if version >= 1:
-            topics = None
-        else:
+        """Versions 9-13."""
+        n: i64
+        end: i64
+        brokers: list[MetadataResponseBroker]
+        brokers_step: i64
+        host: str
+        rack: str | None
+        cluster_id: str | None
+        topics: list[MetadataResponseTopic]
+        topics_step: i64
+        name: str | None
+        partitions: list[MetadataResponsePartition]
+        partitions_step: i64
+        replica_nodes: list[int]
+        isr_nodes: list[int]
+        offline_replicas: list[int]
+        if version < 9:
+            return MetadataResponse._read_classic(data, pos, version)
+        if version > 13:
             give_up()
-    else:
-        topics = empty_list(n)
-        topics_count = n
-        for topics_step in range(topics_count):
-            # topics[]
-            topic_id = ZERO_UUID
-            n = read_i16_be(data, pos)
-            pos += 2
-            if n < 0:
-                give_up()
+
+        throttle_time_ms = read_i32_be(data, pos)
+        # brokers: compact array
+        n = data[pos + 4] - 1
+        pos += 5
+        if n < 0 or n > 126:
+            n, pos = read_length(data, pos)
+        brokers = empty_list(n)
+        brokers_count = n
+        for brokers_step in range(brokers_count):
+            # brokers[]
+            node_id = read_i32_be(data, pos)
+            # host: compact string
+            n = data[pos + 4] - 1
+            pos += 5
+            if n < 0 or n > 126:
+                n, pos = read_string_length(data, pos)
             end = pos + n
-            name = data[pos:end].decode()
+            host = data[pos:end].decode()
             pos = end
-            topics_item = new_MetadataRequestTopic(topic_id, name)
-            topics.append(topics_item)
-    if version >= 4:
-        allow_auto_topic_creation = data[pos] != 0
-        pos += 1
-    else:
-        allow_auto_topic_creation = True
-    if version >= 8:
-        include_cluster_authorized_operations = data[pos] != 0
-        include_topic_authorized_operations = data[pos + 1] != 0
-        pos += 2
-    else:
-        include_cluster_authorized_operations = False
-        include_topic_authorized_operations = False
-    message = new_MetadataRequest(
-        topics, allow_auto_topic_creation, include_cluster_authorized_operations, include_topic_authorized_operations
-    )
-    return message, pos
-
-
-def write_metadata_request_classic(out: BytesWriter, message: MetadataRequest, version: i64) -> None:
-    """Versions 0-8."""
-    topics = message.topics
-    if topics is None:
-        if version >= 1:
-            write_i32_be(out, -1)
-        else:
-            give_up()
-    else:
-        write_i32_be(out, len(topics))
-        for topics_item in topics:
-            # topics[]
-            name = topics_item.name
-            if name is None:
-                give_up()
+            port = read_i32_be(data, pos)
+            # rack: compact nullable string
+            n = data[pos + 4] - 1
+            pos += 5
+            if n < 0:
+                rack = None
             else:
-                raw = name.encode()
-                write_i16_be(out, len(raw))
-                out.write(raw)
-            if topics_item.unknown_tags:
-                give_up()
-    if version <= 3:
-        if not message.allow_auto_topic_creation:
-            give_up()
-    else:
-        out.append(1 if message.allow_auto_topic_creation else message.allow_auto_topic_creation & 0)
-    if version <= 7:
-        if message.include_cluster_authorized_operations:
-            give_up()
-        if message.include_topic_authorized_operations:
-            give_up()
-    else:
-        out.append(
-            1 if message.include_cluster_authorized_operations else message.include_cluster_authorized_operations & 0
-        )
-        out.append(
-            1 if message.include_topic_authorized_operations else message.include_topic_authorized_operations & 0
-        )
-    if message.unknown_tags:
-        give_up()
-
-
-def read_metadata_request_flexible(data: bytes, pos: i64, version: i64) -> tuple[MetadataRequest, i64]:
-    """Versions 9-13."""
-    n: i64
-    end: i64
-    topics: list[MetadataRequestTopic] | None
-    topics_step: i64
-    name: str | None
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        topics = None
-    else:
-        if n > 126:
+                if n > 126:
+                    n, pos = read_string_length(data, pos)
+                end = pos + n
+                rack = data[pos:end].decode()
+                pos = end
+            brokers_item = new_MetadataResponseBroker(node_id, host, port, rack)
+            if data[pos]:
+                brokers_item.unknown_tags, pos = read_tags(data, pos)
+            else:
+                pos += 1
+            brokers.append(brokers_item)
+        # cluster_id: compact nullable string
+        n = data[pos] - 1
+        pos += 1
+        if n < 0:
+            cluster_id = None
+        else:
+            if n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            cluster_id = data[pos:end].decode()
+            pos = end
+        controller_id = read_i32_be(data, pos)
+        # topics: compact array
+        n = data[pos + 4] - 1
+        pos += 5
+        if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         topics = empty_list(n)
         topics_count = n
         for topics_step in range(topics_count):
             # topics[]
-            if version >= 10:
-                topic_id = Uuid(data[pos : pos + 16])
-                pos += 16
-            else:
-                topic_id = ZERO_UUID
-            n = data[pos] - 1
-            pos += 1
+            topics_error_code = read_i16_be(data, pos)
+            # name: compact nullable string
+            n = data[pos + 2] - 1
+            pos += 3
             if n < 0:
-                if version >= 10:
+                if version >= 12:
                     name = None
                 else:
                     give_up()
@@ -618,37 +644,151 @@ def read_metadata_request_flexible(data: bytes, pos: i64, version: i64) -> tuple
                 end = pos + n
                 name = data[pos:end].decode()
                 pos = end
-            topics_item = new_MetadataRequestTopic(topic_id, name)
-            if data[pos]:
+            if version >= 10:
+                topic_id = Uuid(data[pos : pos + 16])
+                pos += 16
+            else:
+                topic_id = ZERO_UUID
+            is_internal = data[pos] != 0
+            # partitions: compact array
+            n = data[pos + 1] - 1
+            pos += 2
+            if n < 0 or n > 126:
+                n, pos = read_length(data, pos)
+            partitions = empty_list(n)
+            partitions_count = n
+            for partitions_step in range(partitions_count):
+                # topics[].partitions[]
+                partitions_error_code = read_i16_be(data, pos)
+                partition_index = read_i32_be(data, pos + 2)
+                leader_id = read_i32_be(data, pos + 6)
+                leader_epoch = read_i32_be(data, pos + 10)
+                # replica_nodes: compact array
+                n = data[pos + 14] - 1
+                pos += 15
+                if n < 0 or n > 126:
+                    n, pos = read_length(data, pos)
+                if n:
+                    replica_nodes = read_i32s(data, pos, n)
+                    pos += 4 * n
+                else:
+                    replica_nodes = []
+                # isr_nodes: compact array
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_length(data, pos)
+                if n:
+                    isr_nodes = read_i32s(data, pos, n)
+                    pos += 4 * n
+                else:
+                    isr_nodes = []
+                # offline_replicas: compact array
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_length(data, pos)
+                if n:
+                    offline_replicas = read_i32s(data, pos, n)
+                    pos += 4 * n
+                else:
+                    offline_replicas = []
+                partitions_item = new_MetadataResponsePartition(
+                    partitions_error_code,
+                    partition_index,
+                    leader_id,
+                    leader_epoch,
+                    replica_nodes,
+                    isr_nodes,
+                    offline_replicas,
+                )
+                if data[pos]:
+                    partitions_item.unknown_tags, pos = read_tags(data, pos)
+                else:
+                    pos += 1
+                partitions.append(partitions_item)
+            topic_authorized_operations = read_i32_be(data, pos)
+            topics_item = new_MetadataResponseTopic(
+                topics_error_code, name, topic_id, is_internal, partitions, topic_authorized_operations
+            )
+            if data[pos + 4]:
+                pos += 4
                 topics_item.unknown_tags, pos = read_tags(data, pos)
             else:
-                pos += 1
+                pos += 5
             topics.append(topics_item)
-    allow_auto_topic_creation = data[pos] != 0
-    pos += 1
-    if version <= 10:
-        include_cluster_authorized_operations = data[pos] != 0
-        pos += 1
-    else:
-        include_cluster_authorized_operations = False
-    include_topic_authorized_operations = data[pos] != 0
-    message = new_MetadataRequest(
-        topics, allow_auto_topic_creation, include_cluster_authorized_operations, include_topic_authorized_operations
-    )
-    if data[pos + 1]:
-        pos += 1
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 2
-    return message, pos
+        if version <= 10:
+            cluster_authorized_operations = read_i32_be(data, pos)
+            pos += 4
+        else:
+            cluster_authorized_operations = -2147483648
+        if version >= 13:
+            error_code = read_i16_be(data, pos)
+            pos += 2
+        else:
+            error_code = 0
+        message = new_MetadataResponse(
+            throttle_time_ms, brokers, cluster_id, controller_id, topics, cluster_authorized_operations, error_code
+        )
+        if data[pos]:
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 1
+        return message, pos
 
+    def _write(self, out: BytesWriter, version: i64) -> None:
+        """Versions 9-13."""
+        if version < 9:
+            return self._write_classic(out, version)
+        if version > 13:
+            give_up()
 
-def write_metadata_request_flexible(out: BytesWriter, message: MetadataRequest, version: i64) -> None:
-    """Versions 9-13."""
-    topics = message.topics
-    if topics is None:
-        out.append(0)
-    else:
+        write_i32_be(out, self.throttle_time_ms)
+        brokers = self.brokers
+        n = len(brokers)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_uvarint(out, n + 1)
+        for brokers_item in brokers:
+            # brokers[]
+            write_i32_be(out, brokers_item.node_id)
+            raw = brokers_item.host.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+            write_i32_be(out, brokers_item.port)
+            rack = brokers_item.rack
+            if rack is None:
+                out.append(0)
+            else:
+                raw = rack.encode()
+                n = len(raw)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_string_length(out, n)
+                out.write(raw)
+            if brokers_item.unknown_tags:
+                write_tags(out, [], brokers_item.unknown_tags)
+            else:
+                out.append(0)
+        cluster_id = self.cluster_id
+        if cluster_id is None:
+            out.append(0)
+        else:
+            raw = cluster_id.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+        write_i32_be(out, self.controller_id)
+        topics = self.topics
         n = len(topics)
         if n < 127:
             out.append(n + 1)
@@ -656,11 +796,10 @@ def write_metadata_request_flexible(out: BytesWriter, message: MetadataRequest, 
             write_uvarint(out, n + 1)
         for topics_item in topics:
             # topics[]
-            if version >= 10:
-                write_uuid(out, topics_item.topic_id)
+            write_i16_be(out, topics_item.error_code)
             name = topics_item.name
             if name is None:
-                if version >= 10:
+                if version >= 12:
                     out.append(0)
                 else:
                     give_up()
@@ -672,597 +811,341 @@ def write_metadata_request_flexible(out: BytesWriter, message: MetadataRequest, 
                 else:
                     write_string_length(out, n)
                 out.write(raw)
+            if version >= 10:
+                write_uuid(out, topics_item.topic_id)
+            out.append(1 if topics_item.is_internal else topics_item.is_internal & 0)  # & 0 refuses None
+            partitions = topics_item.partitions
+            n = len(partitions)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_uvarint(out, n + 1)
+            for partitions_item in partitions:
+                # topics[].partitions[]
+                write_i16_be(out, partitions_item.error_code)
+                write_i32_be(out, partitions_item.partition_index)
+                write_i32_be(out, partitions_item.leader_id)
+                write_i32_be(out, partitions_item.leader_epoch)
+                replica_nodes = partitions_item.replica_nodes
+                n = len(replica_nodes)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_uvarint(out, n + 1)
+                for replica_nodes_item in replica_nodes:
+                    write_i32_be(out, replica_nodes_item)
+                isr_nodes = partitions_item.isr_nodes
+                n = len(isr_nodes)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_uvarint(out, n + 1)
+                for isr_nodes_item in isr_nodes:
+                    write_i32_be(out, isr_nodes_item)
+                offline_replicas = partitions_item.offline_replicas
+                n = len(offline_replicas)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_uvarint(out, n + 1)
+                for offline_replicas_item in offline_replicas:
+                    write_i32_be(out, offline_replicas_item)
+                if partitions_item.unknown_tags:
+                    write_tags(out, [], partitions_item.unknown_tags)
+                else:
+                    out.append(0)
+            write_i32_be(out, topics_item.topic_authorized_operations)
             if topics_item.unknown_tags:
                 write_tags(out, [], topics_item.unknown_tags)
             else:
                 out.append(0)
-    out.append(1 if message.allow_auto_topic_creation else message.allow_auto_topic_creation & 0)
-    if version <= 10:
-        out.append(
-            1 if message.include_cluster_authorized_operations else message.include_cluster_authorized_operations & 0
-        )
-    else:
-        if message.include_cluster_authorized_operations:
-            give_up()
-    out.append(1 if message.include_topic_authorized_operations else message.include_topic_authorized_operations & 0)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
+        if version <= 10:
+            write_i32_be(out, self.cluster_authorized_operations)
+        else:
+            if self.cluster_authorized_operations != -2147483648:
+                give_up()
+        if version >= 13:
+            write_i16_be(out, self.error_code)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
+        else:
+            out.append(0)
 
+    @staticmethod
+    def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[MetadataResponse, i64]:
+        """Versions 0-8."""
+        n: int
+        end: i64
+        brokers: list[MetadataResponseBroker]
+        brokers_step: i64
+        host: str
+        rack: str | None
+        cluster_id: str | None
+        topics: list[MetadataResponseTopic]
+        topics_step: i64
+        name: str | None
+        partitions: list[MetadataResponsePartition]
+        partitions_step: i64
+        replica_nodes: list[int]
+        isr_nodes: list[int]
+        offline_replicas: list[int]
+        if version < 0:
+            give_up()
 
-def read_metadata_response_classic(data: bytes, pos: i64, version: i64) -> tuple[MetadataResponse, i64]:
-    """Versions 0-8."""
-    n: int
-    end: i64
-    brokers: list[MetadataResponseBroker]
-    brokers_step: i64
-    host: str
-    rack: str | None
-    cluster_id: str | None
-    topics: list[MetadataResponseTopic]
-    topics_step: i64
-    name: str | None
-    partitions: list[MetadataResponsePartition]
-    partitions_step: i64
-    replica_nodes: list[int]
-    isr_nodes: list[int]
-    offline_replicas: list[int]
-    if version >= 3:
-        throttle_time_ms = read_i32_be(data, pos)
-        pos += 4
-    else:
-        throttle_time_ms = 0
-    n = read_i32_be(data, pos)
-    pos += 4
-    if n < 0:
-        give_up()
-    brokers = empty_list(n)
-    brokers_count = n
-    for brokers_step in range(brokers_count):
-        # brokers[]
-        node_id = read_i32_be(data, pos)
-        n = read_i16_be(data, pos + 4)
-        pos += 6
-        if n < 0:
-            give_up()
-        end = pos + n
-        host = data[pos:end].decode()
-        pos = end
-        port = read_i32_be(data, pos)
-        pos += 4
-        if version >= 1:
-            n = read_i16_be(data, pos)
-            pos += 2
-            if n < 0:
-                rack = None
-            else:
-                end = pos + n
-                rack = data[pos:end].decode()
-                pos = end
+        if version >= 3:
+            throttle_time_ms = read_i32_be(data, pos)
+            pos += 4
         else:
-            rack = None
-        brokers_item = new_MetadataResponseBroker(node_id, host, port, rack)
-        brokers.append(brokers_item)
-    if version >= 2:
-        n = read_i16_be(data, pos)
-        pos += 2
-        if n < 0:
-            cluster_id = None
-        else:
-            end = pos + n
-            cluster_id = data[pos:end].decode()
-            pos = end
-    else:
-        cluster_id = None
-    if version >= 1:
-        controller_id = read_i32_be(data, pos)
-        pos += 4
-    else:
-        controller_id = -1
-    n = read_i32_be(data, pos)
-    pos += 4
-    if n < 0:
-        give_up()
-    topics = empty_list(n)
-    topics_count = n
-    for topics_step in range(topics_count):
-        # topics[]
-        topics_error_code = read_i16_be(data, pos)
-        n = read_i16_be(data, pos + 2)
-        pos += 4
-        if n < 0:
-            give_up()
-        end = pos + n
-        name = data[pos:end].decode()
-        pos = end
-        topic_id = ZERO_UUID
-        if version >= 1:
-            is_internal = data[pos] != 0
-            pos += 1
-        else:
-            is_internal = False
+            throttle_time_ms = 0
+        # brokers: array
         n = read_i32_be(data, pos)
         pos += 4
         if n < 0:
             give_up()
-        partitions = empty_list(n)
-        partitions_count = n
-        for partitions_step in range(partitions_count):
-            # topics[].partitions[]
-            partitions_error_code = read_i16_be(data, pos)
-            partition_index = read_i32_be(data, pos + 2)
-            leader_id = read_i32_be(data, pos + 6)
-            pos += 10
-            if version >= 7:
-                leader_epoch = read_i32_be(data, pos)
-                pos += 4
+        brokers = empty_list(n)
+        brokers_count = n
+        for brokers_step in range(brokers_count):
+            # brokers[]
+            node_id = read_i32_be(data, pos)
+            # host: string
+            n = read_i16_be(data, pos + 4)
+            pos += 6
+            if n < 0:
+                give_up()
+            end = pos + n
+            host = data[pos:end].decode()
+            pos = end
+            port = read_i32_be(data, pos)
+            pos += 4
+            if version >= 1:
+                # rack: nullable string
+                n = read_i16_be(data, pos)
+                pos += 2
+                if n < 0:
+                    rack = None
+                else:
+                    end = pos + n
+                    rack = data[pos:end].decode()
+                    pos = end
             else:
-                leader_epoch = -1
+                rack = None
+            brokers_item = new_MetadataResponseBroker(node_id, host, port, rack)
+            brokers.append(brokers_item)
+        if version >= 2:
+            # cluster_id: nullable string
+            n = read_i16_be(data, pos)
+            pos += 2
+            if n < 0:
+                cluster_id = None
+            else:
+                end = pos + n
+                cluster_id = data[pos:end].decode()
+                pos = end
+        else:
+            cluster_id = None
+        if version >= 1:
+            controller_id = read_i32_be(data, pos)
+            pos += 4
+        else:
+            controller_id = -1
+        # topics: array
+        n = read_i32_be(data, pos)
+        pos += 4
+        if n < 0:
+            give_up()
+        topics = empty_list(n)
+        topics_count = n
+        for topics_step in range(topics_count):
+            # topics[]
+            topics_error_code = read_i16_be(data, pos)
+            # name: string
+            n = read_i16_be(data, pos + 2)
+            pos += 4
+            if n < 0:
+                give_up()
+            end = pos + n
+            name = data[pos:end].decode()
+            pos = end
+            topic_id = ZERO_UUID
+            if version >= 1:
+                is_internal = data[pos] != 0
+                pos += 1
+            else:
+                is_internal = False
+            # partitions: array
             n = read_i32_be(data, pos)
             pos += 4
             if n < 0:
                 give_up()
-            if n:
-                replica_nodes = read_i32s(data, pos, n)
-                pos += 4 * n
-            else:
-                replica_nodes = []
-            n = read_i32_be(data, pos)
-            pos += 4
-            if n < 0:
-                give_up()
-            if n:
-                isr_nodes = read_i32s(data, pos, n)
-                pos += 4 * n
-            else:
-                isr_nodes = []
-            if version >= 5:
+            partitions = empty_list(n)
+            partitions_count = n
+            for partitions_step in range(partitions_count):
+                # topics[].partitions[]
+                partitions_error_code = read_i16_be(data, pos)
+                partition_index = read_i32_be(data, pos + 2)
+                leader_id = read_i32_be(data, pos + 6)
+                pos += 10
+                if version >= 7:
+                    leader_epoch = read_i32_be(data, pos)
+                    pos += 4
+                else:
+                    leader_epoch = -1
+                # replica_nodes: array
                 n = read_i32_be(data, pos)
                 pos += 4
                 if n < 0:
                     give_up()
                 if n:
-                    offline_replicas = read_i32s(data, pos, n)
+                    replica_nodes = read_i32s(data, pos, n)
                     pos += 4 * n
                 else:
+                    replica_nodes = []
+                # isr_nodes: array
+                n = read_i32_be(data, pos)
+                pos += 4
+                if n < 0:
+                    give_up()
+                if n:
+                    isr_nodes = read_i32s(data, pos, n)
+                    pos += 4 * n
+                else:
+                    isr_nodes = []
+                if version >= 5:
+                    # offline_replicas: array
+                    n = read_i32_be(data, pos)
+                    pos += 4
+                    if n < 0:
+                        give_up()
+                    if n:
+                        offline_replicas = read_i32s(data, pos, n)
+                        pos += 4 * n
+                    else:
+                        offline_replicas = []
+                else:
                     offline_replicas = []
+                partitions_item = new_MetadataResponsePartition(
+                    partitions_error_code,
+                    partition_index,
+                    leader_id,
+                    leader_epoch,
+                    replica_nodes,
+                    isr_nodes,
+                    offline_replicas,
+                )
+                partitions.append(partitions_item)
+            if version >= 8:
+                topic_authorized_operations = read_i32_be(data, pos)
+                pos += 4
             else:
-                offline_replicas = []
-            partitions_item = new_MetadataResponsePartition(
-                partitions_error_code,
-                partition_index,
-                leader_id,
-                leader_epoch,
-                replica_nodes,
-                isr_nodes,
-                offline_replicas,
+                topic_authorized_operations = -2147483648
+            topics_item = new_MetadataResponseTopic(
+                topics_error_code, name, topic_id, is_internal, partitions, topic_authorized_operations
             )
-            partitions.append(partitions_item)
+            topics.append(topics_item)
         if version >= 8:
-            topic_authorized_operations = read_i32_be(data, pos)
+            cluster_authorized_operations = read_i32_be(data, pos)
             pos += 4
         else:
-            topic_authorized_operations = -2147483648
-        topics_item = new_MetadataResponseTopic(
-            topics_error_code, name, topic_id, is_internal, partitions, topic_authorized_operations
+            cluster_authorized_operations = -2147483648
+        error_code = 0
+        message = new_MetadataResponse(
+            throttle_time_ms, brokers, cluster_id, controller_id, topics, cluster_authorized_operations, error_code
         )
-        topics.append(topics_item)
-    if version >= 8:
-        cluster_authorized_operations = read_i32_be(data, pos)
-        pos += 4
-    else:
-        cluster_authorized_operations = -2147483648
-    error_code = 0
-    message = new_MetadataResponse(
-        throttle_time_ms, brokers, cluster_id, controller_id, topics, cluster_authorized_operations, error_code
-    )
-    return message, pos
+        return message, pos
 
+    def _write_classic(self, out: BytesWriter, version: i64) -> None:
+        """Versions 0-8."""
+        if version < 0:
+            give_up()
 
-def write_metadata_response_classic(out: BytesWriter, message: MetadataResponse, version: i64) -> None:
-    """Versions 0-8."""
-    if version >= 3:
-        write_i32_be(out, message.throttle_time_ms)
-    brokers = message.brokers
-    write_i32_be(out, len(brokers))
-    for brokers_item in brokers:
-        # brokers[]
-        write_i32_be(out, brokers_item.node_id)
-        raw = brokers_item.host.encode()
-        write_i16_be(out, len(raw))
-        out.write(raw)
-        write_i32_be(out, brokers_item.port)
-        if version >= 1:
-            rack = brokers_item.rack
-            if rack is None:
+        if version >= 3:
+            write_i32_be(out, self.throttle_time_ms)
+        brokers = self.brokers
+        write_i32_be(out, len(brokers))
+        for brokers_item in brokers:
+            # brokers[]
+            write_i32_be(out, brokers_item.node_id)
+            raw = brokers_item.host.encode()
+            write_i16_be(out, len(raw))
+            out.write(raw)
+            write_i32_be(out, brokers_item.port)
+            if version >= 1:
+                rack = brokers_item.rack
+                if rack is None:
+                    write_i16_be(out, -1)
+                else:
+                    raw = rack.encode()
+                    write_i16_be(out, len(raw))
+                    out.write(raw)
+            if brokers_item.unknown_tags:
+                give_up()
+        if version >= 2:
+            cluster_id = self.cluster_id
+            if cluster_id is None:
                 write_i16_be(out, -1)
             else:
-                raw = rack.encode()
+                raw = cluster_id.encode()
                 write_i16_be(out, len(raw))
                 out.write(raw)
-        if brokers_item.unknown_tags:
-            give_up()
-    if version >= 2:
-        cluster_id = message.cluster_id
-        if cluster_id is None:
-            write_i16_be(out, -1)
-        else:
-            raw = cluster_id.encode()
-            write_i16_be(out, len(raw))
-            out.write(raw)
-    if version >= 1:
-        write_i32_be(out, message.controller_id)
-    topics = message.topics
-    write_i32_be(out, len(topics))
-    for topics_item in topics:
-        # topics[]
-        write_i16_be(out, topics_item.error_code)
-        name = topics_item.name
-        if name is None:
-            give_up()
-        else:
-            raw = name.encode()
-            write_i16_be(out, len(raw))
-            out.write(raw)
         if version >= 1:
-            out.append(1 if topics_item.is_internal else topics_item.is_internal & 0)
-        partitions = topics_item.partitions
-        write_i32_be(out, len(partitions))
-        for partitions_item in partitions:
-            # topics[].partitions[]
-            write_i16_be(out, partitions_item.error_code)
-            write_i32_be(out, partitions_item.partition_index)
-            write_i32_be(out, partitions_item.leader_id)
-            if version >= 7:
-                write_i32_be(out, partitions_item.leader_epoch)
-            replica_nodes = partitions_item.replica_nodes
-            write_i32_be(out, len(replica_nodes))
-            for replica_nodes_item in replica_nodes:
-                write_i32_be(out, replica_nodes_item)
-            isr_nodes = partitions_item.isr_nodes
-            write_i32_be(out, len(isr_nodes))
-            for isr_nodes_item in isr_nodes:
-                write_i32_be(out, isr_nodes_item)
-            if version >= 5:
-                offline_replicas = partitions_item.offline_replicas
-                write_i32_be(out, len(offline_replicas))
-                for offline_replicas_item in offline_replicas:
-                    write_i32_be(out, offline_replicas_item)
-            if partitions_item.unknown_tags:
+            write_i32_be(out, self.controller_id)
+        topics = self.topics
+        write_i32_be(out, len(topics))
+        for topics_item in topics:
+            # topics[]
+            write_i16_be(out, topics_item.error_code)
+            name = topics_item.name
+            if name is None:
+                give_up()
+            else:
+                raw = name.encode()
+                write_i16_be(out, len(raw))
+                out.write(raw)
+            if version >= 1:
+                out.append(1 if topics_item.is_internal else topics_item.is_internal & 0)  # & 0 refuses None
+            partitions = topics_item.partitions
+            write_i32_be(out, len(partitions))
+            for partitions_item in partitions:
+                # topics[].partitions[]
+                write_i16_be(out, partitions_item.error_code)
+                write_i32_be(out, partitions_item.partition_index)
+                write_i32_be(out, partitions_item.leader_id)
+                if version >= 7:
+                    write_i32_be(out, partitions_item.leader_epoch)
+                replica_nodes = partitions_item.replica_nodes
+                write_i32_be(out, len(replica_nodes))
+                for replica_nodes_item in replica_nodes:
+                    write_i32_be(out, replica_nodes_item)
+                isr_nodes = partitions_item.isr_nodes
+                write_i32_be(out, len(isr_nodes))
+                for isr_nodes_item in isr_nodes:
+                    write_i32_be(out, isr_nodes_item)
+                if version >= 5:
+                    offline_replicas = partitions_item.offline_replicas
+                    write_i32_be(out, len(offline_replicas))
+                    for offline_replicas_item in offline_replicas:
+                        write_i32_be(out, offline_replicas_item)
+                if partitions_item.unknown_tags:
+                    give_up()
+            if version <= 7:
+                if topics_item.topic_authorized_operations != -2147483648:
+                    give_up()
+            else:
+                write_i32_be(out, topics_item.topic_authorized_operations)
+            if topics_item.unknown_tags:
                 give_up()
         if version <= 7:
-            if topics_item.topic_authorized_operations != -2147483648:
+            if self.cluster_authorized_operations != -2147483648:
                 give_up()
         else:
-            write_i32_be(out, topics_item.topic_authorized_operations)
-        if topics_item.unknown_tags:
+            write_i32_be(out, self.cluster_authorized_operations)
+        if self.unknown_tags:
             give_up()
-    if version <= 7:
-        if message.cluster_authorized_operations != -2147483648:
-            give_up()
-    else:
-        write_i32_be(out, message.cluster_authorized_operations)
-    if message.unknown_tags:
-        give_up()
 
 
-def read_metadata_response_flexible(data: bytes, pos: i64, version: i64) -> tuple[MetadataResponse, i64]:
-    """Versions 9-13."""
-    n: i64
-    end: i64
-    brokers: list[MetadataResponseBroker]
-    brokers_step: i64
-    host: str
-    rack: str | None
-    cluster_id: str | None
-    topics: list[MetadataResponseTopic]
-    topics_step: i64
-    name: str | None
-    partitions: list[MetadataResponsePartition]
-    partitions_step: i64
-    replica_nodes: list[int]
-    isr_nodes: list[int]
-    offline_replicas: list[int]
-    throttle_time_ms = read_i32_be(data, pos)
-    n = data[pos + 4] - 1
-    pos += 5
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    brokers = empty_list(n)
-    brokers_count = n
-    for brokers_step in range(brokers_count):
-        # brokers[]
-        node_id = read_i32_be(data, pos)
-        n = data[pos + 4] - 1
-        pos += 5
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        host = data[pos:end].decode()
-        pos = end
-        port = read_i32_be(data, pos)
-        n = data[pos + 4] - 1
-        pos += 5
-        if n < 0:
-            rack = None
-        else:
-            if n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
-            rack = data[pos:end].decode()
-            pos = end
-        brokers_item = new_MetadataResponseBroker(node_id, host, port, rack)
-        if data[pos]:
-            brokers_item.unknown_tags, pos = read_tags(data, pos)
-        else:
-            pos += 1
-        brokers.append(brokers_item)
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        cluster_id = None
-    else:
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        cluster_id = data[pos:end].decode()
-        pos = end
-    controller_id = read_i32_be(data, pos)
-    n = data[pos + 4] - 1
-    pos += 5
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    topics = empty_list(n)
-    topics_count = n
-    for topics_step in range(topics_count):
-        # topics[]
-        topics_error_code = read_i16_be(data, pos)
-        n = data[pos + 2] - 1
-        pos += 3
-        if n < 0:
-            if version >= 12:
-                name = None
-            else:
-                give_up()
-        else:
-            if n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
-            name = data[pos:end].decode()
-            pos = end
-        if version >= 10:
-            topic_id = Uuid(data[pos : pos + 16])
-            pos += 16
-        else:
-            topic_id = ZERO_UUID
-        is_internal = data[pos] != 0
-        n = data[pos + 1] - 1
-        pos += 2
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_length(data, pos)
-        partitions = empty_list(n)
-        partitions_count = n
-        for partitions_step in range(partitions_count):
-            # topics[].partitions[]
-            partitions_error_code = read_i16_be(data, pos)
-            partition_index = read_i32_be(data, pos + 2)
-            leader_id = read_i32_be(data, pos + 6)
-            leader_epoch = read_i32_be(data, pos + 10)
-            n = data[pos + 14] - 1
-            pos += 15
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_length(data, pos)
-            if n:
-                replica_nodes = read_i32s(data, pos, n)
-                pos += 4 * n
-            else:
-                replica_nodes = []
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_length(data, pos)
-            if n:
-                isr_nodes = read_i32s(data, pos, n)
-                pos += 4 * n
-            else:
-                isr_nodes = []
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_length(data, pos)
-            if n:
-                offline_replicas = read_i32s(data, pos, n)
-                pos += 4 * n
-            else:
-                offline_replicas = []
-            partitions_item = new_MetadataResponsePartition(
-                partitions_error_code,
-                partition_index,
-                leader_id,
-                leader_epoch,
-                replica_nodes,
-                isr_nodes,
-                offline_replicas,
-            )
-            if data[pos]:
-                partitions_item.unknown_tags, pos = read_tags(data, pos)
-            else:
-                pos += 1
-            partitions.append(partitions_item)
-        topic_authorized_operations = read_i32_be(data, pos)
-        topics_item = new_MetadataResponseTopic(
-            topics_error_code, name, topic_id, is_internal, partitions, topic_authorized_operations
-        )
-        if data[pos + 4]:
-            pos += 4
-            topics_item.unknown_tags, pos = read_tags(data, pos)
-        else:
-            pos += 5
-        topics.append(topics_item)
-    if version <= 10:
-        cluster_authorized_operations = read_i32_be(data, pos)
-        pos += 4
-    else:
-        cluster_authorized_operations = -2147483648
-    if version >= 13:
-        error_code = read_i16_be(data, pos)
-        pos += 2
-    else:
-        error_code = 0
-    message = new_MetadataResponse(
-        throttle_time_ms, brokers, cluster_id, controller_id, topics, cluster_authorized_operations, error_code
-    )
-    if data[pos]:
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 1
-    return message, pos
-
-
-def write_metadata_response_flexible(out: BytesWriter, message: MetadataResponse, version: i64) -> None:
-    """Versions 9-13."""
-    write_i32_be(out, message.throttle_time_ms)
-    brokers = message.brokers
-    n = len(brokers)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for brokers_item in brokers:
-        # brokers[]
-        write_i32_be(out, brokers_item.node_id)
-        raw = brokers_item.host.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-        write_i32_be(out, brokers_item.port)
-        rack = brokers_item.rack
-        if rack is None:
-            out.append(0)
-        else:
-            raw = rack.encode()
-            n = len(raw)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_string_length(out, n)
-            out.write(raw)
-        if brokers_item.unknown_tags:
-            write_tags(out, [], brokers_item.unknown_tags)
-        else:
-            out.append(0)
-    cluster_id = message.cluster_id
-    if cluster_id is None:
-        out.append(0)
-    else:
-        raw = cluster_id.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-    write_i32_be(out, message.controller_id)
-    topics = message.topics
-    n = len(topics)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for topics_item in topics:
-        # topics[]
-        write_i16_be(out, topics_item.error_code)
-        name = topics_item.name
-        if name is None:
-            if version >= 12:
-                out.append(0)
-            else:
-                give_up()
-        else:
-            raw = name.encode()
-            n = len(raw)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_string_length(out, n)
-            out.write(raw)
-        if version >= 10:
-            write_uuid(out, topics_item.topic_id)
-        out.append(1 if topics_item.is_internal else topics_item.is_internal & 0)
-        partitions = topics_item.partitions
-        n = len(partitions)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_uvarint(out, n + 1)
-        for partitions_item in partitions:
-            # topics[].partitions[]
-            write_i16_be(out, partitions_item.error_code)
-            write_i32_be(out, partitions_item.partition_index)
-            write_i32_be(out, partitions_item.leader_id)
-            write_i32_be(out, partitions_item.leader_epoch)
-            replica_nodes = partitions_item.replica_nodes
-            n = len(replica_nodes)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_uvarint(out, n + 1)
-            for replica_nodes_item in replica_nodes:
-                write_i32_be(out, replica_nodes_item)
-            isr_nodes = partitions_item.isr_nodes
-            n = len(isr_nodes)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_uvarint(out, n + 1)
-            for isr_nodes_item in isr_nodes:
-                write_i32_be(out, isr_nodes_item)
-            offline_replicas = partitions_item.offline_replicas
-            n = len(offline_replicas)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_uvarint(out, n + 1)
-            for offline_replicas_item in offline_replicas:
-                write_i32_be(out, offline_replicas_item)
-            if partitions_item.unknown_tags:
-                write_tags(out, [], partitions_item.unknown_tags)
-            else:
-                out.append(0)
-        write_i32_be(out, topics_item.topic_authorized_operations)
-        if topics_item.unknown_tags:
-            write_tags(out, [], topics_item.unknown_tags)
-        else:
-            out.append(0)
-    if version <= 10:
-        write_i32_be(out, message.cluster_authorized_operations)
-    else:
-        if message.cluster_authorized_operations != -2147483648:
-            give_up()
-    if version >= 13:
-        write_i16_be(out, message.error_code)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
-
-
-install_constructors(globals())
+new_MetadataRequestTopic = constructor(MetadataRequestTopic)
+new_MetadataRequest = constructor(MetadataRequest)
+new_MetadataResponseBroker = constructor(MetadataResponseBroker)
+new_MetadataResponsePartition = constructor(MetadataResponsePartition)
+new_MetadataResponseTopic = constructor(MetadataResponseTopic)
+new_MetadataResponse = constructor(MetadataResponse)

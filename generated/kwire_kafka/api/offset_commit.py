@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter, read_i16_be, read_i32_be, read_i64_be, write_i16_be, write_i32_be, write_i64_be
 
 from kwire.message import FieldTags, Message, Struct
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.uuids import Uuid
 from kwire.wire import (
     empty_list,
@@ -42,16 +42,7 @@ class OffsetCommitRequestPartition(Struct):
         Field("commit_timestamp", "CommitTimestamp", "int64", range(1, 2)),
         Field("committed_metadata", "CommittedMetadata", "string", range(0, 11), nullable=range(0, 11)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "partition_index",
-        "committed_offset",
-        "committed_leader_epoch",
-        "commit_timestamp",
-        "committed_metadata",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     partition_index: int
     """Number of the partition within its topic, counted from 0."""
@@ -68,7 +59,6 @@ class OffsetCommitRequestPartition(Struct):
     committed_metadata: str | None
     """Free text stored with the offset; null counts as empty."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -88,22 +78,6 @@ class OffsetCommitRequestPartition(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_OffsetCommitRequestPartition(
-    partition_index: int,
-    committed_offset: int,
-    committed_leader_epoch: int,
-    commit_timestamp: int,
-    committed_metadata: str | None,
-) -> OffsetCommitRequestPartition:
-    return OffsetCommitRequestPartition(
-        partition_index=partition_index,
-        committed_offset=committed_offset,
-        committed_leader_epoch=committed_leader_epoch,
-        commit_timestamp=commit_timestamp,
-        committed_metadata=committed_metadata,
-    )
-
-
 @mypyc_attr(acyclic=True)
 class OffsetCommitRequestTopic(Struct):
     """Positions to store for one topic."""
@@ -115,9 +89,7 @@ class OffsetCommitRequestTopic(Struct):
         Field("topic_id", "TopicId", "uuid", range(10, 11), ignorable=True),
         Field("partitions", "Partitions", "[]OffsetCommitRequestPartition", range(0, 11)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("name", "topic_id", "partitions", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     name: str
     """Name of the topic; newer versions use TopicId instead. Versions 0-9."""
@@ -126,7 +98,6 @@ class OffsetCommitRequestTopic(Struct):
     partitions: list[OffsetCommitRequestPartition]
     """One position for each partition of the topic."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -142,12 +113,6 @@ class OffsetCommitRequestTopic(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_OffsetCommitRequestTopic(
-    name: str, topic_id: Uuid, partitions: list[OffsetCommitRequestPartition]
-) -> OffsetCommitRequestTopic:
-    return OffsetCommitRequestTopic(name=name, topic_id=topic_id, partitions=partitions)
-
-
 @mypyc_attr(acyclic=True)
 class OffsetCommitRequest(Message):
     """Sent by consumers or admin clients to the group coordinator to store the positions of a group.
@@ -159,6 +124,7 @@ class OffsetCommitRequest(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 11)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(8, 11)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0, 2)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 1, 8: 2}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("group_id", "GroupId", "string", range(0, 11)),
@@ -175,17 +141,7 @@ class OffsetCommitRequest(Message):
         Field("retention_time_ms", "RetentionTimeMs", "int64", range(2, 5), ignorable=True),
         Field("topics", "Topics", "[]OffsetCommitRequestTopic", range(0, 11)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "group_id",
-        "generation_id_or_member_epoch",
-        "member_id",
-        "group_instance_id",
-        "retention_time_ms",
-        "topics",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     group_id: str
     """Id of the group whose offsets are stored."""
@@ -202,7 +158,6 @@ class OffsetCommitRequest(Message):
     topics: list[OffsetCommitRequestTopic]
     """Positions to store, grouped by topic."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -223,44 +178,389 @@ class OffsetCommitRequest(Message):
         self.topics = [] if topics is None else topics
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        if version <= 7:
-            return 1
-        return 2
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[OffsetCommitRequest, i64]:
-        if 8 <= version <= 10:
-            return read_offset_commit_request_flexible(data, pos, version)
-        if 0 <= version <= 7:
-            return read_offset_commit_request_classic(data, pos, version)
-        give_up()
+        """Versions 8-10."""
+        n: i64
+        end: i64
+        group_id: str
+        member_id: str
+        group_instance_id: str | None
+        topics: list[OffsetCommitRequestTopic]
+        topics_step: i64
+        name: str
+        partitions: list[OffsetCommitRequestPartition]
+        partitions_step: i64
+        committed_metadata: str | None
+        if version < 8:
+            return OffsetCommitRequest._read_classic(data, pos, version)
+        if version > 10:
+            give_up()
+
+        # group_id: compact string
+        n = data[pos] - 1
+        pos += 1
+        if n < 0 or n > 126:
+            n, pos = read_string_length(data, pos)
+        end = pos + n
+        group_id = data[pos:end].decode()
+        pos = end
+        generation_id_or_member_epoch = read_i32_be(data, pos)
+        # member_id: compact string
+        n = data[pos + 4] - 1
+        pos += 5
+        if n < 0 or n > 126:
+            n, pos = read_string_length(data, pos)
+        end = pos + n
+        member_id = data[pos:end].decode()
+        pos = end
+        # group_instance_id: compact nullable string
+        n = data[pos] - 1
+        pos += 1
+        if n < 0:
+            group_instance_id = None
+        else:
+            if n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            group_instance_id = data[pos:end].decode()
+            pos = end
+        retention_time_ms = -1
+        # topics: compact array
+        n = data[pos] - 1
+        pos += 1
+        if n < 0 or n > 126:
+            n, pos = read_length(data, pos)
+        topics = empty_list(n)
+        topics_count = n
+        for topics_step in range(topics_count):
+            # topics[]
+            if version <= 9:
+                # name: compact string
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_string_length(data, pos)
+                end = pos + n
+                name = data[pos:end].decode()
+                pos = end
+                topic_id = ZERO_UUID
+            else:
+                name = ""
+                topic_id = Uuid(data[pos : pos + 16])
+                pos += 16
+            # partitions: compact array
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_length(data, pos)
+            partitions = empty_list(n)
+            partitions_count = n
+            for partitions_step in range(partitions_count):
+                # topics[].partitions[]
+                partition_index = read_i32_be(data, pos)
+                committed_offset = read_i64_be(data, pos + 4)
+                committed_leader_epoch = read_i32_be(data, pos + 12)
+                commit_timestamp = -1
+                # committed_metadata: compact nullable string
+                n = data[pos + 16] - 1
+                pos += 17
+                if n < 0:
+                    committed_metadata = None
+                else:
+                    if n > 126:
+                        n, pos = read_string_length(data, pos)
+                    end = pos + n
+                    committed_metadata = data[pos:end].decode()
+                    pos = end
+                partitions_item = new_OffsetCommitRequestPartition(
+                    partition_index, committed_offset, committed_leader_epoch, commit_timestamp, committed_metadata
+                )
+                if data[pos]:
+                    partitions_item.unknown_tags, pos = read_tags(data, pos)
+                else:
+                    pos += 1
+                partitions.append(partitions_item)
+            topics_item = new_OffsetCommitRequestTopic(name, topic_id, partitions)
+            if data[pos]:
+                topics_item.unknown_tags, pos = read_tags(data, pos)
+            else:
+                pos += 1
+            topics.append(topics_item)
+        message = new_OffsetCommitRequest(
+            group_id, generation_id_or_member_epoch, member_id, group_instance_id, retention_time_ms, topics
+        )
+        if data[pos]:
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 1
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 8 <= version <= 10:
-            return write_offset_commit_request_flexible(out, self, version)
-        if 0 <= version <= 7:
-            return write_offset_commit_request_classic(out, self, version)
-        give_up()
+        """Versions 8-10."""
+        if version < 8:
+            return self._write_classic(out, version)
+        if version > 10:
+            give_up()
 
+        raw = self.group_id.encode()
+        n = len(raw)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_string_length(out, n)
+        out.write(raw)
+        write_i32_be(out, self.generation_id_or_member_epoch)
+        raw = self.member_id.encode()
+        n = len(raw)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_string_length(out, n)
+        out.write(raw)
+        group_instance_id = self.group_instance_id
+        if group_instance_id is None:
+            out.append(0)
+        else:
+            raw = group_instance_id.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+        topics = self.topics
+        n = len(topics)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_uvarint(out, n + 1)
+        for topics_item in topics:
+            # topics[]
+            if version <= 9:
+                raw = topics_item.name.encode()
+                n = len(raw)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_string_length(out, n)
+                out.write(raw)
+            else:
+                write_uuid(out, topics_item.topic_id)
+            partitions = topics_item.partitions
+            n = len(partitions)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_uvarint(out, n + 1)
+            for partitions_item in partitions:
+                # topics[].partitions[]
+                write_i32_be(out, partitions_item.partition_index)
+                write_i64_be(out, partitions_item.committed_offset)
+                write_i32_be(out, partitions_item.committed_leader_epoch)
+                if partitions_item.commit_timestamp != -1:
+                    give_up()
+                committed_metadata = partitions_item.committed_metadata
+                if committed_metadata is None:
+                    out.append(0)
+                else:
+                    raw = committed_metadata.encode()
+                    n = len(raw)
+                    if n < 127:
+                        out.append(n + 1)
+                    else:
+                        write_string_length(out, n)
+                    out.write(raw)
+                if partitions_item.unknown_tags:
+                    write_tags(out, [], partitions_item.unknown_tags)
+                else:
+                    out.append(0)
+            if topics_item.unknown_tags:
+                write_tags(out, [], topics_item.unknown_tags)
+            else:
+                out.append(0)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
+        else:
+            out.append(0)
 
-def new_OffsetCommitRequest(
-    group_id: str,
-    generation_id_or_member_epoch: int,
-    member_id: str,
-    group_instance_id: str | None,
-    retention_time_ms: int,
-    topics: list[OffsetCommitRequestTopic],
-) -> OffsetCommitRequest:
-    return OffsetCommitRequest(
-        group_id=group_id,
-        generation_id_or_member_epoch=generation_id_or_member_epoch,
-        member_id=member_id,
-        group_instance_id=group_instance_id,
-        retention_time_ms=retention_time_ms,
-        topics=topics,
-    )
+    @staticmethod
+    def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[OffsetCommitRequest, i64]:
+        """Versions 0-7."""
+        n: int
+        end: i64
+        group_id: str
+        member_id: str
+        group_instance_id: str | None
+        topics: list[OffsetCommitRequestTopic]
+        topics_step: i64
+        name: str
+        partitions: list[OffsetCommitRequestPartition]
+        partitions_step: i64
+        committed_metadata: str | None
+        if version < 0:
+            give_up()
+
+        # group_id: string
+        n = read_i16_be(data, pos)
+        pos += 2
+        if n < 0:
+            give_up()
+        end = pos + n
+        group_id = data[pos:end].decode()
+        pos = end
+        if version >= 1:
+            generation_id_or_member_epoch = read_i32_be(data, pos)
+            # member_id: string
+            n = read_i16_be(data, pos + 4)
+            pos += 6
+            if n < 0:
+                give_up()
+            end = pos + n
+            member_id = data[pos:end].decode()
+            pos = end
+        else:
+            generation_id_or_member_epoch = -1
+            member_id = ""
+        if version >= 7:
+            # group_instance_id: nullable string
+            n = read_i16_be(data, pos)
+            pos += 2
+            if n < 0:
+                group_instance_id = None
+            else:
+                end = pos + n
+                group_instance_id = data[pos:end].decode()
+                pos = end
+        else:
+            group_instance_id = None
+        if 2 <= version <= 4:
+            retention_time_ms = read_i64_be(data, pos)
+            pos += 8
+        else:
+            retention_time_ms = -1
+        # topics: array
+        n = read_i32_be(data, pos)
+        pos += 4
+        if n < 0:
+            give_up()
+        topics = empty_list(n)
+        topics_count = n
+        for topics_step in range(topics_count):
+            # topics[]
+            # name: string
+            n = read_i16_be(data, pos)
+            pos += 2
+            if n < 0:
+                give_up()
+            end = pos + n
+            name = data[pos:end].decode()
+            pos = end
+            topic_id = ZERO_UUID
+            # partitions: array
+            n = read_i32_be(data, pos)
+            pos += 4
+            if n < 0:
+                give_up()
+            partitions = empty_list(n)
+            partitions_count = n
+            for partitions_step in range(partitions_count):
+                # topics[].partitions[]
+                partition_index = read_i32_be(data, pos)
+                committed_offset = read_i64_be(data, pos + 4)
+                pos += 12
+                if version >= 6:
+                    committed_leader_epoch = read_i32_be(data, pos)
+                    pos += 4
+                else:
+                    committed_leader_epoch = -1
+                if version == 1:
+                    commit_timestamp = read_i64_be(data, pos)
+                    pos += 8
+                else:
+                    commit_timestamp = -1
+                # committed_metadata: nullable string
+                n = read_i16_be(data, pos)
+                pos += 2
+                if n < 0:
+                    committed_metadata = None
+                else:
+                    end = pos + n
+                    committed_metadata = data[pos:end].decode()
+                    pos = end
+                partitions_item = new_OffsetCommitRequestPartition(
+                    partition_index, committed_offset, committed_leader_epoch, commit_timestamp, committed_metadata
+                )
+                partitions.append(partitions_item)
+            topics_item = new_OffsetCommitRequestTopic(name, topic_id, partitions)
+            topics.append(topics_item)
+        message = new_OffsetCommitRequest(
+            group_id, generation_id_or_member_epoch, member_id, group_instance_id, retention_time_ms, topics
+        )
+        return message, pos
+
+    def _write_classic(self, out: BytesWriter, version: i64) -> None:
+        """Versions 0-7."""
+        if version < 0:
+            give_up()
+
+        raw = self.group_id.encode()
+        write_i16_be(out, len(raw))
+        out.write(raw)
+        if version >= 1:
+            write_i32_be(out, self.generation_id_or_member_epoch)
+            raw = self.member_id.encode()
+            write_i16_be(out, len(raw))
+            out.write(raw)
+        if version <= 6:
+            if self.group_instance_id is not None:
+                give_up()
+        else:
+            group_instance_id = self.group_instance_id
+            if group_instance_id is None:
+                write_i16_be(out, -1)
+            else:
+                raw = group_instance_id.encode()
+                write_i16_be(out, len(raw))
+                out.write(raw)
+        if 2 <= version <= 4:
+            write_i64_be(out, self.retention_time_ms)
+        topics = self.topics
+        write_i32_be(out, len(topics))
+        for topics_item in topics:
+            # topics[]
+            raw = topics_item.name.encode()
+            write_i16_be(out, len(raw))
+            out.write(raw)
+            partitions = topics_item.partitions
+            write_i32_be(out, len(partitions))
+            for partitions_item in partitions:
+                # topics[].partitions[]
+                write_i32_be(out, partitions_item.partition_index)
+                write_i64_be(out, partitions_item.committed_offset)
+                if version >= 6:
+                    write_i32_be(out, partitions_item.committed_leader_epoch)
+                if version <= 0:
+                    if partitions_item.commit_timestamp != -1:
+                        give_up()
+                elif version == 1:
+                    write_i64_be(out, partitions_item.commit_timestamp)
+                else:
+                    if partitions_item.commit_timestamp != -1:
+                        give_up()
+                committed_metadata = partitions_item.committed_metadata
+                if committed_metadata is None:
+                    write_i16_be(out, -1)
+                else:
+                    raw = committed_metadata.encode()
+                    write_i16_be(out, len(raw))
+                    out.write(raw)
+                if partitions_item.unknown_tags:
+                    give_up()
+            if topics_item.unknown_tags:
+                give_up()
+        if self.unknown_tags:
+            give_up()
 
 
 @mypyc_attr(acyclic=True)
@@ -273,16 +573,13 @@ class OffsetCommitResponsePartition(Struct):
         Field("partition_index", "PartitionIndex", "int32", range(0, 11)),
         Field("error_code", "ErrorCode", "int16", range(0, 11)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("partition_index", "error_code", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     partition_index: int
     """Number of the partition within its topic, counted from 0."""
     error_code: int
     """0 if stored; otherwise the reason, e.g. a stale generation or a rebalance in progress."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -296,10 +593,6 @@ class OffsetCommitResponsePartition(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_OffsetCommitResponsePartition(partition_index: int, error_code: int) -> OffsetCommitResponsePartition:
-    return OffsetCommitResponsePartition(partition_index=partition_index, error_code=error_code)
-
-
 @mypyc_attr(acyclic=True)
 class OffsetCommitResponseTopic(Struct):
     """Outcomes for one topic."""
@@ -311,9 +604,7 @@ class OffsetCommitResponseTopic(Struct):
         Field("topic_id", "TopicId", "uuid", range(10, 11), ignorable=True),
         Field("partitions", "Partitions", "[]OffsetCommitResponsePartition", range(0, 11)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("name", "topic_id", "partitions", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     name: str
     """Name of the topic, repeated from the request. Versions 0-9."""
@@ -322,7 +613,6 @@ class OffsetCommitResponseTopic(Struct):
     partitions: list[OffsetCommitResponsePartition]
     """One outcome for each committed partition."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -338,12 +628,6 @@ class OffsetCommitResponseTopic(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_OffsetCommitResponseTopic(
-    name: str, topic_id: Uuid, partitions: list[OffsetCommitResponsePartition]
-) -> OffsetCommitResponseTopic:
-    return OffsetCommitResponseTopic(name=name, topic_id=topic_id, partitions=partitions)
-
-
 @mypyc_attr(acyclic=True)
 class OffsetCommitResponse(Message):
     """Reports which positions were stored.
@@ -355,21 +639,19 @@ class OffsetCommitResponse(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 11)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(8, 11)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 0, 8: 1}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(3, 11), ignorable=True),
         Field("topics", "Topics", "[]OffsetCommitResponseTopic", range(0, 11)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("throttle_time_ms", "topics", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     throttle_time_ms: int
     """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled. Versions 3+."""
     topics: list[OffsetCommitResponseTopic]
     """Outcomes grouped by topic."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -382,583 +664,211 @@ class OffsetCommitResponse(Message):
         self.topics = [] if topics is None else topics
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        if version <= 7:
-            return 0
-        return 1
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[OffsetCommitResponse, i64]:
-        if 8 <= version <= 10:
-            return read_offset_commit_response_flexible(data, pos, version)
-        if 0 <= version <= 7:
-            return read_offset_commit_response_classic(data, pos, version)
-        give_up()
-
-    def _write(self, out: BytesWriter, version: i64) -> None:
-        if 8 <= version <= 10:
-            return write_offset_commit_response_flexible(out, self, version)
-        if 0 <= version <= 7:
-            return write_offset_commit_response_classic(out, self, version)
-        give_up()
-
-
-def new_OffsetCommitResponse(throttle_time_ms: int, topics: list[OffsetCommitResponseTopic]) -> OffsetCommitResponse:
-    return OffsetCommitResponse(throttle_time_ms=throttle_time_ms, topics=topics)
-
-
-def read_offset_commit_request_classic(data: bytes, pos: i64, version: i64) -> tuple[OffsetCommitRequest, i64]:
-    """Versions 0-7."""
-    n: int
-    end: i64
-    group_id: str
-    member_id: str
-    group_instance_id: str | None
-    topics: list[OffsetCommitRequestTopic]
-    topics_step: i64
-    name: str
-    partitions: list[OffsetCommitRequestPartition]
-    partitions_step: i64
-    committed_metadata: str | None
-    n = read_i16_be(data, pos)
-    pos += 2
-    if n < 0:
-        give_up()
-    end = pos + n
-    group_id = data[pos:end].decode()
-    pos = end
-    if version >= 1:
-        generation_id_or_member_epoch = read_i32_be(data, pos)
-        n = read_i16_be(data, pos + 4)
-        pos += 6
-        if n < 0:
+        """Versions 8-10."""
+        n: i64
+        end: i64
+        topics: list[OffsetCommitResponseTopic]
+        topics_step: i64
+        name: str
+        partitions: list[OffsetCommitResponsePartition]
+        partitions_step: i64
+        if version < 8:
+            return OffsetCommitResponse._read_classic(data, pos, version)
+        if version > 10:
             give_up()
-        end = pos + n
-        member_id = data[pos:end].decode()
-        pos = end
-    else:
-        generation_id_or_member_epoch = -1
-        member_id = ""
-    if version >= 7:
-        n = read_i16_be(data, pos)
-        pos += 2
-        if n < 0:
-            group_instance_id = None
-        else:
-            end = pos + n
-            group_instance_id = data[pos:end].decode()
-            pos = end
-    else:
-        group_instance_id = None
-    if 2 <= version <= 4:
-        retention_time_ms = read_i64_be(data, pos)
-        pos += 8
-    else:
-        retention_time_ms = -1
-    n = read_i32_be(data, pos)
-    pos += 4
-    if n < 0:
-        give_up()
-    topics = empty_list(n)
-    topics_count = n
-    for topics_step in range(topics_count):
-        # topics[]
-        n = read_i16_be(data, pos)
-        pos += 2
-        if n < 0:
-            give_up()
-        end = pos + n
-        name = data[pos:end].decode()
-        pos = end
-        topic_id = ZERO_UUID
-        n = read_i32_be(data, pos)
-        pos += 4
-        if n < 0:
-            give_up()
-        partitions = empty_list(n)
-        partitions_count = n
-        for partitions_step in range(partitions_count):
-            # topics[].partitions[]
-            partition_index = read_i32_be(data, pos)
-            committed_offset = read_i64_be(data, pos + 4)
-            pos += 12
-            if version >= 6:
-                committed_leader_epoch = read_i32_be(data, pos)
-                pos += 4
-            else:
-                committed_leader_epoch = -1
-            if version == 1:
-                commit_timestamp = read_i64_be(data, pos)
-                pos += 8
-            else:
-                commit_timestamp = -1
-            n = read_i16_be(data, pos)
-            pos += 2
-            if n < 0:
-                committed_metadata = None
-            else:
-                end = pos + n
-                committed_metadata = data[pos:end].decode()
-                pos = end
-            partitions_item = new_OffsetCommitRequestPartition(
-                partition_index, committed_offset, committed_leader_epoch, commit_timestamp, committed_metadata
-            )
-            partitions.append(partitions_item)
-        topics_item = new_OffsetCommitRequestTopic(name, topic_id, partitions)
-        topics.append(topics_item)
-    message = new_OffsetCommitRequest(
-        group_id, generation_id_or_member_epoch, member_id, group_instance_id, retention_time_ms, topics
-    )
-    return message, pos
 
-
-def write_offset_commit_request_classic(out: BytesWriter, message: OffsetCommitRequest, version: i64) -> None:
-    """Versions 0-7."""
-    raw = message.group_id.encode()
-    write_i16_be(out, len(raw))
-    out.write(raw)
-    if version >= 1:
-        write_i32_be(out, message.generation_id_or_member_epoch)
-        raw = message.member_id.encode()
-        write_i16_be(out, len(raw))
-        out.write(raw)
-    if version <= 6:
-        if message.group_instance_id is not None:
-            give_up()
-    else:
-        group_instance_id = message.group_instance_id
-        if group_instance_id is None:
-            write_i16_be(out, -1)
-        else:
-            raw = group_instance_id.encode()
-            write_i16_be(out, len(raw))
-            out.write(raw)
-    if 2 <= version <= 4:
-        write_i64_be(out, message.retention_time_ms)
-    topics = message.topics
-    write_i32_be(out, len(topics))
-    for topics_item in topics:
-        # topics[]
-        raw = topics_item.name.encode()
-        write_i16_be(out, len(raw))
-        out.write(raw)
-        partitions = topics_item.partitions
-        write_i32_be(out, len(partitions))
-        for partitions_item in partitions:
-            # topics[].partitions[]
-            write_i32_be(out, partitions_item.partition_index)
-            write_i64_be(out, partitions_item.committed_offset)
-            if version >= 6:
-                write_i32_be(out, partitions_item.committed_leader_epoch)
-            if version <= 0:
-                if partitions_item.commit_timestamp != -1:
-                    give_up()
-            elif version == 1:
-                write_i64_be(out, partitions_item.commit_timestamp)
-            else:
-                if partitions_item.commit_timestamp != -1:
-                    give_up()
-            committed_metadata = partitions_item.committed_metadata
-            if committed_metadata is None:
-                write_i16_be(out, -1)
-            else:
-                raw = committed_metadata.encode()
-                write_i16_be(out, len(raw))
-                out.write(raw)
-            if partitions_item.unknown_tags:
-                give_up()
-        if topics_item.unknown_tags:
-            give_up()
-    if message.unknown_tags:
-        give_up()
-
-
-def read_offset_commit_request_flexible(data: bytes, pos: i64, version: i64) -> tuple[OffsetCommitRequest, i64]:
-    """Versions 8-10."""
-    n: i64
-    end: i64
-    group_id: str
-    member_id: str
-    group_instance_id: str | None
-    topics: list[OffsetCommitRequestTopic]
-    topics_step: i64
-    name: str
-    partitions: list[OffsetCommitRequestPartition]
-    partitions_step: i64
-    committed_metadata: str | None
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_string_length(data, pos)
-    end = pos + n
-    group_id = data[pos:end].decode()
-    pos = end
-    generation_id_or_member_epoch = read_i32_be(data, pos)
-    n = data[pos + 4] - 1
-    pos += 5
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_string_length(data, pos)
-    end = pos + n
-    member_id = data[pos:end].decode()
-    pos = end
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        group_instance_id = None
-    else:
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        group_instance_id = data[pos:end].decode()
-        pos = end
-    retention_time_ms = -1
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    topics = empty_list(n)
-    topics_count = n
-    for topics_step in range(topics_count):
-        # topics[]
-        if version <= 9:
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
-            name = data[pos:end].decode()
-            pos = end
-            topic_id = ZERO_UUID
-        else:
-            name = ""
-            topic_id = Uuid(data[pos : pos + 16])
-            pos += 16
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
+        throttle_time_ms = read_i32_be(data, pos)
+        # topics: compact array
+        n = data[pos + 4] - 1
+        pos += 5
+        if n < 0 or n > 126:
             n, pos = read_length(data, pos)
-        partitions = empty_list(n)
-        partitions_count = n
-        for partitions_step in range(partitions_count):
-            # topics[].partitions[]
-            partition_index = read_i32_be(data, pos)
-            committed_offset = read_i64_be(data, pos + 4)
-            committed_leader_epoch = read_i32_be(data, pos + 12)
-            commit_timestamp = -1
-            n = data[pos + 16] - 1
-            pos += 17
-            if n < 0:
-                committed_metadata = None
-            else:
-                if n > 126:
+        topics = empty_list(n)
+        topics_count = n
+        for topics_step in range(topics_count):
+            # topics[]
+            if version <= 9:
+                # name: compact string
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
                     n, pos = read_string_length(data, pos)
                 end = pos + n
-                committed_metadata = data[pos:end].decode()
+                name = data[pos:end].decode()
                 pos = end
-            partitions_item = new_OffsetCommitRequestPartition(
-                partition_index, committed_offset, committed_leader_epoch, commit_timestamp, committed_metadata
-            )
+                topic_id = ZERO_UUID
+            else:
+                name = ""
+                topic_id = Uuid(data[pos : pos + 16])
+                pos += 16
+            # partitions: compact array
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_length(data, pos)
+            partitions = empty_list(n)
+            partitions_count = n
+            for partitions_step in range(partitions_count):
+                # topics[].partitions[]
+                partition_index = read_i32_be(data, pos)
+                error_code = read_i16_be(data, pos + 4)
+                partitions_item = new_OffsetCommitResponsePartition(partition_index, error_code)
+                if data[pos + 6]:
+                    pos += 6
+                    partitions_item.unknown_tags, pos = read_tags(data, pos)
+                else:
+                    pos += 7
+                partitions.append(partitions_item)
+            topics_item = new_OffsetCommitResponseTopic(name, topic_id, partitions)
             if data[pos]:
-                partitions_item.unknown_tags, pos = read_tags(data, pos)
+                topics_item.unknown_tags, pos = read_tags(data, pos)
             else:
                 pos += 1
-            partitions.append(partitions_item)
-        topics_item = new_OffsetCommitRequestTopic(name, topic_id, partitions)
+            topics.append(topics_item)
+        message = new_OffsetCommitResponse(throttle_time_ms, topics)
         if data[pos]:
-            topics_item.unknown_tags, pos = read_tags(data, pos)
+            message.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-        topics.append(topics_item)
-    message = new_OffsetCommitRequest(
-        group_id, generation_id_or_member_epoch, member_id, group_instance_id, retention_time_ms, topics
-    )
-    if data[pos]:
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 1
-    return message, pos
+        return message, pos
 
+    def _write(self, out: BytesWriter, version: i64) -> None:
+        """Versions 8-10."""
+        if version < 8:
+            return self._write_classic(out, version)
+        if version > 10:
+            give_up()
 
-def write_offset_commit_request_flexible(out: BytesWriter, message: OffsetCommitRequest, version: i64) -> None:
-    """Versions 8-10."""
-    raw = message.group_id.encode()
-    n = len(raw)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_string_length(out, n)
-    out.write(raw)
-    write_i32_be(out, message.generation_id_or_member_epoch)
-    raw = message.member_id.encode()
-    n = len(raw)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_string_length(out, n)
-    out.write(raw)
-    group_instance_id = message.group_instance_id
-    if group_instance_id is None:
-        out.append(0)
-    else:
-        raw = group_instance_id.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-    topics = message.topics
-    n = len(topics)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for topics_item in topics:
-        # topics[]
-        if version <= 9:
-            raw = topics_item.name.encode()
-            n = len(raw)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_string_length(out, n)
-            out.write(raw)
-        else:
-            write_uuid(out, topics_item.topic_id)
-        partitions = topics_item.partitions
-        n = len(partitions)
+        write_i32_be(out, self.throttle_time_ms)
+        topics = self.topics
+        n = len(topics)
         if n < 127:
             out.append(n + 1)
         else:
             write_uvarint(out, n + 1)
-        for partitions_item in partitions:
-            # topics[].partitions[]
-            write_i32_be(out, partitions_item.partition_index)
-            write_i64_be(out, partitions_item.committed_offset)
-            write_i32_be(out, partitions_item.committed_leader_epoch)
-            if partitions_item.commit_timestamp != -1:
-                give_up()
-            committed_metadata = partitions_item.committed_metadata
-            if committed_metadata is None:
-                out.append(0)
-            else:
-                raw = committed_metadata.encode()
+        for topics_item in topics:
+            # topics[]
+            if version <= 9:
+                raw = topics_item.name.encode()
                 n = len(raw)
                 if n < 127:
                     out.append(n + 1)
                 else:
                     write_string_length(out, n)
                 out.write(raw)
-            if partitions_item.unknown_tags:
-                write_tags(out, [], partitions_item.unknown_tags)
+            else:
+                write_uuid(out, topics_item.topic_id)
+            partitions = topics_item.partitions
+            n = len(partitions)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_uvarint(out, n + 1)
+            for partitions_item in partitions:
+                # topics[].partitions[]
+                write_i32_be(out, partitions_item.partition_index)
+                write_i16_be(out, partitions_item.error_code)
+                if partitions_item.unknown_tags:
+                    write_tags(out, [], partitions_item.unknown_tags)
+                else:
+                    out.append(0)
+            if topics_item.unknown_tags:
+                write_tags(out, [], topics_item.unknown_tags)
             else:
                 out.append(0)
-        if topics_item.unknown_tags:
-            write_tags(out, [], topics_item.unknown_tags)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
         else:
             out.append(0)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
 
-
-def read_offset_commit_response_classic(data: bytes, pos: i64, version: i64) -> tuple[OffsetCommitResponse, i64]:
-    """Versions 0-7."""
-    n: int
-    end: i64
-    topics: list[OffsetCommitResponseTopic]
-    topics_step: i64
-    name: str
-    partitions: list[OffsetCommitResponsePartition]
-    partitions_step: i64
-    if version >= 3:
-        throttle_time_ms = read_i32_be(data, pos)
-        pos += 4
-    else:
-        throttle_time_ms = 0
-    n = read_i32_be(data, pos)
-    pos += 4
-    if n < 0:
-        give_up()
-    topics = empty_list(n)
-    topics_count = n
-    for topics_step in range(topics_count):
-        # topics[]
-        n = read_i16_be(data, pos)
-        pos += 2
-        if n < 0:
+    @staticmethod
+    def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[OffsetCommitResponse, i64]:
+        """Versions 0-7."""
+        n: int
+        end: i64
+        topics: list[OffsetCommitResponseTopic]
+        topics_step: i64
+        name: str
+        partitions: list[OffsetCommitResponsePartition]
+        partitions_step: i64
+        if version < 0:
             give_up()
-        end = pos + n
-        name = data[pos:end].decode()
-        pos = end
-        topic_id = ZERO_UUID
+
+        if version >= 3:
+            throttle_time_ms = read_i32_be(data, pos)
+            pos += 4
+        else:
+            throttle_time_ms = 0
+        # topics: array
         n = read_i32_be(data, pos)
         pos += 4
         if n < 0:
             give_up()
-        partitions = empty_list(n)
-        partitions_count = n
-        for partitions_step in range(partitions_count):
-            # topics[].partitions[]
-            partition_index = read_i32_be(data, pos)
-            error_code = read_i16_be(data, pos + 4)
-            partitions_item = new_OffsetCommitResponsePartition(partition_index, error_code)
-            pos += 6
-            partitions.append(partitions_item)
-        topics_item = new_OffsetCommitResponseTopic(name, topic_id, partitions)
-        topics.append(topics_item)
-    message = new_OffsetCommitResponse(throttle_time_ms, topics)
-    return message, pos
-
-
-def write_offset_commit_response_classic(out: BytesWriter, message: OffsetCommitResponse, version: i64) -> None:
-    """Versions 0-7."""
-    if version >= 3:
-        write_i32_be(out, message.throttle_time_ms)
-    topics = message.topics
-    write_i32_be(out, len(topics))
-    for topics_item in topics:
-        # topics[]
-        raw = topics_item.name.encode()
-        write_i16_be(out, len(raw))
-        out.write(raw)
-        partitions = topics_item.partitions
-        write_i32_be(out, len(partitions))
-        for partitions_item in partitions:
-            # topics[].partitions[]
-            write_i32_be(out, partitions_item.partition_index)
-            write_i16_be(out, partitions_item.error_code)
-            if partitions_item.unknown_tags:
-                give_up()
-        if topics_item.unknown_tags:
-            give_up()
-    if message.unknown_tags:
-        give_up()
-
-
-def read_offset_commit_response_flexible(data: bytes, pos: i64, version: i64) -> tuple[OffsetCommitResponse, i64]:
-    """Versions 8-10."""
-    n: i64
-    end: i64
-    topics: list[OffsetCommitResponseTopic]
-    topics_step: i64
-    name: str
-    partitions: list[OffsetCommitResponsePartition]
-    partitions_step: i64
-    throttle_time_ms = read_i32_be(data, pos)
-    n = data[pos + 4] - 1
-    pos += 5
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    topics = empty_list(n)
-    topics_count = n
-    for topics_step in range(topics_count):
-        # topics[]
-        if version <= 9:
-            n = data[pos] - 1
-            pos += 1
+        topics = empty_list(n)
+        topics_count = n
+        for topics_step in range(topics_count):
+            # topics[]
+            # name: string
+            n = read_i16_be(data, pos)
+            pos += 2
             if n < 0:
                 give_up()
-            if n > 126:
-                n, pos = read_string_length(data, pos)
             end = pos + n
             name = data[pos:end].decode()
             pos = end
             topic_id = ZERO_UUID
-        else:
-            name = ""
-            topic_id = Uuid(data[pos : pos + 16])
-            pos += 16
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_length(data, pos)
-        partitions = empty_list(n)
-        partitions_count = n
-        for partitions_step in range(partitions_count):
-            # topics[].partitions[]
-            partition_index = read_i32_be(data, pos)
-            error_code = read_i16_be(data, pos + 4)
-            partitions_item = new_OffsetCommitResponsePartition(partition_index, error_code)
-            if data[pos + 6]:
+            # partitions: array
+            n = read_i32_be(data, pos)
+            pos += 4
+            if n < 0:
+                give_up()
+            partitions = empty_list(n)
+            partitions_count = n
+            for partitions_step in range(partitions_count):
+                # topics[].partitions[]
+                partition_index = read_i32_be(data, pos)
+                error_code = read_i16_be(data, pos + 4)
+                partitions_item = new_OffsetCommitResponsePartition(partition_index, error_code)
                 pos += 6
-                partitions_item.unknown_tags, pos = read_tags(data, pos)
-            else:
-                pos += 7
-            partitions.append(partitions_item)
-        topics_item = new_OffsetCommitResponseTopic(name, topic_id, partitions)
-        if data[pos]:
-            topics_item.unknown_tags, pos = read_tags(data, pos)
-        else:
-            pos += 1
-        topics.append(topics_item)
-    message = new_OffsetCommitResponse(throttle_time_ms, topics)
-    if data[pos]:
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 1
-    return message, pos
+                partitions.append(partitions_item)
+            topics_item = new_OffsetCommitResponseTopic(name, topic_id, partitions)
+            topics.append(topics_item)
+        message = new_OffsetCommitResponse(throttle_time_ms, topics)
+        return message, pos
 
+    def _write_classic(self, out: BytesWriter, version: i64) -> None:
+        """Versions 0-7."""
+        if version < 0:
+            give_up()
 
-def write_offset_commit_response_flexible(out: BytesWriter, message: OffsetCommitResponse, version: i64) -> None:
-    """Versions 8-10."""
-    write_i32_be(out, message.throttle_time_ms)
-    topics = message.topics
-    n = len(topics)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for topics_item in topics:
-        # topics[]
-        if version <= 9:
+        if version >= 3:
+            write_i32_be(out, self.throttle_time_ms)
+        topics = self.topics
+        write_i32_be(out, len(topics))
+        for topics_item in topics:
+            # topics[]
             raw = topics_item.name.encode()
-            n = len(raw)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_string_length(out, n)
+            write_i16_be(out, len(raw))
             out.write(raw)
-        else:
-            write_uuid(out, topics_item.topic_id)
-        partitions = topics_item.partitions
-        n = len(partitions)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_uvarint(out, n + 1)
-        for partitions_item in partitions:
-            # topics[].partitions[]
-            write_i32_be(out, partitions_item.partition_index)
-            write_i16_be(out, partitions_item.error_code)
-            if partitions_item.unknown_tags:
-                write_tags(out, [], partitions_item.unknown_tags)
-            else:
-                out.append(0)
-        if topics_item.unknown_tags:
-            write_tags(out, [], topics_item.unknown_tags)
-        else:
-            out.append(0)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
+            partitions = topics_item.partitions
+            write_i32_be(out, len(partitions))
+            for partitions_item in partitions:
+                # topics[].partitions[]
+                write_i32_be(out, partitions_item.partition_index)
+                write_i16_be(out, partitions_item.error_code)
+                if partitions_item.unknown_tags:
+                    give_up()
+            if topics_item.unknown_tags:
+                give_up()
+        if self.unknown_tags:
+            give_up()
 
 
-install_constructors(globals())
+new_OffsetCommitRequestPartition = constructor(OffsetCommitRequestPartition)
+new_OffsetCommitRequestTopic = constructor(OffsetCommitRequestTopic)
+new_OffsetCommitRequest = constructor(OffsetCommitRequest)
+new_OffsetCommitResponsePartition = constructor(OffsetCommitResponsePartition)
+new_OffsetCommitResponseTopic = constructor(OffsetCommitResponseTopic)
+new_OffsetCommitResponse = constructor(OffsetCommitResponse)

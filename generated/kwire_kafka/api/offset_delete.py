@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter, read_i16_be, read_i32_be, write_i16_be, write_i32_be
 
 from kwire.message import FieldTags, Message, Struct
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.wire import empty_list, give_up
 
 TYPE_CHECKING = False
@@ -24,14 +24,11 @@ class OffsetDeleteRequestPartition(Struct):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (Field("partition_index", "PartitionIndex", "int32", range(0, 1)),)
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("partition_index", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     partition_index: int
     """Number of the partition within its topic, counted from 0."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -41,10 +38,6 @@ class OffsetDeleteRequestPartition(Struct):
     ) -> None:
         self.partition_index = partition_index
         self.unknown_tags = unknown_tags
-
-
-def new_OffsetDeleteRequestPartition(partition_index: int) -> OffsetDeleteRequestPartition:
-    return OffsetDeleteRequestPartition(partition_index=partition_index)
 
 
 @mypyc_attr(acyclic=True)
@@ -57,16 +50,13 @@ class OffsetDeleteRequestTopic(Struct):
         Field("name", "Name", "string", range(0, 1)),
         Field("partitions", "Partitions", "[]OffsetDeleteRequestPartition", range(0, 1)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("name", "partitions", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     name: str
     """Name of the topic; no active member of the group may be subscribed to it."""
     partitions: list[OffsetDeleteRequestPartition]
     """Partitions of this topic whose committed offsets are to be deleted."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -80,12 +70,6 @@ class OffsetDeleteRequestTopic(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_OffsetDeleteRequestTopic(
-    name: str, partitions: list[OffsetDeleteRequestPartition]
-) -> OffsetDeleteRequestTopic:
-    return OffsetDeleteRequestTopic(name=name, partitions=partitions)
-
-
 @mypyc_attr(acyclic=True)
 class OffsetDeleteRequest(Message):
     """Sent by an admin client to the group coordinator to delete committed offsets of selected partitions.
@@ -97,21 +81,19 @@ class OffsetDeleteRequest(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 1)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 1}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("group_id", "GroupId", "string", range(0, 1)),
         Field("topics", "Topics", "[]OffsetDeleteRequestTopic", range(0, 1)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("group_id", "topics", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     group_id: str
     """Id of the group that committed the offsets; determines the coordinator."""
     topics: list[OffsetDeleteRequestTopic]
     """Topics with the partitions whose committed offsets are to be deleted."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -124,24 +106,89 @@ class OffsetDeleteRequest(Message):
         self.topics = [] if topics is None else topics
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        return 1
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[OffsetDeleteRequest, i64]:
-        if 0 <= version <= 0:
-            return read_offset_delete_request_classic(data, pos, version)
-        give_up()
+        """Version 0."""
+        n: int
+        end: i64
+        group_id: str
+        topics: list[OffsetDeleteRequestTopic]
+        topics_step: i64
+        name: str
+        partitions: list[OffsetDeleteRequestPartition]
+        partitions_step: i64
+        if version < 0 or version > 0:
+            give_up()
+
+        # group_id: string
+        n = read_i16_be(data, pos)
+        pos += 2
+        if n < 0:
+            give_up()
+        end = pos + n
+        group_id = data[pos:end].decode()
+        pos = end
+        # topics: array
+        n = read_i32_be(data, pos)
+        pos += 4
+        if n < 0:
+            give_up()
+        topics = empty_list(n)
+        topics_count = n
+        for topics_step in range(topics_count):
+            # topics[]
+            # name: string
+            n = read_i16_be(data, pos)
+            pos += 2
+            if n < 0:
+                give_up()
+            end = pos + n
+            name = data[pos:end].decode()
+            pos = end
+            # partitions: array
+            n = read_i32_be(data, pos)
+            pos += 4
+            if n < 0:
+                give_up()
+            partitions = empty_list(n)
+            partitions_count = n
+            for partitions_step in range(partitions_count):
+                # topics[].partitions[]
+                partition_index = read_i32_be(data, pos)
+                partitions_item = new_OffsetDeleteRequestPartition(partition_index)
+                pos += 4
+                partitions.append(partitions_item)
+            topics_item = new_OffsetDeleteRequestTopic(name, partitions)
+            topics.append(topics_item)
+        message = new_OffsetDeleteRequest(group_id, topics)
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 0:
-            return write_offset_delete_request_classic(out, self, version)
-        give_up()
+        """Version 0."""
+        if version < 0 or version > 0:
+            give_up()
 
-
-def new_OffsetDeleteRequest(group_id: str, topics: list[OffsetDeleteRequestTopic]) -> OffsetDeleteRequest:
-    return OffsetDeleteRequest(group_id=group_id, topics=topics)
+        raw = self.group_id.encode()
+        write_i16_be(out, len(raw))
+        out.write(raw)
+        topics = self.topics
+        write_i32_be(out, len(topics))
+        for topics_item in topics:
+            # topics[]
+            raw = topics_item.name.encode()
+            write_i16_be(out, len(raw))
+            out.write(raw)
+            partitions = topics_item.partitions
+            write_i32_be(out, len(partitions))
+            for partitions_item in partitions:
+                # topics[].partitions[]
+                write_i32_be(out, partitions_item.partition_index)
+                if partitions_item.unknown_tags:
+                    give_up()
+            if topics_item.unknown_tags:
+                give_up()
+        if self.unknown_tags:
+            give_up()
 
 
 @mypyc_attr(acyclic=True)
@@ -154,16 +201,13 @@ class OffsetDeleteResponsePartition(Struct):
         Field("partition_index", "PartitionIndex", "int32", range(0, 1)),
         Field("error_code", "ErrorCode", "int16", range(0, 1)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("partition_index", "error_code", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     partition_index: int
     """Number of the partition within its topic, counted from 0."""
     error_code: int
     """0 if deleted; GROUP_SUBSCRIBED_TO_TOPIC if active members still consume the topic."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -177,10 +221,6 @@ class OffsetDeleteResponsePartition(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_OffsetDeleteResponsePartition(partition_index: int, error_code: int) -> OffsetDeleteResponsePartition:
-    return OffsetDeleteResponsePartition(partition_index=partition_index, error_code=error_code)
-
-
 @mypyc_attr(acyclic=True)
 class OffsetDeleteResponseTopic(Struct):
     """Outcomes for the partitions of one topic."""
@@ -191,16 +231,13 @@ class OffsetDeleteResponseTopic(Struct):
         Field("name", "Name", "string", range(0, 1)),
         Field("partitions", "Partitions", "[]OffsetDeleteResponsePartition", range(0, 1)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("name", "partitions", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     name: str
     """Name of the topic that the outcomes belong to."""
     partitions: list[OffsetDeleteResponsePartition]
     """One outcome for each requested partition of this topic."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -214,12 +251,6 @@ class OffsetDeleteResponseTopic(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_OffsetDeleteResponseTopic(
-    name: str, partitions: list[OffsetDeleteResponsePartition]
-) -> OffsetDeleteResponseTopic:
-    return OffsetDeleteResponseTopic(name=name, partitions=partitions)
-
-
 @mypyc_attr(acyclic=True)
 class OffsetDeleteResponse(Message):
     """Reports which committed offsets were deleted.
@@ -231,15 +262,14 @@ class OffsetDeleteResponse(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 1)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 0}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("error_code", "ErrorCode", "int16", range(0, 1)),
         Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(0, 1), ignorable=True),
         Field("topics", "Topics", "[]OffsetDeleteResponseTopic", range(0, 1)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("error_code", "throttle_time_ms", "topics", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     error_code: int
     """Error of the group as a whole, e.g. NOT_COORDINATOR or GROUP_ID_NOT_FOUND; 0 if the outcomes are per partition.
@@ -249,7 +279,6 @@ class OffsetDeleteResponse(Message):
     topics: list[OffsetDeleteResponseTopic]
     """Outcomes grouped by topic; empty if the request failed as a whole."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -264,171 +293,88 @@ class OffsetDeleteResponse(Message):
         self.topics = [] if topics is None else topics
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        return 0
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[OffsetDeleteResponse, i64]:
-        if 0 <= version <= 0:
-            return read_offset_delete_response_classic(data, pos, version)
-        give_up()
+        """Version 0."""
+        n: int
+        end: i64
+        topics: list[OffsetDeleteResponseTopic]
+        topics_step: i64
+        name: str
+        partitions: list[OffsetDeleteResponsePartition]
+        partitions_step: i64
+        if version < 0 or version > 0:
+            give_up()
+
+        error_code = read_i16_be(data, pos)
+        throttle_time_ms = read_i32_be(data, pos + 2)
+        # topics: array
+        n = read_i32_be(data, pos + 6)
+        pos += 10
+        if n < 0:
+            give_up()
+        topics = empty_list(n)
+        topics_count = n
+        for topics_step in range(topics_count):
+            # topics[]
+            # name: string
+            n = read_i16_be(data, pos)
+            pos += 2
+            if n < 0:
+                give_up()
+            end = pos + n
+            name = data[pos:end].decode()
+            pos = end
+            # partitions: array
+            n = read_i32_be(data, pos)
+            pos += 4
+            if n < 0:
+                give_up()
+            partitions = empty_list(n)
+            partitions_count = n
+            for partitions_step in range(partitions_count):
+                # topics[].partitions[]
+                partition_index = read_i32_be(data, pos)
+                partitions_error_code = read_i16_be(data, pos + 4)
+                partitions_item = new_OffsetDeleteResponsePartition(partition_index, partitions_error_code)
+                pos += 6
+                partitions.append(partitions_item)
+            topics_item = new_OffsetDeleteResponseTopic(name, partitions)
+            topics.append(topics_item)
+        message = new_OffsetDeleteResponse(error_code, throttle_time_ms, topics)
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 0:
-            return write_offset_delete_response_classic(out, self, version)
-        give_up()
-
-
-def new_OffsetDeleteResponse(
-    error_code: int, throttle_time_ms: int, topics: list[OffsetDeleteResponseTopic]
-) -> OffsetDeleteResponse:
-    return OffsetDeleteResponse(error_code=error_code, throttle_time_ms=throttle_time_ms, topics=topics)
-
-
-def read_offset_delete_request_classic(data: bytes, pos: i64, version: i64) -> tuple[OffsetDeleteRequest, i64]:
-    """Version 0."""
-    n: int
-    end: i64
-    group_id: str
-    topics: list[OffsetDeleteRequestTopic]
-    topics_step: i64
-    name: str
-    partitions: list[OffsetDeleteRequestPartition]
-    partitions_step: i64
-    n = read_i16_be(data, pos)
-    pos += 2
-    if n < 0:
-        give_up()
-    end = pos + n
-    group_id = data[pos:end].decode()
-    pos = end
-    n = read_i32_be(data, pos)
-    pos += 4
-    if n < 0:
-        give_up()
-    topics = empty_list(n)
-    topics_count = n
-    for topics_step in range(topics_count):
-        # topics[]
-        n = read_i16_be(data, pos)
-        pos += 2
-        if n < 0:
+        """Version 0."""
+        if version < 0 or version > 0:
             give_up()
-        end = pos + n
-        name = data[pos:end].decode()
-        pos = end
-        n = read_i32_be(data, pos)
-        pos += 4
-        if n < 0:
-            give_up()
-        partitions = empty_list(n)
-        partitions_count = n
-        for partitions_step in range(partitions_count):
-            # topics[].partitions[]
-            partition_index = read_i32_be(data, pos)
-            partitions_item = new_OffsetDeleteRequestPartition(partition_index)
-            pos += 4
-            partitions.append(partitions_item)
-        topics_item = new_OffsetDeleteRequestTopic(name, partitions)
-        topics.append(topics_item)
-    message = new_OffsetDeleteRequest(group_id, topics)
-    return message, pos
 
-
-def write_offset_delete_request_classic(out: BytesWriter, message: OffsetDeleteRequest, version: i64) -> None:
-    """Version 0."""
-    raw = message.group_id.encode()
-    write_i16_be(out, len(raw))
-    out.write(raw)
-    topics = message.topics
-    write_i32_be(out, len(topics))
-    for topics_item in topics:
-        # topics[]
-        raw = topics_item.name.encode()
-        write_i16_be(out, len(raw))
-        out.write(raw)
-        partitions = topics_item.partitions
-        write_i32_be(out, len(partitions))
-        for partitions_item in partitions:
-            # topics[].partitions[]
-            write_i32_be(out, partitions_item.partition_index)
-            if partitions_item.unknown_tags:
+        write_i16_be(out, self.error_code)
+        write_i32_be(out, self.throttle_time_ms)
+        topics = self.topics
+        write_i32_be(out, len(topics))
+        for topics_item in topics:
+            # topics[]
+            raw = topics_item.name.encode()
+            write_i16_be(out, len(raw))
+            out.write(raw)
+            partitions = topics_item.partitions
+            write_i32_be(out, len(partitions))
+            for partitions_item in partitions:
+                # topics[].partitions[]
+                write_i32_be(out, partitions_item.partition_index)
+                write_i16_be(out, partitions_item.error_code)
+                if partitions_item.unknown_tags:
+                    give_up()
+            if topics_item.unknown_tags:
                 give_up()
-        if topics_item.unknown_tags:
+        if self.unknown_tags:
             give_up()
-    if message.unknown_tags:
-        give_up()
 
 
-def read_offset_delete_response_classic(data: bytes, pos: i64, version: i64) -> tuple[OffsetDeleteResponse, i64]:
-    """Version 0."""
-    n: int
-    end: i64
-    topics: list[OffsetDeleteResponseTopic]
-    topics_step: i64
-    name: str
-    partitions: list[OffsetDeleteResponsePartition]
-    partitions_step: i64
-    error_code = read_i16_be(data, pos)
-    throttle_time_ms = read_i32_be(data, pos + 2)
-    n = read_i32_be(data, pos + 6)
-    pos += 10
-    if n < 0:
-        give_up()
-    topics = empty_list(n)
-    topics_count = n
-    for topics_step in range(topics_count):
-        # topics[]
-        n = read_i16_be(data, pos)
-        pos += 2
-        if n < 0:
-            give_up()
-        end = pos + n
-        name = data[pos:end].decode()
-        pos = end
-        n = read_i32_be(data, pos)
-        pos += 4
-        if n < 0:
-            give_up()
-        partitions = empty_list(n)
-        partitions_count = n
-        for partitions_step in range(partitions_count):
-            # topics[].partitions[]
-            partition_index = read_i32_be(data, pos)
-            partitions_error_code = read_i16_be(data, pos + 4)
-            partitions_item = new_OffsetDeleteResponsePartition(partition_index, partitions_error_code)
-            pos += 6
-            partitions.append(partitions_item)
-        topics_item = new_OffsetDeleteResponseTopic(name, partitions)
-        topics.append(topics_item)
-    message = new_OffsetDeleteResponse(error_code, throttle_time_ms, topics)
-    return message, pos
-
-
-def write_offset_delete_response_classic(out: BytesWriter, message: OffsetDeleteResponse, version: i64) -> None:
-    """Version 0."""
-    write_i16_be(out, message.error_code)
-    write_i32_be(out, message.throttle_time_ms)
-    topics = message.topics
-    write_i32_be(out, len(topics))
-    for topics_item in topics:
-        # topics[]
-        raw = topics_item.name.encode()
-        write_i16_be(out, len(raw))
-        out.write(raw)
-        partitions = topics_item.partitions
-        write_i32_be(out, len(partitions))
-        for partitions_item in partitions:
-            # topics[].partitions[]
-            write_i32_be(out, partitions_item.partition_index)
-            write_i16_be(out, partitions_item.error_code)
-            if partitions_item.unknown_tags:
-                give_up()
-        if topics_item.unknown_tags:
-            give_up()
-    if message.unknown_tags:
-        give_up()
-
-
-install_constructors(globals())
+new_OffsetDeleteRequestPartition = constructor(OffsetDeleteRequestPartition)
+new_OffsetDeleteRequestTopic = constructor(OffsetDeleteRequestTopic)
+new_OffsetDeleteRequest = constructor(OffsetDeleteRequest)
+new_OffsetDeleteResponsePartition = constructor(OffsetDeleteResponsePartition)
+new_OffsetDeleteResponseTopic = constructor(OffsetDeleteResponseTopic)
+new_OffsetDeleteResponse = constructor(OffsetDeleteResponse)

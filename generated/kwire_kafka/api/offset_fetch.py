@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter, read_i16_be, read_i32_be, read_i64_be, write_i16_be, write_i32_be, write_i64_be
 
 from kwire.message import FieldTags, Message, Struct, UNSET
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.uuids import Uuid
 from kwire.wire import (
     empty_list,
@@ -40,16 +40,13 @@ class OffsetFetchRequestTopic(Struct):
         Field("name", "Name", "string", range(0, 8)),
         Field("partition_indexes", "PartitionIndexes", "[]int32", range(0, 8)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("name", "partition_indexes", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     name: str
     """Name of the topic. Versions 0-7."""
     partition_indexes: list[int]
     """Numbers of the partitions to look up. Versions 0-7."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -63,10 +60,6 @@ class OffsetFetchRequestTopic(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_OffsetFetchRequestTopic(name: str, partition_indexes: list[int]) -> OffsetFetchRequestTopic:
-    return OffsetFetchRequestTopic(name=name, partition_indexes=partition_indexes)
-
-
 @mypyc_attr(acyclic=True)
 class OffsetFetchRequestTopics(Struct):
     """Partitions of one topic to look up."""
@@ -78,9 +71,7 @@ class OffsetFetchRequestTopics(Struct):
         Field("topic_id", "TopicId", "uuid", range(10, 11), ignorable=True),
         Field("partition_indexes", "PartitionIndexes", "[]int32", range(8, 11)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("name", "topic_id", "partition_indexes", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     name: str
     """Name of the topic; newer versions use TopicId instead. Versions 8-9."""
@@ -89,7 +80,6 @@ class OffsetFetchRequestTopics(Struct):
     partition_indexes: list[int]
     """Numbers of the partitions to look up. Versions 8+."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -105,10 +95,6 @@ class OffsetFetchRequestTopics(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_OffsetFetchRequestTopics(name: str, topic_id: Uuid, partition_indexes: list[int]) -> OffsetFetchRequestTopics:
-    return OffsetFetchRequestTopics(name=name, topic_id=topic_id, partition_indexes=partition_indexes)
-
-
 @mypyc_attr(acyclic=True)
 class OffsetFetchRequestGroup(Struct):
     """One group with the partitions to look up."""
@@ -121,9 +107,7 @@ class OffsetFetchRequestGroup(Struct):
         Field("member_epoch", "MemberEpoch", "int32", range(9, 11), ignorable=True),
         Field("topics", "Topics", "[]OffsetFetchRequestTopics", range(8, 11), nullable=range(8, 11)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("group_id", "member_id", "member_epoch", "topics", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     group_id: str
     """Id of the group. Versions 8+."""
@@ -137,7 +121,6 @@ class OffsetFetchRequestGroup(Struct):
     topics: list[OffsetFetchRequestTopics] | None
     """Partitions to look up; null for all that have a committed offset. Versions 8+."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -155,12 +138,6 @@ class OffsetFetchRequestGroup(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_OffsetFetchRequestGroup(
-    group_id: str, member_id: str | None, member_epoch: int, topics: list[OffsetFetchRequestTopics] | None
-) -> OffsetFetchRequestGroup:
-    return OffsetFetchRequestGroup(group_id=group_id, member_id=member_id, member_epoch=member_epoch, topics=topics)
-
-
 @mypyc_attr(acyclic=True)
 class OffsetFetchRequest(Message):
     """Sent by consumers or admin clients to the group coordinator to read the committed positions of groups.
@@ -172,6 +149,7 @@ class OffsetFetchRequest(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 11)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(6, 11)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0, 1)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 1, 6: 2}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("group_id", "GroupId", "string", range(0, 8)),
@@ -179,9 +157,7 @@ class OffsetFetchRequest(Message):
         Field("groups", "Groups", "[]OffsetFetchRequestGroup", range(8, 11)),
         Field("require_stable", "RequireStable", "bool", range(7, 11)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("group_id", "topics", "groups", "require_stable", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     group_id: str
     """Id of the group, in versions with a single group. Versions 0-7."""
@@ -194,7 +170,6 @@ class OffsetFetchRequest(Message):
     Versions 7+.
     """
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -211,35 +186,394 @@ class OffsetFetchRequest(Message):
         self.require_stable = require_stable
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        if version <= 5:
-            return 1
-        return 2
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[OffsetFetchRequest, i64]:
-        if 6 <= version <= 10:
-            return read_offset_fetch_request_flexible(data, pos, version)
-        if 0 <= version <= 5:
-            return read_offset_fetch_request_classic(data, pos, version)
-        give_up()
+        """Versions 6-10."""
+        n: i64
+        end: i64
+        group_id: str
+        topics: list[OffsetFetchRequestTopic] | None
+        topics_step: i64
+        topics_name: str
+        topics_partition_indexes: list[int]
+        groups: list[OffsetFetchRequestGroup]
+        groups_step: i64
+        groups_group_id: str
+        member_id: str | None
+        groups_topics: list[OffsetFetchRequestTopics] | None
+        groups_topics_step: i64
+        groups_topics_name: str
+        groups_topics_partition_indexes: list[int]
+        if version < 6:
+            return OffsetFetchRequest._read_classic(data, pos, version)
+        if version > 10:
+            give_up()
+
+        if version <= 7:
+            # group_id: compact string
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            group_id = data[pos:end].decode()
+            pos = end
+            # topics: compact nullable array
+            n = data[pos] - 1
+            pos += 1
+            if n < 0:
+                topics = None
+            else:
+                if n > 126:
+                    n, pos = read_length(data, pos)
+                topics = empty_list(n)
+                topics_count = n
+                for topics_step in range(topics_count):
+                    # topics[]
+                    # name: compact string
+                    n = data[pos] - 1
+                    pos += 1
+                    if n < 0 or n > 126:
+                        n, pos = read_string_length(data, pos)
+                    end = pos + n
+                    topics_name = data[pos:end].decode()
+                    pos = end
+                    # partition_indexes: compact array
+                    n = data[pos] - 1
+                    pos += 1
+                    if n < 0 or n > 126:
+                        n, pos = read_length(data, pos)
+                    if n:
+                        topics_partition_indexes = read_i32s(data, pos, n)
+                        pos += 4 * n
+                    else:
+                        topics_partition_indexes = []
+                    topics_item = new_OffsetFetchRequestTopic(topics_name, topics_partition_indexes)
+                    if data[pos]:
+                        topics_item.unknown_tags, pos = read_tags(data, pos)
+                    else:
+                        pos += 1
+                    topics.append(topics_item)
+            groups = []
+        else:
+            group_id = ""
+            topics = []
+            # groups: compact array
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_length(data, pos)
+            groups = empty_list(n)
+            groups_count = n
+            for groups_step in range(groups_count):
+                # groups[]
+                # group_id: compact string
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_string_length(data, pos)
+                end = pos + n
+                groups_group_id = data[pos:end].decode()
+                pos = end
+                if version >= 9:
+                    # member_id: compact nullable string
+                    n = data[pos] - 1
+                    pos += 1
+                    if n < 0:
+                        member_id = None
+                    else:
+                        if n > 126:
+                            n, pos = read_string_length(data, pos)
+                        end = pos + n
+                        member_id = data[pos:end].decode()
+                        pos = end
+                    member_epoch = read_i32_be(data, pos)
+                    pos += 4
+                else:
+                    member_id = None
+                    member_epoch = -1
+                # topics: compact nullable array
+                n = data[pos] - 1
+                pos += 1
+                if n < 0:
+                    groups_topics = None
+                else:
+                    if n > 126:
+                        n, pos = read_length(data, pos)
+                    groups_topics = empty_list(n)
+                    groups_topics_count = n
+                    for groups_topics_step in range(groups_topics_count):
+                        # groups[].topics[]
+                        if version <= 9:
+                            # name: compact string
+                            n = data[pos] - 1
+                            pos += 1
+                            if n < 0 or n > 126:
+                                n, pos = read_string_length(data, pos)
+                            end = pos + n
+                            groups_topics_name = data[pos:end].decode()
+                            pos = end
+                            topic_id = ZERO_UUID
+                        else:
+                            groups_topics_name = ""
+                            topic_id = Uuid(data[pos : pos + 16])
+                            pos += 16
+                        # partition_indexes: compact array
+                        n = data[pos] - 1
+                        pos += 1
+                        if n < 0 or n > 126:
+                            n, pos = read_length(data, pos)
+                        if n:
+                            groups_topics_partition_indexes = read_i32s(data, pos, n)
+                            pos += 4 * n
+                        else:
+                            groups_topics_partition_indexes = []
+                        groups_topics_item = new_OffsetFetchRequestTopics(
+                            groups_topics_name, topic_id, groups_topics_partition_indexes
+                        )
+                        if data[pos]:
+                            groups_topics_item.unknown_tags, pos = read_tags(data, pos)
+                        else:
+                            pos += 1
+                        groups_topics.append(groups_topics_item)
+                groups_item = new_OffsetFetchRequestGroup(groups_group_id, member_id, member_epoch, groups_topics)
+                if data[pos]:
+                    groups_item.unknown_tags, pos = read_tags(data, pos)
+                else:
+                    pos += 1
+                groups.append(groups_item)
+        if version >= 7:
+            require_stable = data[pos] != 0
+            pos += 1
+        else:
+            require_stable = False
+        message = new_OffsetFetchRequest(group_id, topics, groups, require_stable)
+        if data[pos]:
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 1
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 6 <= version <= 10:
-            return write_offset_fetch_request_flexible(out, self, version)
-        if 0 <= version <= 5:
-            return write_offset_fetch_request_classic(out, self, version)
-        give_up()
+        """Versions 6-10."""
+        if version < 6:
+            return self._write_classic(out, version)
+        if version > 10:
+            give_up()
 
+        if version <= 7:
+            raw = self.group_id.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+            topics = self.topics
+            if topics is None:
+                out.append(0)
+            else:
+                n = len(topics)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_uvarint(out, n + 1)
+                for topics_item in topics:
+                    # topics[]
+                    raw = topics_item.name.encode()
+                    n = len(raw)
+                    if n < 127:
+                        out.append(n + 1)
+                    else:
+                        write_string_length(out, n)
+                    out.write(raw)
+                    topics_partition_indexes = topics_item.partition_indexes
+                    n = len(topics_partition_indexes)
+                    if n < 127:
+                        out.append(n + 1)
+                    else:
+                        write_uvarint(out, n + 1)
+                    for topics_partition_indexes_item in topics_partition_indexes:
+                        write_i32_be(out, topics_partition_indexes_item)
+                    if topics_item.unknown_tags:
+                        write_tags(out, [], topics_item.unknown_tags)
+                    else:
+                        out.append(0)
+            if self.groups != []:
+                give_up()
+        else:
+            if self.group_id != "":
+                give_up()
+            if self.topics != []:
+                give_up()
+            groups = self.groups
+            n = len(groups)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_uvarint(out, n + 1)
+            for groups_item in groups:
+                # groups[]
+                raw = groups_item.group_id.encode()
+                n = len(raw)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_string_length(out, n)
+                out.write(raw)
+                if version >= 9:
+                    member_id = groups_item.member_id
+                    if member_id is None:
+                        out.append(0)
+                    else:
+                        raw = member_id.encode()
+                        n = len(raw)
+                        if n < 127:
+                            out.append(n + 1)
+                        else:
+                            write_string_length(out, n)
+                        out.write(raw)
+                    write_i32_be(out, groups_item.member_epoch)
+                groups_topics = groups_item.topics
+                if groups_topics is None:
+                    out.append(0)
+                else:
+                    n = len(groups_topics)
+                    if n < 127:
+                        out.append(n + 1)
+                    else:
+                        write_uvarint(out, n + 1)
+                    for groups_topics_item in groups_topics:
+                        # groups[].topics[]
+                        if version <= 9:
+                            raw = groups_topics_item.name.encode()
+                            n = len(raw)
+                            if n < 127:
+                                out.append(n + 1)
+                            else:
+                                write_string_length(out, n)
+                            out.write(raw)
+                        else:
+                            write_uuid(out, groups_topics_item.topic_id)
+                        groups_topics_partition_indexes = groups_topics_item.partition_indexes
+                        n = len(groups_topics_partition_indexes)
+                        if n < 127:
+                            out.append(n + 1)
+                        else:
+                            write_uvarint(out, n + 1)
+                        for groups_topics_partition_indexes_item in groups_topics_partition_indexes:
+                            write_i32_be(out, groups_topics_partition_indexes_item)
+                        if groups_topics_item.unknown_tags:
+                            write_tags(out, [], groups_topics_item.unknown_tags)
+                        else:
+                            out.append(0)
+                if groups_item.unknown_tags:
+                    write_tags(out, [], groups_item.unknown_tags)
+                else:
+                    out.append(0)
+        if version <= 6:
+            if self.require_stable:
+                give_up()
+        else:
+            out.append(1 if self.require_stable else self.require_stable & 0)  # & 0 refuses None
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
+        else:
+            out.append(0)
 
-def new_OffsetFetchRequest(
-    group_id: str,
-    topics: list[OffsetFetchRequestTopic] | None,
-    groups: list[OffsetFetchRequestGroup],
-    require_stable: bool,
-) -> OffsetFetchRequest:
-    return OffsetFetchRequest(group_id=group_id, topics=topics, groups=groups, require_stable=require_stable)
+    @staticmethod
+    def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[OffsetFetchRequest, i64]:
+        """Versions 0-5."""
+        n: int
+        end: i64
+        group_id: str
+        topics: list[OffsetFetchRequestTopic] | None
+        topics_step: i64
+        name: str
+        partition_indexes: list[int]
+        groups: list[OffsetFetchRequestGroup]
+        if version < 0:
+            give_up()
+
+        # group_id: string
+        n = read_i16_be(data, pos)
+        pos += 2
+        if n < 0:
+            give_up()
+        end = pos + n
+        group_id = data[pos:end].decode()
+        pos = end
+        # topics: nullable array
+        n = read_i32_be(data, pos)
+        pos += 4
+        if n < 0:
+            if version >= 2:
+                topics = None
+            else:
+                give_up()
+        else:
+            topics = empty_list(n)
+            topics_count = n
+            for topics_step in range(topics_count):
+                # topics[]
+                # name: string
+                n = read_i16_be(data, pos)
+                pos += 2
+                if n < 0:
+                    give_up()
+                end = pos + n
+                name = data[pos:end].decode()
+                pos = end
+                # partition_indexes: array
+                n = read_i32_be(data, pos)
+                pos += 4
+                if n < 0:
+                    give_up()
+                if n:
+                    partition_indexes = read_i32s(data, pos, n)
+                    pos += 4 * n
+                else:
+                    partition_indexes = []
+                topics_item = new_OffsetFetchRequestTopic(name, partition_indexes)
+                topics.append(topics_item)
+        groups = []
+        require_stable = False
+        message = new_OffsetFetchRequest(group_id, topics, groups, require_stable)
+        return message, pos
+
+    def _write_classic(self, out: BytesWriter, version: i64) -> None:
+        """Versions 0-5."""
+        if version < 0:
+            give_up()
+
+        raw = self.group_id.encode()
+        write_i16_be(out, len(raw))
+        out.write(raw)
+        topics = self.topics
+        if topics is None:
+            if version >= 2:
+                write_i32_be(out, -1)
+            else:
+                give_up()
+        else:
+            write_i32_be(out, len(topics))
+            for topics_item in topics:
+                # topics[]
+                raw = topics_item.name.encode()
+                write_i16_be(out, len(raw))
+                out.write(raw)
+                partition_indexes = topics_item.partition_indexes
+                write_i32_be(out, len(partition_indexes))
+                for partition_indexes_item in partition_indexes:
+                    write_i32_be(out, partition_indexes_item)
+                if topics_item.unknown_tags:
+                    give_up()
+        if self.groups != []:
+            give_up()
+        if self.require_stable:
+            give_up()
+        if self.unknown_tags:
+            give_up()
 
 
 @mypyc_attr(acyclic=True)
@@ -255,16 +589,7 @@ class OffsetFetchResponsePartition(Struct):
         Field("metadata", "Metadata", "string", range(0, 8), nullable=range(0, 8)),
         Field("error_code", "ErrorCode", "int16", range(0, 8)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "partition_index",
-        "committed_offset",
-        "committed_leader_epoch",
-        "metadata",
-        "error_code",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     partition_index: int
     """Number of the partition within its topic, counted from 0. Versions 0-7."""
@@ -279,7 +604,6 @@ class OffsetFetchResponsePartition(Struct):
     error_code: int
     """0 if the lookup succeeded, even if nothing is committed; otherwise the reason. Versions 0-7."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -299,18 +623,6 @@ class OffsetFetchResponsePartition(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_OffsetFetchResponsePartition(
-    partition_index: int, committed_offset: int, committed_leader_epoch: int, metadata: str | None, error_code: int
-) -> OffsetFetchResponsePartition:
-    return OffsetFetchResponsePartition(
-        partition_index=partition_index,
-        committed_offset=committed_offset,
-        committed_leader_epoch=committed_leader_epoch,
-        metadata=metadata,
-        error_code=error_code,
-    )
-
-
 @mypyc_attr(acyclic=True)
 class OffsetFetchResponseTopic(Struct):
     """Offsets of one topic."""
@@ -321,16 +633,13 @@ class OffsetFetchResponseTopic(Struct):
         Field("name", "Name", "string", range(0, 8)),
         Field("partitions", "Partitions", "[]OffsetFetchResponsePartition", range(0, 8)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("name", "partitions", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     name: str
     """Name of the topic that the offsets belong to. Versions 0-7."""
     partitions: list[OffsetFetchResponsePartition]
     """One committed position for each partition of the topic. Versions 0-7."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -342,12 +651,6 @@ class OffsetFetchResponseTopic(Struct):
         self.name = name
         self.partitions = [] if partitions is None else partitions
         self.unknown_tags = unknown_tags
-
-
-def new_OffsetFetchResponseTopic(
-    name: str, partitions: list[OffsetFetchResponsePartition]
-) -> OffsetFetchResponseTopic:
-    return OffsetFetchResponseTopic(name=name, partitions=partitions)
 
 
 @mypyc_attr(acyclic=True)
@@ -363,16 +666,7 @@ class OffsetFetchResponsePartitions(Struct):
         Field("metadata", "Metadata", "string", range(8, 11), nullable=range(8, 11)),
         Field("error_code", "ErrorCode", "int16", range(8, 11)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "partition_index",
-        "committed_offset",
-        "committed_leader_epoch",
-        "metadata",
-        "error_code",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     partition_index: int
     """Number of the partition within its topic, counted from 0. Versions 8+."""
@@ -387,7 +681,6 @@ class OffsetFetchResponsePartitions(Struct):
     error_code: int
     """0 if the lookup succeeded, even if nothing is committed; otherwise the reason. Versions 8+."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -407,18 +700,6 @@ class OffsetFetchResponsePartitions(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_OffsetFetchResponsePartitions(
-    partition_index: int, committed_offset: int, committed_leader_epoch: int, metadata: str | None, error_code: int
-) -> OffsetFetchResponsePartitions:
-    return OffsetFetchResponsePartitions(
-        partition_index=partition_index,
-        committed_offset=committed_offset,
-        committed_leader_epoch=committed_leader_epoch,
-        metadata=metadata,
-        error_code=error_code,
-    )
-
-
 @mypyc_attr(acyclic=True)
 class OffsetFetchResponseTopics(Struct):
     """Offsets of one topic."""
@@ -430,9 +711,7 @@ class OffsetFetchResponseTopics(Struct):
         Field("topic_id", "TopicId", "uuid", range(10, 11), ignorable=True),
         Field("partitions", "Partitions", "[]OffsetFetchResponsePartitions", range(8, 11)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("name", "topic_id", "partitions", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     name: str
     """Name of the topic that the offsets belong to; newer versions use TopicId instead. Versions 8-9."""
@@ -441,7 +720,6 @@ class OffsetFetchResponseTopics(Struct):
     partitions: list[OffsetFetchResponsePartitions]
     """One committed position for each partition of the topic. Versions 8+."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -457,12 +735,6 @@ class OffsetFetchResponseTopics(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_OffsetFetchResponseTopics(
-    name: str, topic_id: Uuid, partitions: list[OffsetFetchResponsePartitions]
-) -> OffsetFetchResponseTopics:
-    return OffsetFetchResponseTopics(name=name, topic_id=topic_id, partitions=partitions)
-
-
 @mypyc_attr(acyclic=True)
 class OffsetFetchResponseGroup(Struct):
     """Offsets of one group, or the error that prevented reading them."""
@@ -474,9 +746,7 @@ class OffsetFetchResponseGroup(Struct):
         Field("topics", "Topics", "[]OffsetFetchResponseTopics", range(8, 11)),
         Field("error_code", "ErrorCode", "int16", range(8, 11)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("group_id", "topics", "error_code", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     group_id: str
     """Id of the group, repeated from the request. Versions 8+."""
@@ -485,7 +755,6 @@ class OffsetFetchResponseGroup(Struct):
     error_code: int
     """Error of this group as a whole, e.g. a coordinator that moved; 0 on success. Versions 8+."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -501,12 +770,6 @@ class OffsetFetchResponseGroup(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_OffsetFetchResponseGroup(
-    group_id: str, topics: list[OffsetFetchResponseTopics], error_code: int
-) -> OffsetFetchResponseGroup:
-    return OffsetFetchResponseGroup(group_id=group_id, topics=topics, error_code=error_code)
-
-
 @mypyc_attr(acyclic=True)
 class OffsetFetchResponse(Message):
     """Returns the positions that the groups last committed.
@@ -518,6 +781,7 @@ class OffsetFetchResponse(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 11)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(6, 11)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 0, 6: 1}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(3, 11), ignorable=True),
@@ -525,9 +789,7 @@ class OffsetFetchResponse(Message):
         Field("error_code", "ErrorCode", "int16", range(2, 8), ignorable=True),
         Field("groups", "Groups", "[]OffsetFetchResponseGroup", range(8, 11)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("throttle_time_ms", "topics", "error_code", "groups", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     throttle_time_ms: int
     """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled. Versions 3+."""
@@ -540,7 +802,6 @@ class OffsetFetchResponse(Message):
     groups: list[OffsetFetchResponseGroup]
     """One entry for each requested group. Versions 8+."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -557,242 +818,131 @@ class OffsetFetchResponse(Message):
         self.groups = [] if groups is None else groups
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        if version <= 5:
-            return 0
-        return 1
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[OffsetFetchResponse, i64]:
-        if 6 <= version <= 10:
-            return read_offset_fetch_response_flexible(data, pos, version)
-        if 0 <= version <= 5:
-            return read_offset_fetch_response_classic(data, pos, version)
-        give_up()
-
-    def _write(self, out: BytesWriter, version: i64) -> None:
-        if 6 <= version <= 10:
-            return write_offset_fetch_response_flexible(out, self, version)
-        if 0 <= version <= 5:
-            return write_offset_fetch_response_classic(out, self, version)
-        give_up()
-
-
-def new_OffsetFetchResponse(
-    throttle_time_ms: int,
-    topics: list[OffsetFetchResponseTopic],
-    error_code: int,
-    groups: list[OffsetFetchResponseGroup],
-) -> OffsetFetchResponse:
-    return OffsetFetchResponse(throttle_time_ms=throttle_time_ms, topics=topics, error_code=error_code, groups=groups)
-
-
-def read_offset_fetch_request_classic(data: bytes, pos: i64, version: i64) -> tuple[OffsetFetchRequest, i64]:
-    """Versions 0-5."""
-    n: int
-    end: i64
-    group_id: str
-    topics: list[OffsetFetchRequestTopic] | None
-    topics_step: i64
-    name: str
-    partition_indexes: list[int]
-    groups: list[OffsetFetchRequestGroup]
-    n = read_i16_be(data, pos)
-    pos += 2
-    if n < 0:
-        give_up()
-    end = pos + n
-    group_id = data[pos:end].decode()
-    pos = end
-    n = read_i32_be(data, pos)
-    pos += 4
-    if n < 0:
-        if version >= 2:
-            topics = None
-        else:
+        """Versions 6-10."""
+        n: i64
+        end: i64
+        topics: list[OffsetFetchResponseTopic]
+        topics_step: i64
+        topics_name: str
+        topics_partitions: list[OffsetFetchResponsePartition]
+        topics_partitions_step: i64
+        topics_partitions_metadata: str | None
+        groups: list[OffsetFetchResponseGroup]
+        groups_step: i64
+        group_id: str
+        groups_topics: list[OffsetFetchResponseTopics]
+        groups_topics_step: i64
+        groups_topics_name: str
+        groups_topics_partitions: list[OffsetFetchResponsePartitions]
+        groups_topics_partitions_step: i64
+        groups_topics_partitions_metadata: str | None
+        if version < 6:
+            return OffsetFetchResponse._read_classic(data, pos, version)
+        if version > 10:
             give_up()
-    else:
-        topics = empty_list(n)
-        topics_count = n
-        for topics_step in range(topics_count):
-            # topics[]
-            n = read_i16_be(data, pos)
-            pos += 2
-            if n < 0:
-                give_up()
-            end = pos + n
-            name = data[pos:end].decode()
-            pos = end
-            n = read_i32_be(data, pos)
-            pos += 4
-            if n < 0:
-                give_up()
-            if n:
-                partition_indexes = read_i32s(data, pos, n)
-                pos += 4 * n
-            else:
-                partition_indexes = []
-            topics_item = new_OffsetFetchRequestTopic(name, partition_indexes)
-            topics.append(topics_item)
-    groups = []
-    require_stable = False
-    message = new_OffsetFetchRequest(group_id, topics, groups, require_stable)
-    return message, pos
 
-
-def write_offset_fetch_request_classic(out: BytesWriter, message: OffsetFetchRequest, version: i64) -> None:
-    """Versions 0-5."""
-    raw = message.group_id.encode()
-    write_i16_be(out, len(raw))
-    out.write(raw)
-    topics = message.topics
-    if topics is None:
-        if version >= 2:
-            write_i32_be(out, -1)
-        else:
-            give_up()
-    else:
-        write_i32_be(out, len(topics))
-        for topics_item in topics:
-            # topics[]
-            raw = topics_item.name.encode()
-            write_i16_be(out, len(raw))
-            out.write(raw)
-            partition_indexes = topics_item.partition_indexes
-            write_i32_be(out, len(partition_indexes))
-            for partition_indexes_item in partition_indexes:
-                write_i32_be(out, partition_indexes_item)
-            if topics_item.unknown_tags:
-                give_up()
-    if message.groups != []:
-        give_up()
-    if message.require_stable:
-        give_up()
-    if message.unknown_tags:
-        give_up()
-
-
-def read_offset_fetch_request_flexible(data: bytes, pos: i64, version: i64) -> tuple[OffsetFetchRequest, i64]:
-    """Versions 6-10."""
-    n: i64
-    end: i64
-    group_id: str
-    topics: list[OffsetFetchRequestTopic] | None
-    topics_step: i64
-    topics_name: str
-    topics_partition_indexes: list[int]
-    groups: list[OffsetFetchRequestGroup]
-    groups_step: i64
-    groups_group_id: str
-    member_id: str | None
-    groups_topics: list[OffsetFetchRequestTopics] | None
-    groups_topics_step: i64
-    groups_topics_name: str
-    groups_topics_partition_indexes: list[int]
-    if version <= 7:
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        group_id = data[pos:end].decode()
-        pos = end
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            topics = None
-        else:
-            if n > 126:
+        throttle_time_ms = read_i32_be(data, pos)
+        pos += 4
+        if version <= 7:
+            # topics: compact array
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
                 n, pos = read_length(data, pos)
             topics = empty_list(n)
             topics_count = n
             for topics_step in range(topics_count):
                 # topics[]
+                # name: compact string
                 n = data[pos] - 1
                 pos += 1
-                if n < 0:
-                    give_up()
-                if n > 126:
+                if n < 0 or n > 126:
                     n, pos = read_string_length(data, pos)
                 end = pos + n
                 topics_name = data[pos:end].decode()
                 pos = end
+                # partitions: compact array
                 n = data[pos] - 1
                 pos += 1
-                if n < 0:
-                    give_up()
-                if n > 126:
+                if n < 0 or n > 126:
                     n, pos = read_length(data, pos)
-                if n:
-                    topics_partition_indexes = read_i32s(data, pos, n)
-                    pos += 4 * n
-                else:
-                    topics_partition_indexes = []
-                topics_item = new_OffsetFetchRequestTopic(topics_name, topics_partition_indexes)
+                topics_partitions = empty_list(n)
+                topics_partitions_count = n
+                for topics_partitions_step in range(topics_partitions_count):
+                    # topics[].partitions[]
+                    topics_partitions_partition_index = read_i32_be(data, pos)
+                    topics_partitions_committed_offset = read_i64_be(data, pos + 4)
+                    topics_partitions_committed_leader_epoch = read_i32_be(data, pos + 12)
+                    # metadata: compact nullable string
+                    n = data[pos + 16] - 1
+                    pos += 17
+                    if n < 0:
+                        topics_partitions_metadata = None
+                    else:
+                        if n > 126:
+                            n, pos = read_string_length(data, pos)
+                        end = pos + n
+                        topics_partitions_metadata = data[pos:end].decode()
+                        pos = end
+                    topics_partitions_error_code = read_i16_be(data, pos)
+                    topics_partitions_item = new_OffsetFetchResponsePartition(
+                        topics_partitions_partition_index,
+                        topics_partitions_committed_offset,
+                        topics_partitions_committed_leader_epoch,
+                        topics_partitions_metadata,
+                        topics_partitions_error_code,
+                    )
+                    if data[pos + 2]:
+                        pos += 2
+                        topics_partitions_item.unknown_tags, pos = read_tags(data, pos)
+                    else:
+                        pos += 3
+                    topics_partitions.append(topics_partitions_item)
+                topics_item = new_OffsetFetchResponseTopic(topics_name, topics_partitions)
                 if data[pos]:
                     topics_item.unknown_tags, pos = read_tags(data, pos)
                 else:
                     pos += 1
                 topics.append(topics_item)
-        groups = []
-    else:
-        group_id = ""
-        topics = []
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_length(data, pos)
-        groups = empty_list(n)
-        groups_count = n
-        for groups_step in range(groups_count):
-            # groups[]
+            error_code = read_i16_be(data, pos)
+            groups = []
+            pos += 2
+        else:
+            topics = []
+            error_code = 0
+            # groups: compact array
             n = data[pos] - 1
             pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
-            groups_group_id = data[pos:end].decode()
-            pos = end
-            if version >= 9:
+            if n < 0 or n > 126:
+                n, pos = read_length(data, pos)
+            groups = empty_list(n)
+            groups_count = n
+            for groups_step in range(groups_count):
+                # groups[]
+                # group_id: compact string
                 n = data[pos] - 1
                 pos += 1
-                if n < 0:
-                    member_id = None
-                else:
-                    if n > 126:
-                        n, pos = read_string_length(data, pos)
-                    end = pos + n
-                    member_id = data[pos:end].decode()
-                    pos = end
-                member_epoch = read_i32_be(data, pos)
-                pos += 4
-            else:
-                member_id = None
-                member_epoch = -1
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                groups_topics = None
-            else:
-                if n > 126:
+                if n < 0 or n > 126:
+                    n, pos = read_string_length(data, pos)
+                end = pos + n
+                group_id = data[pos:end].decode()
+                pos = end
+                # topics: compact array
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
                     n, pos = read_length(data, pos)
                 groups_topics = empty_list(n)
                 groups_topics_count = n
                 for groups_topics_step in range(groups_topics_count):
                     # groups[].topics[]
                     if version <= 9:
+                        # name: compact string
                         n = data[pos] - 1
                         pos += 1
-                        if n < 0:
-                            give_up()
-                        if n > 126:
+                        if n < 0 or n > 126:
                             n, pos = read_string_length(data, pos)
                         end = pos + n
                         groups_topics_name = data[pos:end].decode()
@@ -802,58 +952,76 @@ def read_offset_fetch_request_flexible(data: bytes, pos: i64, version: i64) -> t
                         groups_topics_name = ""
                         topic_id = Uuid(data[pos : pos + 16])
                         pos += 16
+                    # partitions: compact array
                     n = data[pos] - 1
                     pos += 1
-                    if n < 0:
-                        give_up()
-                    if n > 126:
+                    if n < 0 or n > 126:
                         n, pos = read_length(data, pos)
-                    if n:
-                        groups_topics_partition_indexes = read_i32s(data, pos, n)
-                        pos += 4 * n
-                    else:
-                        groups_topics_partition_indexes = []
-                    groups_topics_item = new_OffsetFetchRequestTopics(
-                        groups_topics_name, topic_id, groups_topics_partition_indexes
+                    groups_topics_partitions = empty_list(n)
+                    groups_topics_partitions_count = n
+                    for groups_topics_partitions_step in range(groups_topics_partitions_count):
+                        # groups[].topics[].partitions[]
+                        groups_topics_partitions_partition_index = read_i32_be(data, pos)
+                        groups_topics_partitions_committed_offset = read_i64_be(data, pos + 4)
+                        groups_topics_partitions_committed_leader_epoch = read_i32_be(data, pos + 12)
+                        # metadata: compact nullable string
+                        n = data[pos + 16] - 1
+                        pos += 17
+                        if n < 0:
+                            groups_topics_partitions_metadata = None
+                        else:
+                            if n > 126:
+                                n, pos = read_string_length(data, pos)
+                            end = pos + n
+                            groups_topics_partitions_metadata = data[pos:end].decode()
+                            pos = end
+                        groups_topics_partitions_error_code = read_i16_be(data, pos)
+                        groups_topics_partitions_item = new_OffsetFetchResponsePartitions(
+                            groups_topics_partitions_partition_index,
+                            groups_topics_partitions_committed_offset,
+                            groups_topics_partitions_committed_leader_epoch,
+                            groups_topics_partitions_metadata,
+                            groups_topics_partitions_error_code,
+                        )
+                        if data[pos + 2]:
+                            pos += 2
+                            groups_topics_partitions_item.unknown_tags, pos = read_tags(data, pos)
+                        else:
+                            pos += 3
+                        groups_topics_partitions.append(groups_topics_partitions_item)
+                    groups_topics_item = new_OffsetFetchResponseTopics(
+                        groups_topics_name, topic_id, groups_topics_partitions
                     )
                     if data[pos]:
                         groups_topics_item.unknown_tags, pos = read_tags(data, pos)
                     else:
                         pos += 1
                     groups_topics.append(groups_topics_item)
-            groups_item = new_OffsetFetchRequestGroup(groups_group_id, member_id, member_epoch, groups_topics)
-            if data[pos]:
-                groups_item.unknown_tags, pos = read_tags(data, pos)
-            else:
-                pos += 1
-            groups.append(groups_item)
-    if version >= 7:
-        require_stable = data[pos] != 0
-        pos += 1
-    else:
-        require_stable = False
-    message = new_OffsetFetchRequest(group_id, topics, groups, require_stable)
-    if data[pos]:
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 1
-    return message, pos
-
-
-def write_offset_fetch_request_flexible(out: BytesWriter, message: OffsetFetchRequest, version: i64) -> None:
-    """Versions 6-10."""
-    if version <= 7:
-        raw = message.group_id.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
+                groups_error_code = read_i16_be(data, pos)
+                groups_item = new_OffsetFetchResponseGroup(group_id, groups_topics, groups_error_code)
+                if data[pos + 2]:
+                    pos += 2
+                    groups_item.unknown_tags, pos = read_tags(data, pos)
+                else:
+                    pos += 3
+                groups.append(groups_item)
+        message = new_OffsetFetchResponse(throttle_time_ms, topics, error_code, groups)
+        if data[pos]:
+            message.unknown_tags, pos = read_tags(data, pos)
         else:
-            write_string_length(out, n)
-        out.write(raw)
-        topics = message.topics
-        if topics is None:
-            out.append(0)
-        else:
+            pos += 1
+        return message, pos
+
+    def _write(self, out: BytesWriter, version: i64) -> None:
+        """Versions 6-10."""
+        if version < 6:
+            return self._write_classic(out, version)
+        if version > 10:
+            give_up()
+
+        write_i32_be(out, self.throttle_time_ms)
+        if version <= 7:
+            topics = self.topics
             n = len(topics)
             if n < 127:
                 out.append(n + 1)
@@ -868,57 +1036,59 @@ def write_offset_fetch_request_flexible(out: BytesWriter, message: OffsetFetchRe
                 else:
                     write_string_length(out, n)
                 out.write(raw)
-                topics_partition_indexes = topics_item.partition_indexes
-                n = len(topics_partition_indexes)
+                topics_partitions = topics_item.partitions
+                n = len(topics_partitions)
                 if n < 127:
                     out.append(n + 1)
                 else:
                     write_uvarint(out, n + 1)
-                for topics_partition_indexes_item in topics_partition_indexes:
-                    write_i32_be(out, topics_partition_indexes_item)
+                for topics_partitions_item in topics_partitions:
+                    # topics[].partitions[]
+                    write_i32_be(out, topics_partitions_item.partition_index)
+                    write_i64_be(out, topics_partitions_item.committed_offset)
+                    write_i32_be(out, topics_partitions_item.committed_leader_epoch)
+                    topics_partitions_metadata = topics_partitions_item.metadata
+                    if topics_partitions_metadata is None:
+                        out.append(0)
+                    else:
+                        raw = topics_partitions_metadata.encode()
+                        n = len(raw)
+                        if n < 127:
+                            out.append(n + 1)
+                        else:
+                            write_string_length(out, n)
+                        out.write(raw)
+                    write_i16_be(out, topics_partitions_item.error_code)
+                    if topics_partitions_item.unknown_tags:
+                        write_tags(out, [], topics_partitions_item.unknown_tags)
+                    else:
+                        out.append(0)
                 if topics_item.unknown_tags:
                     write_tags(out, [], topics_item.unknown_tags)
                 else:
                     out.append(0)
-        if message.groups != []:
-            give_up()
-    else:
-        if message.group_id != "":
-            give_up()
-        if message.topics != []:
-            give_up()
-        groups = message.groups
-        n = len(groups)
-        if n < 127:
-            out.append(n + 1)
+            write_i16_be(out, self.error_code)
+            if self.groups != []:
+                give_up()
         else:
-            write_uvarint(out, n + 1)
-        for groups_item in groups:
-            # groups[]
-            raw = groups_item.group_id.encode()
-            n = len(raw)
+            if self.topics != []:
+                give_up()
+            groups = self.groups
+            n = len(groups)
             if n < 127:
                 out.append(n + 1)
             else:
-                write_string_length(out, n)
-            out.write(raw)
-            if version >= 9:
-                member_id = groups_item.member_id
-                if member_id is None:
-                    out.append(0)
+                write_uvarint(out, n + 1)
+            for groups_item in groups:
+                # groups[]
+                raw = groups_item.group_id.encode()
+                n = len(raw)
+                if n < 127:
+                    out.append(n + 1)
                 else:
-                    raw = member_id.encode()
-                    n = len(raw)
-                    if n < 127:
-                        out.append(n + 1)
-                    else:
-                        write_string_length(out, n)
-                    out.write(raw)
-                write_i32_be(out, groups_item.member_epoch)
-            groups_topics = groups_item.topics
-            if groups_topics is None:
-                out.append(0)
-            else:
+                    write_string_length(out, n)
+                out.write(raw)
+                groups_topics = groups_item.topics
                 n = len(groups_topics)
                 if n < 127:
                     out.append(n + 1)
@@ -936,469 +1106,176 @@ def write_offset_fetch_request_flexible(out: BytesWriter, message: OffsetFetchRe
                         out.write(raw)
                     else:
                         write_uuid(out, groups_topics_item.topic_id)
-                    groups_topics_partition_indexes = groups_topics_item.partition_indexes
-                    n = len(groups_topics_partition_indexes)
+                    groups_topics_partitions = groups_topics_item.partitions
+                    n = len(groups_topics_partitions)
                     if n < 127:
                         out.append(n + 1)
                     else:
                         write_uvarint(out, n + 1)
-                    for groups_topics_partition_indexes_item in groups_topics_partition_indexes:
-                        write_i32_be(out, groups_topics_partition_indexes_item)
+                    for groups_topics_partitions_item in groups_topics_partitions:
+                        # groups[].topics[].partitions[]
+                        write_i32_be(out, groups_topics_partitions_item.partition_index)
+                        write_i64_be(out, groups_topics_partitions_item.committed_offset)
+                        write_i32_be(out, groups_topics_partitions_item.committed_leader_epoch)
+                        groups_topics_partitions_metadata = groups_topics_partitions_item.metadata
+                        if groups_topics_partitions_metadata is None:
+                            out.append(0)
+                        else:
+                            raw = groups_topics_partitions_metadata.encode()
+                            n = len(raw)
+                            if n < 127:
+                                out.append(n + 1)
+                            else:
+                                write_string_length(out, n)
+                            out.write(raw)
+                        write_i16_be(out, groups_topics_partitions_item.error_code)
+                        if groups_topics_partitions_item.unknown_tags:
+                            write_tags(out, [], groups_topics_partitions_item.unknown_tags)
+                        else:
+                            out.append(0)
                     if groups_topics_item.unknown_tags:
                         write_tags(out, [], groups_topics_item.unknown_tags)
                     else:
                         out.append(0)
-            if groups_item.unknown_tags:
-                write_tags(out, [], groups_item.unknown_tags)
-            else:
-                out.append(0)
-    if version <= 6:
-        if message.require_stable:
-            give_up()
-    else:
-        out.append(1 if message.require_stable else message.require_stable & 0)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
+                write_i16_be(out, groups_item.error_code)
+                if groups_item.unknown_tags:
+                    write_tags(out, [], groups_item.unknown_tags)
+                else:
+                    out.append(0)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
+        else:
+            out.append(0)
 
-
-def read_offset_fetch_response_classic(data: bytes, pos: i64, version: i64) -> tuple[OffsetFetchResponse, i64]:
-    """Versions 0-5."""
-    n: int
-    end: i64
-    topics: list[OffsetFetchResponseTopic]
-    topics_step: i64
-    name: str
-    partitions: list[OffsetFetchResponsePartition]
-    partitions_step: i64
-    metadata: str | None
-    groups: list[OffsetFetchResponseGroup]
-    if version >= 3:
-        throttle_time_ms = read_i32_be(data, pos)
-        pos += 4
-    else:
-        throttle_time_ms = 0
-    n = read_i32_be(data, pos)
-    pos += 4
-    if n < 0:
-        give_up()
-    topics = empty_list(n)
-    topics_count = n
-    for topics_step in range(topics_count):
-        # topics[]
-        n = read_i16_be(data, pos)
-        pos += 2
-        if n < 0:
+    @staticmethod
+    def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[OffsetFetchResponse, i64]:
+        """Versions 0-5."""
+        n: int
+        end: i64
+        topics: list[OffsetFetchResponseTopic]
+        topics_step: i64
+        name: str
+        partitions: list[OffsetFetchResponsePartition]
+        partitions_step: i64
+        metadata: str | None
+        groups: list[OffsetFetchResponseGroup]
+        if version < 0:
             give_up()
-        end = pos + n
-        name = data[pos:end].decode()
-        pos = end
+
+        if version >= 3:
+            throttle_time_ms = read_i32_be(data, pos)
+            pos += 4
+        else:
+            throttle_time_ms = 0
+        # topics: array
         n = read_i32_be(data, pos)
         pos += 4
         if n < 0:
             give_up()
-        partitions = empty_list(n)
-        partitions_count = n
-        for partitions_step in range(partitions_count):
-            # topics[].partitions[]
-            partition_index = read_i32_be(data, pos)
-            committed_offset = read_i64_be(data, pos + 4)
-            pos += 12
-            if version >= 5:
-                committed_leader_epoch = read_i32_be(data, pos)
-                pos += 4
-            else:
-                committed_leader_epoch = -1
-            n = read_i16_be(data, pos)
-            pos += 2
-            if n < 0:
-                metadata = None
-            else:
-                end = pos + n
-                metadata = data[pos:end].decode()
-                pos = end
-            partitions_error_code = read_i16_be(data, pos)
-            partitions_item = new_OffsetFetchResponsePartition(
-                partition_index, committed_offset, committed_leader_epoch, metadata, partitions_error_code
-            )
-            pos += 2
-            partitions.append(partitions_item)
-        topics_item = new_OffsetFetchResponseTopic(name, partitions)
-        topics.append(topics_item)
-    if version >= 2:
-        error_code = read_i16_be(data, pos)
-        pos += 2
-    else:
-        error_code = 0
-    groups = []
-    message = new_OffsetFetchResponse(throttle_time_ms, topics, error_code, groups)
-    return message, pos
-
-
-def write_offset_fetch_response_classic(out: BytesWriter, message: OffsetFetchResponse, version: i64) -> None:
-    """Versions 0-5."""
-    if version >= 3:
-        write_i32_be(out, message.throttle_time_ms)
-    topics = message.topics
-    write_i32_be(out, len(topics))
-    for topics_item in topics:
-        # topics[]
-        raw = topics_item.name.encode()
-        write_i16_be(out, len(raw))
-        out.write(raw)
-        partitions = topics_item.partitions
-        write_i32_be(out, len(partitions))
-        for partitions_item in partitions:
-            # topics[].partitions[]
-            write_i32_be(out, partitions_item.partition_index)
-            write_i64_be(out, partitions_item.committed_offset)
-            if version >= 5:
-                write_i32_be(out, partitions_item.committed_leader_epoch)
-            metadata = partitions_item.metadata
-            if metadata is None:
-                write_i16_be(out, -1)
-            else:
-                raw = metadata.encode()
-                write_i16_be(out, len(raw))
-                out.write(raw)
-            write_i16_be(out, partitions_item.error_code)
-            if partitions_item.unknown_tags:
-                give_up()
-        if topics_item.unknown_tags:
-            give_up()
-    if version >= 2:
-        write_i16_be(out, message.error_code)
-    if message.groups != []:
-        give_up()
-    if message.unknown_tags:
-        give_up()
-
-
-def read_offset_fetch_response_flexible(data: bytes, pos: i64, version: i64) -> tuple[OffsetFetchResponse, i64]:
-    """Versions 6-10."""
-    n: i64
-    end: i64
-    topics: list[OffsetFetchResponseTopic]
-    topics_step: i64
-    topics_name: str
-    topics_partitions: list[OffsetFetchResponsePartition]
-    topics_partitions_step: i64
-    topics_partitions_metadata: str | None
-    groups: list[OffsetFetchResponseGroup]
-    groups_step: i64
-    group_id: str
-    groups_topics: list[OffsetFetchResponseTopics]
-    groups_topics_step: i64
-    groups_topics_name: str
-    groups_topics_partitions: list[OffsetFetchResponsePartitions]
-    groups_topics_partitions_step: i64
-    groups_topics_partitions_metadata: str | None
-    throttle_time_ms = read_i32_be(data, pos)
-    pos += 4
-    if version <= 7:
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_length(data, pos)
         topics = empty_list(n)
         topics_count = n
         for topics_step in range(topics_count):
             # topics[]
-            n = data[pos] - 1
-            pos += 1
+            # name: string
+            n = read_i16_be(data, pos)
+            pos += 2
             if n < 0:
                 give_up()
-            if n > 126:
-                n, pos = read_string_length(data, pos)
             end = pos + n
-            topics_name = data[pos:end].decode()
+            name = data[pos:end].decode()
             pos = end
-            n = data[pos] - 1
-            pos += 1
+            # partitions: array
+            n = read_i32_be(data, pos)
+            pos += 4
             if n < 0:
                 give_up()
-            if n > 126:
-                n, pos = read_length(data, pos)
-            topics_partitions = empty_list(n)
-            topics_partitions_count = n
-            for topics_partitions_step in range(topics_partitions_count):
+            partitions = empty_list(n)
+            partitions_count = n
+            for partitions_step in range(partitions_count):
                 # topics[].partitions[]
-                topics_partitions_partition_index = read_i32_be(data, pos)
-                topics_partitions_committed_offset = read_i64_be(data, pos + 4)
-                topics_partitions_committed_leader_epoch = read_i32_be(data, pos + 12)
-                n = data[pos + 16] - 1
-                pos += 17
-                if n < 0:
-                    topics_partitions_metadata = None
+                partition_index = read_i32_be(data, pos)
+                committed_offset = read_i64_be(data, pos + 4)
+                pos += 12
+                if version >= 5:
+                    committed_leader_epoch = read_i32_be(data, pos)
+                    pos += 4
                 else:
-                    if n > 126:
-                        n, pos = read_string_length(data, pos)
-                    end = pos + n
-                    topics_partitions_metadata = data[pos:end].decode()
-                    pos = end
-                topics_partitions_error_code = read_i16_be(data, pos)
-                topics_partitions_item = new_OffsetFetchResponsePartition(
-                    topics_partitions_partition_index,
-                    topics_partitions_committed_offset,
-                    topics_partitions_committed_leader_epoch,
-                    topics_partitions_metadata,
-                    topics_partitions_error_code,
-                )
-                if data[pos + 2]:
-                    pos += 2
-                    topics_partitions_item.unknown_tags, pos = read_tags(data, pos)
-                else:
-                    pos += 3
-                topics_partitions.append(topics_partitions_item)
-            topics_item = new_OffsetFetchResponseTopic(topics_name, topics_partitions)
-            if data[pos]:
-                topics_item.unknown_tags, pos = read_tags(data, pos)
-            else:
-                pos += 1
-            topics.append(topics_item)
-        error_code = read_i16_be(data, pos)
-        groups = []
-        pos += 2
-    else:
-        topics = []
-        error_code = 0
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_length(data, pos)
-        groups = empty_list(n)
-        groups_count = n
-        for groups_step in range(groups_count):
-            # groups[]
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
-            group_id = data[pos:end].decode()
-            pos = end
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_length(data, pos)
-            groups_topics = empty_list(n)
-            groups_topics_count = n
-            for groups_topics_step in range(groups_topics_count):
-                # groups[].topics[]
-                if version <= 9:
-                    n = data[pos] - 1
-                    pos += 1
-                    if n < 0:
-                        give_up()
-                    if n > 126:
-                        n, pos = read_string_length(data, pos)
-                    end = pos + n
-                    groups_topics_name = data[pos:end].decode()
-                    pos = end
-                    topic_id = ZERO_UUID
-                else:
-                    groups_topics_name = ""
-                    topic_id = Uuid(data[pos : pos + 16])
-                    pos += 16
-                n = data[pos] - 1
-                pos += 1
-                if n < 0:
-                    give_up()
-                if n > 126:
-                    n, pos = read_length(data, pos)
-                groups_topics_partitions = empty_list(n)
-                groups_topics_partitions_count = n
-                for groups_topics_partitions_step in range(groups_topics_partitions_count):
-                    # groups[].topics[].partitions[]
-                    groups_topics_partitions_partition_index = read_i32_be(data, pos)
-                    groups_topics_partitions_committed_offset = read_i64_be(data, pos + 4)
-                    groups_topics_partitions_committed_leader_epoch = read_i32_be(data, pos + 12)
-                    n = data[pos + 16] - 1
-                    pos += 17
-                    if n < 0:
-                        groups_topics_partitions_metadata = None
-                    else:
-                        if n > 126:
-                            n, pos = read_string_length(data, pos)
-                        end = pos + n
-                        groups_topics_partitions_metadata = data[pos:end].decode()
-                        pos = end
-                    groups_topics_partitions_error_code = read_i16_be(data, pos)
-                    groups_topics_partitions_item = new_OffsetFetchResponsePartitions(
-                        groups_topics_partitions_partition_index,
-                        groups_topics_partitions_committed_offset,
-                        groups_topics_partitions_committed_leader_epoch,
-                        groups_topics_partitions_metadata,
-                        groups_topics_partitions_error_code,
-                    )
-                    if data[pos + 2]:
-                        pos += 2
-                        groups_topics_partitions_item.unknown_tags, pos = read_tags(data, pos)
-                    else:
-                        pos += 3
-                    groups_topics_partitions.append(groups_topics_partitions_item)
-                groups_topics_item = new_OffsetFetchResponseTopics(
-                    groups_topics_name, topic_id, groups_topics_partitions
-                )
-                if data[pos]:
-                    groups_topics_item.unknown_tags, pos = read_tags(data, pos)
-                else:
-                    pos += 1
-                groups_topics.append(groups_topics_item)
-            groups_error_code = read_i16_be(data, pos)
-            groups_item = new_OffsetFetchResponseGroup(group_id, groups_topics, groups_error_code)
-            if data[pos + 2]:
+                    committed_leader_epoch = -1
+                # metadata: nullable string
+                n = read_i16_be(data, pos)
                 pos += 2
-                groups_item.unknown_tags, pos = read_tags(data, pos)
-            else:
-                pos += 3
-            groups.append(groups_item)
-    message = new_OffsetFetchResponse(throttle_time_ms, topics, error_code, groups)
-    if data[pos]:
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 1
-    return message, pos
-
-
-def write_offset_fetch_response_flexible(out: BytesWriter, message: OffsetFetchResponse, version: i64) -> None:
-    """Versions 6-10."""
-    write_i32_be(out, message.throttle_time_ms)
-    if version <= 7:
-        topics = message.topics
-        n = len(topics)
-        if n < 127:
-            out.append(n + 1)
+                if n < 0:
+                    metadata = None
+                else:
+                    end = pos + n
+                    metadata = data[pos:end].decode()
+                    pos = end
+                partitions_error_code = read_i16_be(data, pos)
+                partitions_item = new_OffsetFetchResponsePartition(
+                    partition_index, committed_offset, committed_leader_epoch, metadata, partitions_error_code
+                )
+                pos += 2
+                partitions.append(partitions_item)
+            topics_item = new_OffsetFetchResponseTopic(name, partitions)
+            topics.append(topics_item)
+        if version >= 2:
+            error_code = read_i16_be(data, pos)
+            pos += 2
         else:
-            write_uvarint(out, n + 1)
+            error_code = 0
+        groups = []
+        message = new_OffsetFetchResponse(throttle_time_ms, topics, error_code, groups)
+        return message, pos
+
+    def _write_classic(self, out: BytesWriter, version: i64) -> None:
+        """Versions 0-5."""
+        if version < 0:
+            give_up()
+
+        if version >= 3:
+            write_i32_be(out, self.throttle_time_ms)
+        topics = self.topics
+        write_i32_be(out, len(topics))
         for topics_item in topics:
             # topics[]
             raw = topics_item.name.encode()
-            n = len(raw)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_string_length(out, n)
+            write_i16_be(out, len(raw))
             out.write(raw)
-            topics_partitions = topics_item.partitions
-            n = len(topics_partitions)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_uvarint(out, n + 1)
-            for topics_partitions_item in topics_partitions:
+            partitions = topics_item.partitions
+            write_i32_be(out, len(partitions))
+            for partitions_item in partitions:
                 # topics[].partitions[]
-                write_i32_be(out, topics_partitions_item.partition_index)
-                write_i64_be(out, topics_partitions_item.committed_offset)
-                write_i32_be(out, topics_partitions_item.committed_leader_epoch)
-                topics_partitions_metadata = topics_partitions_item.metadata
-                if topics_partitions_metadata is None:
-                    out.append(0)
+                write_i32_be(out, partitions_item.partition_index)
+                write_i64_be(out, partitions_item.committed_offset)
+                if version >= 5:
+                    write_i32_be(out, partitions_item.committed_leader_epoch)
+                metadata = partitions_item.metadata
+                if metadata is None:
+                    write_i16_be(out, -1)
                 else:
-                    raw = topics_partitions_metadata.encode()
-                    n = len(raw)
-                    if n < 127:
-                        out.append(n + 1)
-                    else:
-                        write_string_length(out, n)
+                    raw = metadata.encode()
+                    write_i16_be(out, len(raw))
                     out.write(raw)
-                write_i16_be(out, topics_partitions_item.error_code)
-                if topics_partitions_item.unknown_tags:
-                    write_tags(out, [], topics_partitions_item.unknown_tags)
-                else:
-                    out.append(0)
+                write_i16_be(out, partitions_item.error_code)
+                if partitions_item.unknown_tags:
+                    give_up()
             if topics_item.unknown_tags:
-                write_tags(out, [], topics_item.unknown_tags)
-            else:
-                out.append(0)
-        write_i16_be(out, message.error_code)
-        if message.groups != []:
+                give_up()
+        if version >= 2:
+            write_i16_be(out, self.error_code)
+        if self.groups != []:
             give_up()
-    else:
-        if message.topics != []:
+        if self.unknown_tags:
             give_up()
-        groups = message.groups
-        n = len(groups)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_uvarint(out, n + 1)
-        for groups_item in groups:
-            # groups[]
-            raw = groups_item.group_id.encode()
-            n = len(raw)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_string_length(out, n)
-            out.write(raw)
-            groups_topics = groups_item.topics
-            n = len(groups_topics)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_uvarint(out, n + 1)
-            for groups_topics_item in groups_topics:
-                # groups[].topics[]
-                if version <= 9:
-                    raw = groups_topics_item.name.encode()
-                    n = len(raw)
-                    if n < 127:
-                        out.append(n + 1)
-                    else:
-                        write_string_length(out, n)
-                    out.write(raw)
-                else:
-                    write_uuid(out, groups_topics_item.topic_id)
-                groups_topics_partitions = groups_topics_item.partitions
-                n = len(groups_topics_partitions)
-                if n < 127:
-                    out.append(n + 1)
-                else:
-                    write_uvarint(out, n + 1)
-                for groups_topics_partitions_item in groups_topics_partitions:
-                    # groups[].topics[].partitions[]
-                    write_i32_be(out, groups_topics_partitions_item.partition_index)
-                    write_i64_be(out, groups_topics_partitions_item.committed_offset)
-                    write_i32_be(out, groups_topics_partitions_item.committed_leader_epoch)
-                    groups_topics_partitions_metadata = groups_topics_partitions_item.metadata
-                    if groups_topics_partitions_metadata is None:
-                        out.append(0)
-                    else:
-                        raw = groups_topics_partitions_metadata.encode()
-                        n = len(raw)
-                        if n < 127:
-                            out.append(n + 1)
-                        else:
-                            write_string_length(out, n)
-                        out.write(raw)
-                    write_i16_be(out, groups_topics_partitions_item.error_code)
-                    if groups_topics_partitions_item.unknown_tags:
-                        write_tags(out, [], groups_topics_partitions_item.unknown_tags)
-                    else:
-                        out.append(0)
-                if groups_topics_item.unknown_tags:
-                    write_tags(out, [], groups_topics_item.unknown_tags)
-                else:
-                    out.append(0)
-            write_i16_be(out, groups_item.error_code)
-            if groups_item.unknown_tags:
-                write_tags(out, [], groups_item.unknown_tags)
-            else:
-                out.append(0)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
 
 
-install_constructors(globals())
+new_OffsetFetchRequestTopic = constructor(OffsetFetchRequestTopic)
+new_OffsetFetchRequestTopics = constructor(OffsetFetchRequestTopics)
+new_OffsetFetchRequestGroup = constructor(OffsetFetchRequestGroup)
+new_OffsetFetchRequest = constructor(OffsetFetchRequest)
+new_OffsetFetchResponsePartition = constructor(OffsetFetchResponsePartition)
+new_OffsetFetchResponseTopic = constructor(OffsetFetchResponseTopic)
+new_OffsetFetchResponsePartitions = constructor(OffsetFetchResponsePartitions)
+new_OffsetFetchResponseTopics = constructor(OffsetFetchResponseTopics)
+new_OffsetFetchResponseGroup = constructor(OffsetFetchResponseGroup)
+new_OffsetFetchResponse = constructor(OffsetFetchResponse)

@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter, read_i16_be, read_i32_be, read_i64_be, write_i16_be, write_i32_be, write_i64_be
 
 from kwire.message import FieldTags, Message, Struct
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.wire import (
     empty_list,
     give_up,
@@ -37,9 +37,7 @@ class OffsetForLeaderPartition(Struct):
         Field("current_leader_epoch", "CurrentLeaderEpoch", "int32", range(2, 5), ignorable=True),
         Field("leader_epoch", "LeaderEpoch", "int32", range(0, 5)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("partition", "current_leader_epoch", "leader_epoch", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     partition: int
     """Number of the partition within its topic, counted from 0."""
@@ -49,7 +47,6 @@ class OffsetForLeaderPartition(Struct):
     leader_epoch: int
     """Leader epoch to look up, usually that of the last record of the sender."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -65,14 +62,6 @@ class OffsetForLeaderPartition(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_OffsetForLeaderPartition(
-    partition: int, current_leader_epoch: int, leader_epoch: int
-) -> OffsetForLeaderPartition:
-    return OffsetForLeaderPartition(
-        partition=partition, current_leader_epoch=current_leader_epoch, leader_epoch=leader_epoch
-    )
-
-
 @mypyc_attr(acyclic=True)
 class OffsetForLeaderTopic(Struct):
     """Partitions of one topic to look up."""
@@ -83,16 +72,13 @@ class OffsetForLeaderTopic(Struct):
         Field("topic", "Topic", "string", range(0, 5), former_names=("name",)),
         Field("partitions", "Partitions", "[]OffsetForLeaderPartition", range(0, 5)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("topic", "partitions", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     topic: str
     """Name of the topic that the partitions belong to."""
     partitions: list[OffsetForLeaderPartition]
     """Partitions with the leader epoch to look up for each."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -106,10 +92,6 @@ class OffsetForLeaderTopic(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_OffsetForLeaderTopic(topic: str, partitions: list[OffsetForLeaderPartition]) -> OffsetForLeaderTopic:
-    return OffsetForLeaderTopic(topic=topic, partitions=partitions)
-
-
 @mypyc_attr(acyclic=True)
 class OffsetForLeaderEpochRequest(Message):
     """Sent by followers and consumers to partition leaders to look up the end of a leader epoch, which reveals log truncation.
@@ -121,21 +103,19 @@ class OffsetForLeaderEpochRequest(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 5)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(4, 5)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0, 2)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 1, 4: 2}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("replica_id", "ReplicaId", "int32", range(3, 5), ignorable=True),
         Field("topics", "Topics", "[]OffsetForLeaderTopic", range(0, 5)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("replica_id", "topics", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     replica_id: int
     """Broker id of the follower that asks; -1 for a consumer, -2 for debugging. Versions 3+."""
     topics: list[OffsetForLeaderTopic]
     """Topics with the partitions to look up."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -148,32 +128,206 @@ class OffsetForLeaderEpochRequest(Message):
         self.topics = [] if topics is None else topics
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        if version <= 3:
-            return 1
-        return 2
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[OffsetForLeaderEpochRequest, i64]:
-        if 4 <= version <= 4:
-            return read_offset_for_leader_epoch_request_flexible(data, pos, version)
-        if 0 <= version <= 3:
-            return read_offset_for_leader_epoch_request_classic(data, pos, version)
-        give_up()
+        """Version 4."""
+        n: i64
+        end: i64
+        topics: list[OffsetForLeaderTopic]
+        topics_step: i64
+        topic: str
+        partitions: list[OffsetForLeaderPartition]
+        partitions_step: i64
+        if version < 4:
+            return OffsetForLeaderEpochRequest._read_classic(data, pos, version)
+        if version > 4:
+            give_up()
+
+        replica_id = read_i32_be(data, pos)
+        # topics: compact array
+        n = data[pos + 4] - 1
+        pos += 5
+        if n < 0 or n > 126:
+            n, pos = read_length(data, pos)
+        topics = empty_list(n)
+        topics_count = n
+        for topics_step in range(topics_count):
+            # topics[]
+            # topic: compact string
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            topic = data[pos:end].decode()
+            pos = end
+            # partitions: compact array
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_length(data, pos)
+            partitions = empty_list(n)
+            partitions_count = n
+            for partitions_step in range(partitions_count):
+                # topics[].partitions[]
+                partition = read_i32_be(data, pos)
+                current_leader_epoch = read_i32_be(data, pos + 4)
+                leader_epoch = read_i32_be(data, pos + 8)
+                partitions_item = new_OffsetForLeaderPartition(partition, current_leader_epoch, leader_epoch)
+                if data[pos + 12]:
+                    pos += 12
+                    partitions_item.unknown_tags, pos = read_tags(data, pos)
+                else:
+                    pos += 13
+                partitions.append(partitions_item)
+            topics_item = new_OffsetForLeaderTopic(topic, partitions)
+            if data[pos]:
+                topics_item.unknown_tags, pos = read_tags(data, pos)
+            else:
+                pos += 1
+            topics.append(topics_item)
+        message = new_OffsetForLeaderEpochRequest(replica_id, topics)
+        if data[pos]:
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 1
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 4 <= version <= 4:
-            return write_offset_for_leader_epoch_request_flexible(out, self, version)
-        if 0 <= version <= 3:
-            return write_offset_for_leader_epoch_request_classic(out, self, version)
-        give_up()
+        """Version 4."""
+        if version < 4:
+            return self._write_classic(out, version)
+        if version > 4:
+            give_up()
 
+        write_i32_be(out, self.replica_id)
+        topics = self.topics
+        n = len(topics)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_uvarint(out, n + 1)
+        for topics_item in topics:
+            # topics[]
+            raw = topics_item.topic.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+            partitions = topics_item.partitions
+            n = len(partitions)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_uvarint(out, n + 1)
+            for partitions_item in partitions:
+                # topics[].partitions[]
+                write_i32_be(out, partitions_item.partition)
+                write_i32_be(out, partitions_item.current_leader_epoch)
+                write_i32_be(out, partitions_item.leader_epoch)
+                if partitions_item.unknown_tags:
+                    write_tags(out, [], partitions_item.unknown_tags)
+                else:
+                    out.append(0)
+            if topics_item.unknown_tags:
+                write_tags(out, [], topics_item.unknown_tags)
+            else:
+                out.append(0)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
+        else:
+            out.append(0)
 
-def new_OffsetForLeaderEpochRequest(
-    replica_id: int, topics: list[OffsetForLeaderTopic]
-) -> OffsetForLeaderEpochRequest:
-    return OffsetForLeaderEpochRequest(replica_id=replica_id, topics=topics)
+    @staticmethod
+    def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[OffsetForLeaderEpochRequest, i64]:
+        """Versions 0-3."""
+        n: int
+        end: i64
+        topics: list[OffsetForLeaderTopic]
+        topics_step: i64
+        topic: str
+        partitions: list[OffsetForLeaderPartition]
+        partitions_step: i64
+        if version < 0:
+            give_up()
+
+        if version >= 3:
+            replica_id = read_i32_be(data, pos)
+            pos += 4
+        else:
+            replica_id = -2
+        # topics: array
+        n = read_i32_be(data, pos)
+        pos += 4
+        if n < 0:
+            give_up()
+        topics = empty_list(n)
+        topics_count = n
+        for topics_step in range(topics_count):
+            # topics[]
+            # topic: string
+            n = read_i16_be(data, pos)
+            pos += 2
+            if n < 0:
+                give_up()
+            end = pos + n
+            topic = data[pos:end].decode()
+            pos = end
+            # partitions: array
+            n = read_i32_be(data, pos)
+            pos += 4
+            if n < 0:
+                give_up()
+            partitions = empty_list(n)
+            partitions_count = n
+            for partitions_step in range(partitions_count):
+                # topics[].partitions[]
+                partition = read_i32_be(data, pos)
+                pos += 4
+                if version >= 2:
+                    current_leader_epoch = read_i32_be(data, pos)
+                    pos += 4
+                else:
+                    current_leader_epoch = -1
+                leader_epoch = read_i32_be(data, pos)
+                partitions_item = new_OffsetForLeaderPartition(partition, current_leader_epoch, leader_epoch)
+                pos += 4
+                partitions.append(partitions_item)
+            topics_item = new_OffsetForLeaderTopic(topic, partitions)
+            topics.append(topics_item)
+        message = new_OffsetForLeaderEpochRequest(replica_id, topics)
+        return message, pos
+
+    def _write_classic(self, out: BytesWriter, version: i64) -> None:
+        """Versions 0-3."""
+        if version < 0:
+            give_up()
+
+        if version >= 3:
+            write_i32_be(out, self.replica_id)
+        topics = self.topics
+        write_i32_be(out, len(topics))
+        for topics_item in topics:
+            # topics[]
+            raw = topics_item.topic.encode()
+            write_i16_be(out, len(raw))
+            out.write(raw)
+            partitions = topics_item.partitions
+            write_i32_be(out, len(partitions))
+            for partitions_item in partitions:
+                # topics[].partitions[]
+                write_i32_be(out, partitions_item.partition)
+                if version >= 2:
+                    write_i32_be(out, partitions_item.current_leader_epoch)
+                write_i32_be(out, partitions_item.leader_epoch)
+                if partitions_item.unknown_tags:
+                    give_up()
+            if topics_item.unknown_tags:
+                give_up()
+        if self.unknown_tags:
+            give_up()
 
 
 @mypyc_attr(acyclic=True)
@@ -188,9 +342,7 @@ class EpochEndOffset(Struct):
         Field("leader_epoch", "LeaderEpoch", "int32", range(1, 5), ignorable=True),
         Field("end_offset", "EndOffset", "int64", range(0, 5)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("error_code", "partition", "leader_epoch", "end_offset", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     error_code: int
     """0 on success; FENCED_LEADER_EPOCH or UNKNOWN_LEADER_EPOCH if the two sides' metadata disagrees."""
@@ -201,7 +353,6 @@ class EpochEndOffset(Struct):
     end_offset: int
     """Start offset of the next epoch, or the log end offset if the epoch is current; -1 if undefined."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -219,12 +370,6 @@ class EpochEndOffset(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_EpochEndOffset(error_code: int, partition: int, leader_epoch: int, end_offset: int) -> EpochEndOffset:
-    return EpochEndOffset(
-        error_code=error_code, partition=partition, leader_epoch=leader_epoch, end_offset=end_offset
-    )
-
-
 @mypyc_attr(acyclic=True)
 class OffsetForLeaderTopicResult(Struct):
     """Outcomes for the partitions of one topic."""
@@ -235,16 +380,13 @@ class OffsetForLeaderTopicResult(Struct):
         Field("topic", "Topic", "string", range(0, 5), former_names=("name",)),
         Field("partitions", "Partitions", "[]EpochEndOffset", range(0, 5)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("topic", "partitions", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     topic: str
     """Name of the topic that the partitions belong to."""
     partitions: list[EpochEndOffset]
     """One outcome for each requested partition."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -258,10 +400,6 @@ class OffsetForLeaderTopicResult(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_OffsetForLeaderTopicResult(topic: str, partitions: list[EpochEndOffset]) -> OffsetForLeaderTopicResult:
-    return OffsetForLeaderTopicResult(topic=topic, partitions=partitions)
-
-
 @mypyc_attr(acyclic=True)
 class OffsetForLeaderEpochResponse(Message):
     """Returns the end offset of each requested leader epoch; a caller with a later position must truncate.
@@ -273,21 +411,19 @@ class OffsetForLeaderEpochResponse(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 5)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(4, 5)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 0, 4: 1}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(2, 5), ignorable=True),
         Field("topics", "Topics", "[]OffsetForLeaderTopicResult", range(0, 5)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("throttle_time_ms", "topics", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     throttle_time_ms: int
     """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled. Versions 2+."""
     topics: list[OffsetForLeaderTopicResult]
     """Outcomes grouped by topic."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -300,426 +436,215 @@ class OffsetForLeaderEpochResponse(Message):
         self.topics = [] if topics is None else topics
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        if version <= 3:
-            return 0
-        return 1
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[OffsetForLeaderEpochResponse, i64]:
-        if 4 <= version <= 4:
-            return read_offset_for_leader_epoch_response_flexible(data, pos, version)
-        if 0 <= version <= 3:
-            return read_offset_for_leader_epoch_response_classic(data, pos, version)
-        give_up()
+        """Version 4."""
+        n: i64
+        end: i64
+        topics: list[OffsetForLeaderTopicResult]
+        topics_step: i64
+        topic: str
+        partitions: list[EpochEndOffset]
+        partitions_step: i64
+        if version < 4:
+            return OffsetForLeaderEpochResponse._read_classic(data, pos, version)
+        if version > 4:
+            give_up()
+
+        throttle_time_ms = read_i32_be(data, pos)
+        # topics: compact array
+        n = data[pos + 4] - 1
+        pos += 5
+        if n < 0 or n > 126:
+            n, pos = read_length(data, pos)
+        topics = empty_list(n)
+        topics_count = n
+        for topics_step in range(topics_count):
+            # topics[]
+            # topic: compact string
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            topic = data[pos:end].decode()
+            pos = end
+            # partitions: compact array
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_length(data, pos)
+            partitions = empty_list(n)
+            partitions_count = n
+            for partitions_step in range(partitions_count):
+                # topics[].partitions[]
+                error_code = read_i16_be(data, pos)
+                partition = read_i32_be(data, pos + 2)
+                leader_epoch = read_i32_be(data, pos + 6)
+                end_offset = read_i64_be(data, pos + 10)
+                partitions_item = new_EpochEndOffset(error_code, partition, leader_epoch, end_offset)
+                if data[pos + 18]:
+                    pos += 18
+                    partitions_item.unknown_tags, pos = read_tags(data, pos)
+                else:
+                    pos += 19
+                partitions.append(partitions_item)
+            topics_item = new_OffsetForLeaderTopicResult(topic, partitions)
+            if data[pos]:
+                topics_item.unknown_tags, pos = read_tags(data, pos)
+            else:
+                pos += 1
+            topics.append(topics_item)
+        message = new_OffsetForLeaderEpochResponse(throttle_time_ms, topics)
+        if data[pos]:
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 1
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 4 <= version <= 4:
-            return write_offset_for_leader_epoch_response_flexible(out, self, version)
-        if 0 <= version <= 3:
-            return write_offset_for_leader_epoch_response_classic(out, self, version)
-        give_up()
-
-
-def new_OffsetForLeaderEpochResponse(
-    throttle_time_ms: int, topics: list[OffsetForLeaderTopicResult]
-) -> OffsetForLeaderEpochResponse:
-    return OffsetForLeaderEpochResponse(throttle_time_ms=throttle_time_ms, topics=topics)
-
-
-def read_offset_for_leader_epoch_request_classic(
-    data: bytes, pos: i64, version: i64
-) -> tuple[OffsetForLeaderEpochRequest, i64]:
-    """Versions 0-3."""
-    n: int
-    end: i64
-    topics: list[OffsetForLeaderTopic]
-    topics_step: i64
-    topic: str
-    partitions: list[OffsetForLeaderPartition]
-    partitions_step: i64
-    if version >= 3:
-        replica_id = read_i32_be(data, pos)
-        pos += 4
-    else:
-        replica_id = -2
-    n = read_i32_be(data, pos)
-    pos += 4
-    if n < 0:
-        give_up()
-    topics = empty_list(n)
-    topics_count = n
-    for topics_step in range(topics_count):
-        # topics[]
-        n = read_i16_be(data, pos)
-        pos += 2
-        if n < 0:
+        """Version 4."""
+        if version < 4:
+            return self._write_classic(out, version)
+        if version > 4:
             give_up()
-        end = pos + n
-        topic = data[pos:end].decode()
-        pos = end
-        n = read_i32_be(data, pos)
-        pos += 4
-        if n < 0:
-            give_up()
-        partitions = empty_list(n)
-        partitions_count = n
-        for partitions_step in range(partitions_count):
-            # topics[].partitions[]
-            partition = read_i32_be(data, pos)
-            pos += 4
-            if version >= 2:
-                current_leader_epoch = read_i32_be(data, pos)
-                pos += 4
-            else:
-                current_leader_epoch = -1
-            leader_epoch = read_i32_be(data, pos)
-            partitions_item = new_OffsetForLeaderPartition(partition, current_leader_epoch, leader_epoch)
-            pos += 4
-            partitions.append(partitions_item)
-        topics_item = new_OffsetForLeaderTopic(topic, partitions)
-        topics.append(topics_item)
-    message = new_OffsetForLeaderEpochRequest(replica_id, topics)
-    return message, pos
 
-
-def write_offset_for_leader_epoch_request_classic(
-    out: BytesWriter, message: OffsetForLeaderEpochRequest, version: i64
-) -> None:
-    """Versions 0-3."""
-    if version >= 3:
-        write_i32_be(out, message.replica_id)
-    topics = message.topics
-    write_i32_be(out, len(topics))
-    for topics_item in topics:
-        # topics[]
-        raw = topics_item.topic.encode()
-        write_i16_be(out, len(raw))
-        out.write(raw)
-        partitions = topics_item.partitions
-        write_i32_be(out, len(partitions))
-        for partitions_item in partitions:
-            # topics[].partitions[]
-            write_i32_be(out, partitions_item.partition)
-            if version >= 2:
-                write_i32_be(out, partitions_item.current_leader_epoch)
-            write_i32_be(out, partitions_item.leader_epoch)
-            if partitions_item.unknown_tags:
-                give_up()
-        if topics_item.unknown_tags:
-            give_up()
-    if message.unknown_tags:
-        give_up()
-
-
-def read_offset_for_leader_epoch_request_flexible(
-    data: bytes, pos: i64, version: i64
-) -> tuple[OffsetForLeaderEpochRequest, i64]:
-    """Version 4."""
-    n: i64
-    end: i64
-    topics: list[OffsetForLeaderTopic]
-    topics_step: i64
-    topic: str
-    partitions: list[OffsetForLeaderPartition]
-    partitions_step: i64
-    replica_id = read_i32_be(data, pos)
-    n = data[pos + 4] - 1
-    pos += 5
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    topics = empty_list(n)
-    topics_count = n
-    for topics_step in range(topics_count):
-        # topics[]
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        topic = data[pos:end].decode()
-        pos = end
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_length(data, pos)
-        partitions = empty_list(n)
-        partitions_count = n
-        for partitions_step in range(partitions_count):
-            # topics[].partitions[]
-            partition = read_i32_be(data, pos)
-            current_leader_epoch = read_i32_be(data, pos + 4)
-            leader_epoch = read_i32_be(data, pos + 8)
-            partitions_item = new_OffsetForLeaderPartition(partition, current_leader_epoch, leader_epoch)
-            if data[pos + 12]:
-                pos += 12
-                partitions_item.unknown_tags, pos = read_tags(data, pos)
-            else:
-                pos += 13
-            partitions.append(partitions_item)
-        topics_item = new_OffsetForLeaderTopic(topic, partitions)
-        if data[pos]:
-            topics_item.unknown_tags, pos = read_tags(data, pos)
-        else:
-            pos += 1
-        topics.append(topics_item)
-    message = new_OffsetForLeaderEpochRequest(replica_id, topics)
-    if data[pos]:
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 1
-    return message, pos
-
-
-def write_offset_for_leader_epoch_request_flexible(
-    out: BytesWriter, message: OffsetForLeaderEpochRequest, version: i64
-) -> None:
-    """Version 4."""
-    write_i32_be(out, message.replica_id)
-    topics = message.topics
-    n = len(topics)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for topics_item in topics:
-        # topics[]
-        raw = topics_item.topic.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-        partitions = topics_item.partitions
-        n = len(partitions)
+        write_i32_be(out, self.throttle_time_ms)
+        topics = self.topics
+        n = len(topics)
         if n < 127:
             out.append(n + 1)
         else:
             write_uvarint(out, n + 1)
-        for partitions_item in partitions:
-            # topics[].partitions[]
-            write_i32_be(out, partitions_item.partition)
-            write_i32_be(out, partitions_item.current_leader_epoch)
-            write_i32_be(out, partitions_item.leader_epoch)
-            if partitions_item.unknown_tags:
-                write_tags(out, [], partitions_item.unknown_tags)
+        for topics_item in topics:
+            # topics[]
+            raw = topics_item.topic.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
             else:
-                out.append(0)
-        if topics_item.unknown_tags:
-            write_tags(out, [], topics_item.unknown_tags)
-        else:
-            out.append(0)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
-
-
-def read_offset_for_leader_epoch_response_classic(
-    data: bytes, pos: i64, version: i64
-) -> tuple[OffsetForLeaderEpochResponse, i64]:
-    """Versions 0-3."""
-    n: int
-    end: i64
-    topics: list[OffsetForLeaderTopicResult]
-    topics_step: i64
-    topic: str
-    partitions: list[EpochEndOffset]
-    partitions_step: i64
-    if version >= 2:
-        throttle_time_ms = read_i32_be(data, pos)
-        pos += 4
-    else:
-        throttle_time_ms = 0
-    n = read_i32_be(data, pos)
-    pos += 4
-    if n < 0:
-        give_up()
-    topics = empty_list(n)
-    topics_count = n
-    for topics_step in range(topics_count):
-        # topics[]
-        n = read_i16_be(data, pos)
-        pos += 2
-        if n < 0:
-            give_up()
-        end = pos + n
-        topic = data[pos:end].decode()
-        pos = end
-        n = read_i32_be(data, pos)
-        pos += 4
-        if n < 0:
-            give_up()
-        partitions = empty_list(n)
-        partitions_count = n
-        for partitions_step in range(partitions_count):
-            # topics[].partitions[]
-            error_code = read_i16_be(data, pos)
-            partition = read_i32_be(data, pos + 2)
-            pos += 6
-            if version >= 1:
-                leader_epoch = read_i32_be(data, pos)
-                pos += 4
+                write_string_length(out, n)
+            out.write(raw)
+            partitions = topics_item.partitions
+            n = len(partitions)
+            if n < 127:
+                out.append(n + 1)
             else:
-                leader_epoch = -1
-            end_offset = read_i64_be(data, pos)
-            partitions_item = new_EpochEndOffset(error_code, partition, leader_epoch, end_offset)
-            pos += 8
-            partitions.append(partitions_item)
-        topics_item = new_OffsetForLeaderTopicResult(topic, partitions)
-        topics.append(topics_item)
-    message = new_OffsetForLeaderEpochResponse(throttle_time_ms, topics)
-    return message, pos
-
-
-def write_offset_for_leader_epoch_response_classic(
-    out: BytesWriter, message: OffsetForLeaderEpochResponse, version: i64
-) -> None:
-    """Versions 0-3."""
-    if version >= 2:
-        write_i32_be(out, message.throttle_time_ms)
-    topics = message.topics
-    write_i32_be(out, len(topics))
-    for topics_item in topics:
-        # topics[]
-        raw = topics_item.topic.encode()
-        write_i16_be(out, len(raw))
-        out.write(raw)
-        partitions = topics_item.partitions
-        write_i32_be(out, len(partitions))
-        for partitions_item in partitions:
-            # topics[].partitions[]
-            write_i16_be(out, partitions_item.error_code)
-            write_i32_be(out, partitions_item.partition)
-            if version >= 1:
+                write_uvarint(out, n + 1)
+            for partitions_item in partitions:
+                # topics[].partitions[]
+                write_i16_be(out, partitions_item.error_code)
+                write_i32_be(out, partitions_item.partition)
                 write_i32_be(out, partitions_item.leader_epoch)
-            write_i64_be(out, partitions_item.end_offset)
-            if partitions_item.unknown_tags:
-                give_up()
-        if topics_item.unknown_tags:
-            give_up()
-    if message.unknown_tags:
-        give_up()
-
-
-def read_offset_for_leader_epoch_response_flexible(
-    data: bytes, pos: i64, version: i64
-) -> tuple[OffsetForLeaderEpochResponse, i64]:
-    """Version 4."""
-    n: i64
-    end: i64
-    topics: list[OffsetForLeaderTopicResult]
-    topics_step: i64
-    topic: str
-    partitions: list[EpochEndOffset]
-    partitions_step: i64
-    throttle_time_ms = read_i32_be(data, pos)
-    n = data[pos + 4] - 1
-    pos += 5
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    topics = empty_list(n)
-    topics_count = n
-    for topics_step in range(topics_count):
-        # topics[]
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        topic = data[pos:end].decode()
-        pos = end
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_length(data, pos)
-        partitions = empty_list(n)
-        partitions_count = n
-        for partitions_step in range(partitions_count):
-            # topics[].partitions[]
-            error_code = read_i16_be(data, pos)
-            partition = read_i32_be(data, pos + 2)
-            leader_epoch = read_i32_be(data, pos + 6)
-            end_offset = read_i64_be(data, pos + 10)
-            partitions_item = new_EpochEndOffset(error_code, partition, leader_epoch, end_offset)
-            if data[pos + 18]:
-                pos += 18
-                partitions_item.unknown_tags, pos = read_tags(data, pos)
-            else:
-                pos += 19
-            partitions.append(partitions_item)
-        topics_item = new_OffsetForLeaderTopicResult(topic, partitions)
-        if data[pos]:
-            topics_item.unknown_tags, pos = read_tags(data, pos)
-        else:
-            pos += 1
-        topics.append(topics_item)
-    message = new_OffsetForLeaderEpochResponse(throttle_time_ms, topics)
-    if data[pos]:
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 1
-    return message, pos
-
-
-def write_offset_for_leader_epoch_response_flexible(
-    out: BytesWriter, message: OffsetForLeaderEpochResponse, version: i64
-) -> None:
-    """Version 4."""
-    write_i32_be(out, message.throttle_time_ms)
-    topics = message.topics
-    n = len(topics)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for topics_item in topics:
-        # topics[]
-        raw = topics_item.topic.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-        partitions = topics_item.partitions
-        n = len(partitions)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_uvarint(out, n + 1)
-        for partitions_item in partitions:
-            # topics[].partitions[]
-            write_i16_be(out, partitions_item.error_code)
-            write_i32_be(out, partitions_item.partition)
-            write_i32_be(out, partitions_item.leader_epoch)
-            write_i64_be(out, partitions_item.end_offset)
-            if partitions_item.unknown_tags:
-                write_tags(out, [], partitions_item.unknown_tags)
+                write_i64_be(out, partitions_item.end_offset)
+                if partitions_item.unknown_tags:
+                    write_tags(out, [], partitions_item.unknown_tags)
+                else:
+                    out.append(0)
+            if topics_item.unknown_tags:
+                write_tags(out, [], topics_item.unknown_tags)
             else:
                 out.append(0)
-        if topics_item.unknown_tags:
-            write_tags(out, [], topics_item.unknown_tags)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
         else:
             out.append(0)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
+
+    @staticmethod
+    def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[OffsetForLeaderEpochResponse, i64]:
+        """Versions 0-3."""
+        n: int
+        end: i64
+        topics: list[OffsetForLeaderTopicResult]
+        topics_step: i64
+        topic: str
+        partitions: list[EpochEndOffset]
+        partitions_step: i64
+        if version < 0:
+            give_up()
+
+        if version >= 2:
+            throttle_time_ms = read_i32_be(data, pos)
+            pos += 4
+        else:
+            throttle_time_ms = 0
+        # topics: array
+        n = read_i32_be(data, pos)
+        pos += 4
+        if n < 0:
+            give_up()
+        topics = empty_list(n)
+        topics_count = n
+        for topics_step in range(topics_count):
+            # topics[]
+            # topic: string
+            n = read_i16_be(data, pos)
+            pos += 2
+            if n < 0:
+                give_up()
+            end = pos + n
+            topic = data[pos:end].decode()
+            pos = end
+            # partitions: array
+            n = read_i32_be(data, pos)
+            pos += 4
+            if n < 0:
+                give_up()
+            partitions = empty_list(n)
+            partitions_count = n
+            for partitions_step in range(partitions_count):
+                # topics[].partitions[]
+                error_code = read_i16_be(data, pos)
+                partition = read_i32_be(data, pos + 2)
+                pos += 6
+                if version >= 1:
+                    leader_epoch = read_i32_be(data, pos)
+                    pos += 4
+                else:
+                    leader_epoch = -1
+                end_offset = read_i64_be(data, pos)
+                partitions_item = new_EpochEndOffset(error_code, partition, leader_epoch, end_offset)
+                pos += 8
+                partitions.append(partitions_item)
+            topics_item = new_OffsetForLeaderTopicResult(topic, partitions)
+            topics.append(topics_item)
+        message = new_OffsetForLeaderEpochResponse(throttle_time_ms, topics)
+        return message, pos
+
+    def _write_classic(self, out: BytesWriter, version: i64) -> None:
+        """Versions 0-3."""
+        if version < 0:
+            give_up()
+
+        if version >= 2:
+            write_i32_be(out, self.throttle_time_ms)
+        topics = self.topics
+        write_i32_be(out, len(topics))
+        for topics_item in topics:
+            # topics[]
+            raw = topics_item.topic.encode()
+            write_i16_be(out, len(raw))
+            out.write(raw)
+            partitions = topics_item.partitions
+            write_i32_be(out, len(partitions))
+            for partitions_item in partitions:
+                # topics[].partitions[]
+                write_i16_be(out, partitions_item.error_code)
+                write_i32_be(out, partitions_item.partition)
+                if version >= 1:
+                    write_i32_be(out, partitions_item.leader_epoch)
+                write_i64_be(out, partitions_item.end_offset)
+                if partitions_item.unknown_tags:
+                    give_up()
+            if topics_item.unknown_tags:
+                give_up()
+        if self.unknown_tags:
+            give_up()
 
 
-install_constructors(globals())
+new_OffsetForLeaderPartition = constructor(OffsetForLeaderPartition)
+new_OffsetForLeaderTopic = constructor(OffsetForLeaderTopic)
+new_OffsetForLeaderEpochRequest = constructor(OffsetForLeaderEpochRequest)
+new_EpochEndOffset = constructor(EpochEndOffset)
+new_OffsetForLeaderTopicResult = constructor(OffsetForLeaderTopicResult)
+new_OffsetForLeaderEpochResponse = constructor(OffsetForLeaderEpochResponse)

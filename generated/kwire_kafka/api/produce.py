@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter, read_i16_be, read_i32_be, read_i64_be, write_i16_be, write_i32_be, write_i64_be
 
 from kwire.message import FieldTags, Message, Struct
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.uuids import Uuid
 from kwire.wire import (
     checked,
@@ -42,16 +42,13 @@ class PartitionProduceData(Struct):
         Field("index", "Index", "int32", range(0, 14), former_names=("partitionIndex",)),
         Field("records", "Records", "records", range(0, 14), nullable=range(0, 14)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("index", "records", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     index: int
     """Number of the partition within its topic, counted from 0."""
     records: bytes | None
     """Record batches to append, exactly one from record format v2 on; the broker rejects null."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -63,10 +60,6 @@ class PartitionProduceData(Struct):
         self.index = index
         self.records = records
         self.unknown_tags = unknown_tags
-
-
-def new_PartitionProduceData(index: int, records: bytes | None) -> PartitionProduceData:
-    return PartitionProduceData(index=index, records=records)
 
 
 @mypyc_attr(acyclic=True)
@@ -82,9 +75,7 @@ class TopicProduceData(Struct):
             "partition_data", "PartitionData", "[]PartitionProduceData", range(0, 14), former_names=("partitions",)
         ),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("name", "topic_id", "partition_data", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     name: str
     """Name of the topic; newer versions use TopicId instead. Versions 0-12."""
@@ -93,7 +84,6 @@ class TopicProduceData(Struct):
     partition_data: list[PartitionProduceData]
     """One entry for each partition of the topic that receives data."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -109,10 +99,6 @@ class TopicProduceData(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_TopicProduceData(name: str, topic_id: Uuid, partition_data: list[PartitionProduceData]) -> TopicProduceData:
-    return TopicProduceData(name=name, topic_id=topic_id, partition_data=partition_data)
-
-
 @mypyc_attr(acyclic=True)
 class ProduceRequest(Message):
     """Sent by producers to partition leaders to append record batches, with or without a transaction.
@@ -124,6 +110,7 @@ class ProduceRequest(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 14)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(9, 14)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0, 3)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 1, 9: 2}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("transactional_id", "TransactionalId", "string", range(3, 14), nullable=range(3, 14)),
@@ -131,9 +118,7 @@ class ProduceRequest(Message):
         Field("timeout_ms", "TimeoutMs", "int32", range(0, 14)),
         Field("topic_data", "TopicData", "[]TopicProduceData", range(0, 14), former_names=("topics",)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("transactional_id", "acks", "timeout_ms", "topic_data", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     transactional_id: str | None
     """Transactional id of the producer, checked for authorization; null outside of transactions. Versions 3+."""
@@ -144,7 +129,6 @@ class ProduceRequest(Message):
     topic_data: list[TopicProduceData]
     """Batches to append, grouped by topic."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -161,32 +145,287 @@ class ProduceRequest(Message):
         self.topic_data = [] if topic_data is None else topic_data
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        if version <= 8:
-            return 1
-        return 2
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[ProduceRequest, i64]:
-        if 9 <= version <= 13:
-            return read_produce_request_flexible(data, pos, version)
-        if 0 <= version <= 8:
-            return read_produce_request_classic(data, pos, version)
-        give_up()
+        """Versions 9-13."""
+        n: i64
+        end: i64
+        transactional_id: str | None
+        topic_data: list[TopicProduceData]
+        topic_data_step: i64
+        name: str
+        partition_data: list[PartitionProduceData]
+        partition_data_step: i64
+        records: bytes | None
+        if version < 9:
+            return ProduceRequest._read_classic(data, pos, version)
+        if version > 13:
+            give_up()
+
+        # transactional_id: compact nullable string
+        n = data[pos] - 1
+        pos += 1
+        if n < 0:
+            transactional_id = None
+        else:
+            if n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            transactional_id = data[pos:end].decode()
+            pos = end
+        acks = read_i16_be(data, pos)
+        timeout_ms = read_i32_be(data, pos + 2)
+        # topic_data: compact array
+        n = data[pos + 6] - 1
+        pos += 7
+        if n < 0 or n > 126:
+            n, pos = read_length(data, pos)
+        topic_data = empty_list(n)
+        topic_data_count = n
+        for topic_data_step in range(topic_data_count):
+            # topic_data[]
+            if version <= 12:
+                # name: compact string
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_string_length(data, pos)
+                end = pos + n
+                name = data[pos:end].decode()
+                pos = end
+                topic_id = ZERO_UUID
+            else:
+                name = ""
+                topic_id = Uuid(data[pos : pos + 16])
+                pos += 16
+            # partition_data: compact array
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_length(data, pos)
+            partition_data = empty_list(n)
+            partition_data_count = n
+            for partition_data_step in range(partition_data_count):
+                # topic_data[].partition_data[]
+                index = read_i32_be(data, pos)
+                # records: compact nullable records
+                n = data[pos + 4] - 1
+                pos += 5
+                if n < 0:
+                    records = None
+                else:
+                    if n > 126:
+                        n += (data[pos] - 1) * 128
+                        pos += 1
+                        if n < 127 or n > 16382:
+                            n, pos = read_length(data, pos - 1)
+                    end = pos + n
+                    records = data[pos:end]
+                    pos = end
+                partition_data_item = new_PartitionProduceData(index, records)
+                if data[pos]:
+                    partition_data_item.unknown_tags, pos = read_tags(data, pos)
+                else:
+                    pos += 1
+                partition_data.append(partition_data_item)
+            topic_data_item = new_TopicProduceData(name, topic_id, partition_data)
+            if data[pos]:
+                topic_data_item.unknown_tags, pos = read_tags(data, pos)
+            else:
+                pos += 1
+            topic_data.append(topic_data_item)
+        message = new_ProduceRequest(transactional_id, acks, timeout_ms, topic_data)
+        if data[pos]:
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 1
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 9 <= version <= 13:
-            return write_produce_request_flexible(out, self, version)
-        if 0 <= version <= 8:
-            return write_produce_request_classic(out, self, version)
-        give_up()
+        """Versions 9-13."""
+        if version < 9:
+            return self._write_classic(out, version)
+        if version > 13:
+            give_up()
 
+        transactional_id = self.transactional_id
+        if transactional_id is None:
+            out.append(0)
+        else:
+            raw = transactional_id.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+        write_i16_be(out, self.acks)
+        write_i32_be(out, self.timeout_ms)
+        topic_data = self.topic_data
+        n = len(topic_data)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_uvarint(out, n + 1)
+        for topic_data_item in topic_data:
+            # topic_data[]
+            if version <= 12:
+                raw = topic_data_item.name.encode()
+                n = len(raw)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_string_length(out, n)
+                out.write(raw)
+            else:
+                write_uuid(out, topic_data_item.topic_id)
+            partition_data = topic_data_item.partition_data
+            n = len(partition_data)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_uvarint(out, n + 1)
+            for partition_data_item in partition_data:
+                # topic_data[].partition_data[]
+                write_i32_be(out, partition_data_item.index)
+                records = partition_data_item.records
+                if records is None:
+                    out.append(0)
+                else:
+                    n = len(records)
+                    if n < 127:
+                        out.append(n + 1)
+                    else:
+                        write_uvarint(out, n + 1)
+                    out.write(records)
+                if partition_data_item.unknown_tags:
+                    write_tags(out, [], partition_data_item.unknown_tags)
+                else:
+                    out.append(0)
+            if topic_data_item.unknown_tags:
+                write_tags(out, [], topic_data_item.unknown_tags)
+            else:
+                out.append(0)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
+        else:
+            out.append(0)
 
-def new_ProduceRequest(
-    transactional_id: str | None, acks: int, timeout_ms: int, topic_data: list[TopicProduceData]
-) -> ProduceRequest:
-    return ProduceRequest(transactional_id=transactional_id, acks=acks, timeout_ms=timeout_ms, topic_data=topic_data)
+    @staticmethod
+    def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[ProduceRequest, i64]:
+        """Versions 0-8."""
+        n: int
+        end: i64
+        transactional_id: str | None
+        topic_data: list[TopicProduceData]
+        topic_data_step: i64
+        name: str
+        partition_data: list[PartitionProduceData]
+        partition_data_step: i64
+        records: bytes | None
+        if version < 0:
+            give_up()
+
+        if version >= 3:
+            # transactional_id: nullable string
+            n = read_i16_be(data, pos)
+            pos += 2
+            if n < 0:
+                transactional_id = None
+            else:
+                end = pos + n
+                transactional_id = data[pos:end].decode()
+                pos = end
+        else:
+            transactional_id = None
+        acks = read_i16_be(data, pos)
+        timeout_ms = read_i32_be(data, pos + 2)
+        # topic_data: array
+        n = read_i32_be(data, pos + 6)
+        pos += 10
+        if n < 0:
+            give_up()
+        topic_data = empty_list(n)
+        topic_data_count = n
+        for topic_data_step in range(topic_data_count):
+            # topic_data[]
+            # name: string
+            n = read_i16_be(data, pos)
+            pos += 2
+            if n < 0:
+                give_up()
+            end = pos + n
+            name = data[pos:end].decode()
+            pos = end
+            topic_id = ZERO_UUID
+            # partition_data: array
+            n = read_i32_be(data, pos)
+            pos += 4
+            if n < 0:
+                give_up()
+            partition_data = empty_list(n)
+            partition_data_count = n
+            for partition_data_step in range(partition_data_count):
+                # topic_data[].partition_data[]
+                index = read_i32_be(data, pos)
+                # records: nullable records
+                n = read_i32_be(data, pos + 4)
+                pos += 8
+                if n < 0:
+                    records = None
+                else:
+                    end = pos + n
+                    records = data[pos:end]
+                    pos = end
+                partition_data_item = new_PartitionProduceData(index, records)
+                partition_data.append(partition_data_item)
+            topic_data_item = new_TopicProduceData(name, topic_id, partition_data)
+            topic_data.append(topic_data_item)
+        message = new_ProduceRequest(transactional_id, acks, timeout_ms, topic_data)
+        return message, pos
+
+    def _write_classic(self, out: BytesWriter, version: i64) -> None:
+        """Versions 0-8."""
+        if version < 0:
+            give_up()
+
+        if version <= 2:
+            if self.transactional_id is not None:
+                give_up()
+        else:
+            transactional_id = self.transactional_id
+            if transactional_id is None:
+                write_i16_be(out, -1)
+            else:
+                raw = transactional_id.encode()
+                write_i16_be(out, len(raw))
+                out.write(raw)
+        write_i16_be(out, self.acks)
+        write_i32_be(out, self.timeout_ms)
+        topic_data = self.topic_data
+        write_i32_be(out, len(topic_data))
+        for topic_data_item in topic_data:
+            # topic_data[]
+            raw = topic_data_item.name.encode()
+            write_i16_be(out, len(raw))
+            out.write(raw)
+            partition_data = topic_data_item.partition_data
+            write_i32_be(out, len(partition_data))
+            for partition_data_item in partition_data:
+                # topic_data[].partition_data[]
+                write_i32_be(out, partition_data_item.index)
+                records = partition_data_item.records
+                if records is None:
+                    write_i32_be(out, -1)
+                else:
+                    write_i32_be(out, len(records))
+                    out.write(records)
+                if partition_data_item.unknown_tags:
+                    give_up()
+            if topic_data_item.unknown_tags:
+                give_up()
+        if self.unknown_tags:
+            give_up()
 
 
 @mypyc_attr(acyclic=True)
@@ -199,9 +438,7 @@ class BatchIndexAndErrorMessage(Struct):
         Field("batch_index", "BatchIndex", "int32", range(8, 14)),
         Field("batch_index_error_message", "BatchIndexErrorMessage", "string", range(8, 14), nullable=range(8, 14)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("batch_index", "batch_index_error_message", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     batch_index: int
     """Position of the record in the batch, counted from 0. Versions 8+."""
@@ -210,7 +447,6 @@ class BatchIndexAndErrorMessage(Struct):
     Versions 8+.
     """
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -224,12 +460,6 @@ class BatchIndexAndErrorMessage(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_BatchIndexAndErrorMessage(
-    batch_index: int, batch_index_error_message: str | None
-) -> BatchIndexAndErrorMessage:
-    return BatchIndexAndErrorMessage(batch_index=batch_index, batch_index_error_message=batch_index_error_message)
-
-
 @mypyc_attr(acyclic=True)
 class LeaderIdAndEpoch(Struct):
     """Current leader of a partition, to which the client can turn."""
@@ -240,16 +470,13 @@ class LeaderIdAndEpoch(Struct):
         Field("leader_id", "LeaderId", "int32", range(10, 14)),
         Field("leader_epoch", "LeaderEpoch", "int32", range(10, 14)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("leader_id", "leader_epoch", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     leader_id: int
     """Node id of the leader as known to this broker, -1 if unknown; its address is in NodeEndpoints. Versions 10+."""
     leader_epoch: int
     """Leader epoch as known to this broker, -1 if unknown; higher is newer. Versions 10+."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -261,10 +488,6 @@ class LeaderIdAndEpoch(Struct):
         self.leader_id = leader_id
         self.leader_epoch = leader_epoch
         self.unknown_tags = unknown_tags
-
-
-def new_LeaderIdAndEpoch(leader_id: int, leader_epoch: int) -> LeaderIdAndEpoch:
-    return LeaderIdAndEpoch(leader_id=leader_id, leader_epoch=leader_epoch)
 
 
 @mypyc_attr(acyclic=True)
@@ -283,19 +506,7 @@ class PartitionProduceResponse(Struct):
         Field("error_message", "ErrorMessage", "string", range(8, 14), nullable=range(8, 14), ignorable=True),
         Field("current_leader", "CurrentLeader", "LeaderIdAndEpoch", range(10, 14), tag=0, tagged=range(10, 14)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "index",
-        "error_code",
-        "base_offset",
-        "log_append_time_ms",
-        "log_start_offset",
-        "record_errors",
-        "error_message",
-        "_current_leader",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS, lazy=("current_leader",))
 
     index: int
     """Number of the partition within its topic, counted from 0."""
@@ -316,7 +527,6 @@ class PartitionProduceResponse(Struct):
     error_message: str | None
     """Human-readable explanation of the error; null if there is none. Versions 8+."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -352,77 +562,55 @@ class PartitionProduceResponse(Struct):
     def current_leader(self, value: LeaderIdAndEpoch) -> None:
         self._current_leader = checked(value)
 
-
-def new_PartitionProduceResponse(
-    index: int,
-    error_code: int,
-    base_offset: int,
-    log_append_time_ms: int,
-    log_start_offset: int,
-    record_errors: list[BatchIndexAndErrorMessage],
-    error_message: str | None,
-) -> PartitionProduceResponse:
-    return PartitionProduceResponse(
-        index=index,
-        error_code=error_code,
-        base_offset=base_offset,
-        log_append_time_ms=log_append_time_ms,
-        log_start_offset=log_start_offset,
-        record_errors=record_errors,
-        error_message=error_message,
-    )
-
-
-def read_PartitionProduceResponse_tags(self: PartitionProduceResponse, data: bytes, pos: i64, version: i64) -> i64:
-    current_leader: LeaderIdAndEpoch
-    unknown: list[tuple[int, bytes]] = []
-    previous: i64 = -1
-    count, pos = read_uvarint(data, pos)
-    if count < 0:
-        give_up()
-    for _ in range(count):
-        tag, size, pos = read_tag(data, pos)
-        if tag <= previous:
+    def _read_tags(self, data: bytes, pos: i64, version: i64) -> i64:
+        current_leader: LeaderIdAndEpoch
+        unknown: list[tuple[int, bytes]] = []
+        previous: i64 = -1
+        count, pos = read_uvarint(data, pos)
+        if count < 0:
             give_up()
-        previous = tag
-        tag_end = pos + size
-        if tag == 0:
-            if not (version >= 10):
+        for _ in range(count):
+            tag, size, pos = read_tag(data, pos)
+            if tag <= previous:
                 give_up()
-            # current_leader
-            leader_id = read_i32_be(data, pos)
-            leader_epoch = read_i32_be(data, pos + 4)
-            current_leader = new_LeaderIdAndEpoch(leader_id, leader_epoch)
-            if data[pos + 8]:
-                pos += 8
-                current_leader.unknown_tags, pos = read_tags(data, pos)
+            previous = tag
+            tag_end = pos + size
+            if tag == 0:
+                if not (version >= 10):
+                    give_up()
+                # current_leader
+                leader_id = read_i32_be(data, pos)
+                leader_epoch = read_i32_be(data, pos + 4)
+                current_leader = new_LeaderIdAndEpoch(leader_id, leader_epoch)
+                if data[pos + 8]:
+                    pos += 8
+                    current_leader.unknown_tags, pos = read_tags(data, pos)
+                else:
+                    pos += 9
+                self._current_leader = current_leader
+                if pos != tag_end:
+                    give_up()
             else:
-                pos += 9
-            self._current_leader = current_leader
-            if pos != tag_end:
-                give_up()
-        else:
-            unknown.append((tag, data[pos:tag_end]))
-            pos = tag_end
-    if unknown:
-        self.unknown_tags = tuple(unknown)
-    return pos
+                unknown.append((tag, data[pos:tag_end]))
+                pos = tag_end
+        if unknown:
+            self.unknown_tags = tuple(unknown)
+        return pos
 
-
-def write_PartitionProduceResponse_tags(section: BytesWriter, self: PartitionProduceResponse, version: i64) -> None:
-    known: list[tuple[int, bytes]] = []
-    if version >= 10 and self._current_leader is not None and self._current_leader != LeaderIdAndEpoch():
-        out = BytesWriter()
-        # current_leader
-        current_leader = self.current_leader
-        write_i32_be(out, current_leader.leader_id)
-        write_i32_be(out, current_leader.leader_epoch)
-        if current_leader.unknown_tags:
-            write_tags(out, [], current_leader.unknown_tags)
-        else:
-            out.append(0)
-        known.append((0, out.getvalue()))
-    write_tags(section, known, self.unknown_tags)
+    def _write_tags(self, section: BytesWriter, version: i64) -> None:
+        known: list[tuple[int, bytes]] = []
+        if version >= 10 and self._current_leader is not None and self._current_leader != LeaderIdAndEpoch():
+            out = BytesWriter()
+            # current_leader
+            current_leader = self.current_leader
+            write_i32_be(out, current_leader.leader_id)
+            write_i32_be(out, current_leader.leader_epoch)
+            if current_leader.unknown_tags:
+                write_tags(out, [], current_leader.unknown_tags)
+            else:
+                out.append(0)
+            known.append((0, out.getvalue()))
+        write_tags(section, known, self.unknown_tags)
 
 
 @mypyc_attr(acyclic=True)
@@ -442,9 +630,7 @@ class TopicProduceResponse(Struct):
             former_names=("partitions",),
         ),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("name", "topic_id", "partition_responses", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     name: str
     """Name of the topic, repeated from the request. Versions 0-12."""
@@ -453,7 +639,6 @@ class TopicProduceResponse(Struct):
     partition_responses: list[PartitionProduceResponse]
     """One outcome for each partition of the request."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -469,12 +654,6 @@ class TopicProduceResponse(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_TopicProduceResponse(
-    name: str, topic_id: Uuid, partition_responses: list[PartitionProduceResponse]
-) -> TopicProduceResponse:
-    return TopicProduceResponse(name=name, topic_id=topic_id, partition_responses=partition_responses)
-
-
 @mypyc_attr(acyclic=True)
 class NodeEndpoint(Struct):
     """Address of one broker that is named as the leader of some partition."""
@@ -487,9 +666,7 @@ class NodeEndpoint(Struct):
         Field("port", "Port", "int32", range(10, 14)),
         Field("rack", "Rack", "string", range(10, 14), nullable=range(10, 14)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("node_id", "host", "port", "rack", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     node_id: int
     """Id of the broker, matching the LeaderId values of the partitions. Versions 10+."""
@@ -500,7 +677,6 @@ class NodeEndpoint(Struct):
     rack: str | None
     """Rack of the broker, from broker.rack; null if none is configured. Versions 10+."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -518,10 +694,6 @@ class NodeEndpoint(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_NodeEndpoint(node_id: int, host: str, port: int, rack: str | None) -> NodeEndpoint:
-    return NodeEndpoint(node_id=node_id, host=host, port=port, rack=rack)
-
-
 @mypyc_attr(acyclic=True)
 class ProduceResponse(Message):
     """Returns the offset given to each batch or the reason for its refusal; not sent when acks is 0.
@@ -533,15 +705,14 @@ class ProduceResponse(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 14)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(9, 14)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 0, 9: 1}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("responses", "Responses", "[]TopicProduceResponse", range(0, 14)),
         Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(1, 14), ignorable=True),
         Field("node_endpoints", "NodeEndpoints", "[]NodeEndpoint", range(10, 14), tag=0, tagged=range(10, 14)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("responses", "throttle_time_ms", "node_endpoints", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     responses: list[TopicProduceResponse]
     """Outcomes grouped by topic."""
@@ -550,7 +721,6 @@ class ProduceResponse(Message):
     node_endpoints: list[NodeEndpoint]
     """Addresses of the leaders named in CurrentLeader, which spare the client a metadata request. Versions 10+."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -565,765 +735,499 @@ class ProduceResponse(Message):
         self.node_endpoints = [] if node_endpoints is None else node_endpoints
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        if version <= 8:
-            return 0
-        return 1
-
-    @staticmethod
-    def _read(data: bytes, pos: i64, version: i64) -> tuple[ProduceResponse, i64]:
-        if 9 <= version <= 13:
-            return read_produce_response_flexible(data, pos, version)
-        if 0 <= version <= 8:
-            return read_produce_response_classic(data, pos, version)
-        give_up()
-
-    def _write(self, out: BytesWriter, version: i64) -> None:
-        if 9 <= version <= 13:
-            return write_produce_response_flexible(out, self, version)
-        if 0 <= version <= 8:
-            return write_produce_response_classic(out, self, version)
-        give_up()
-
-
-def new_ProduceResponse(responses: list[TopicProduceResponse], throttle_time_ms: int) -> ProduceResponse:
-    return ProduceResponse(responses=responses, throttle_time_ms=throttle_time_ms)
-
-
-def read_ProduceResponse_tags(self: ProduceResponse, data: bytes, pos: i64, version: i64) -> i64:
-    n: i64
-    end: i64
-    node_endpoints: list[NodeEndpoint]
-    node_endpoints_step: i64
-    host: str
-    rack: str | None
-    unknown: list[tuple[int, bytes]] = []
-    previous: i64 = -1
-    count, pos = read_uvarint(data, pos)
-    if count < 0:
-        give_up()
-    for _ in range(count):
-        tag, size, pos = read_tag(data, pos)
-        if tag <= previous:
+    def _read_tags(self, data: bytes, pos: i64, version: i64) -> i64:
+        n: i64
+        end: i64
+        node_endpoints: list[NodeEndpoint]
+        node_endpoints_step: i64
+        host: str
+        rack: str | None
+        unknown: list[tuple[int, bytes]] = []
+        previous: i64 = -1
+        count, pos = read_uvarint(data, pos)
+        if count < 0:
             give_up()
-        previous = tag
-        tag_end = pos + size
-        if tag == 0:
-            if not (version >= 10):
+        for _ in range(count):
+            tag, size, pos = read_tag(data, pos)
+            if tag <= previous:
                 give_up()
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_length(data, pos)
-            node_endpoints = empty_list(n)
-            node_endpoints_count = n
-            for node_endpoints_step in range(node_endpoints_count):
-                # node_endpoints[]
-                node_id = read_i32_be(data, pos)
-                n = data[pos + 4] - 1
-                pos += 5
-                if n < 0:
+            previous = tag
+            tag_end = pos + size
+            if tag == 0:
+                if not (version >= 10):
                     give_up()
-                if n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
-                host = data[pos:end].decode()
-                pos = end
-                port = read_i32_be(data, pos)
-                n = data[pos + 4] - 1
-                pos += 5
-                if n < 0:
-                    rack = None
-                else:
-                    if n > 126:
+                # node_endpoints: compact array
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_length(data, pos)
+                node_endpoints = empty_list(n)
+                node_endpoints_count = n
+                for node_endpoints_step in range(node_endpoints_count):
+                    # node_endpoints[]
+                    node_id = read_i32_be(data, pos)
+                    # host: compact string
+                    n = data[pos + 4] - 1
+                    pos += 5
+                    if n < 0 or n > 126:
                         n, pos = read_string_length(data, pos)
                     end = pos + n
-                    rack = data[pos:end].decode()
+                    host = data[pos:end].decode()
                     pos = end
-                node_endpoints_item = new_NodeEndpoint(node_id, host, port, rack)
-                if data[pos]:
-                    node_endpoints_item.unknown_tags, pos = read_tags(data, pos)
-                else:
-                    pos += 1
-                node_endpoints.append(node_endpoints_item)
-            self.node_endpoints = node_endpoints
-            if pos != tag_end:
-                give_up()
-        else:
-            unknown.append((tag, data[pos:tag_end]))
-            pos = tag_end
-    if unknown:
-        self.unknown_tags = tuple(unknown)
-    return pos
+                    port = read_i32_be(data, pos)
+                    # rack: compact nullable string
+                    n = data[pos + 4] - 1
+                    pos += 5
+                    if n < 0:
+                        rack = None
+                    else:
+                        if n > 126:
+                            n, pos = read_string_length(data, pos)
+                        end = pos + n
+                        rack = data[pos:end].decode()
+                        pos = end
+                    node_endpoints_item = new_NodeEndpoint(node_id, host, port, rack)
+                    if data[pos]:
+                        node_endpoints_item.unknown_tags, pos = read_tags(data, pos)
+                    else:
+                        pos += 1
+                    node_endpoints.append(node_endpoints_item)
+                self.node_endpoints = node_endpoints
+                if pos != tag_end:
+                    give_up()
+            else:
+                unknown.append((tag, data[pos:tag_end]))
+                pos = tag_end
+        if unknown:
+            self.unknown_tags = tuple(unknown)
+        return pos
 
-
-def write_ProduceResponse_tags(section: BytesWriter, self: ProduceResponse, version: i64) -> None:
-    known: list[tuple[int, bytes]] = []
-    if version >= 10 and self.node_endpoints != []:
-        out = BytesWriter()
-        node_endpoints = self.node_endpoints
-        n = len(node_endpoints)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_uvarint(out, n + 1)
-        for node_endpoints_item in node_endpoints:
-            # node_endpoints[]
-            write_i32_be(out, node_endpoints_item.node_id)
-            raw = node_endpoints_item.host.encode()
-            n = len(raw)
+    def _write_tags(self, section: BytesWriter, version: i64) -> None:
+        known: list[tuple[int, bytes]] = []
+        if version >= 10 and self.node_endpoints != []:
+            out = BytesWriter()
+            node_endpoints = self.node_endpoints
+            n = len(node_endpoints)
             if n < 127:
                 out.append(n + 1)
             else:
-                write_string_length(out, n)
-            out.write(raw)
-            write_i32_be(out, node_endpoints_item.port)
-            rack = node_endpoints_item.rack
-            if rack is None:
-                out.append(0)
-            else:
-                raw = rack.encode()
+                write_uvarint(out, n + 1)
+            for node_endpoints_item in node_endpoints:
+                # node_endpoints[]
+                write_i32_be(out, node_endpoints_item.node_id)
+                raw = node_endpoints_item.host.encode()
                 n = len(raw)
                 if n < 127:
                     out.append(n + 1)
                 else:
                     write_string_length(out, n)
                 out.write(raw)
-            if node_endpoints_item.unknown_tags:
-                write_tags(out, [], node_endpoints_item.unknown_tags)
-            else:
-                out.append(0)
-        known.append((0, out.getvalue()))
-    write_tags(section, known, self.unknown_tags)
-
-
-def read_produce_request_classic(data: bytes, pos: i64, version: i64) -> tuple[ProduceRequest, i64]:
-    """Versions 0-8."""
-    n: int
-    end: i64
-    transactional_id: str | None
-    topic_data: list[TopicProduceData]
-    topic_data_step: i64
-    name: str
-    partition_data: list[PartitionProduceData]
-    partition_data_step: i64
-    records: bytes | None
-    if version >= 3:
-        n = read_i16_be(data, pos)
-        pos += 2
-        if n < 0:
-            transactional_id = None
-        else:
-            end = pos + n
-            transactional_id = data[pos:end].decode()
-            pos = end
-    else:
-        transactional_id = None
-    acks = read_i16_be(data, pos)
-    timeout_ms = read_i32_be(data, pos + 2)
-    n = read_i32_be(data, pos + 6)
-    pos += 10
-    if n < 0:
-        give_up()
-    topic_data = empty_list(n)
-    topic_data_count = n
-    for topic_data_step in range(topic_data_count):
-        # topic_data[]
-        n = read_i16_be(data, pos)
-        pos += 2
-        if n < 0:
-            give_up()
-        end = pos + n
-        name = data[pos:end].decode()
-        pos = end
-        topic_id = ZERO_UUID
-        n = read_i32_be(data, pos)
-        pos += 4
-        if n < 0:
-            give_up()
-        partition_data = empty_list(n)
-        partition_data_count = n
-        for partition_data_step in range(partition_data_count):
-            # topic_data[].partition_data[]
-            index = read_i32_be(data, pos)
-            n = read_i32_be(data, pos + 4)
-            pos += 8
-            if n < 0:
-                records = None
-            else:
-                end = pos + n
-                records = data[pos:end]
-                pos = end
-            partition_data_item = new_PartitionProduceData(index, records)
-            partition_data.append(partition_data_item)
-        topic_data_item = new_TopicProduceData(name, topic_id, partition_data)
-        topic_data.append(topic_data_item)
-    message = new_ProduceRequest(transactional_id, acks, timeout_ms, topic_data)
-    return message, pos
-
-
-def write_produce_request_classic(out: BytesWriter, message: ProduceRequest, version: i64) -> None:
-    """Versions 0-8."""
-    if version <= 2:
-        if message.transactional_id is not None:
-            give_up()
-    else:
-        transactional_id = message.transactional_id
-        if transactional_id is None:
-            write_i16_be(out, -1)
-        else:
-            raw = transactional_id.encode()
-            write_i16_be(out, len(raw))
-            out.write(raw)
-    write_i16_be(out, message.acks)
-    write_i32_be(out, message.timeout_ms)
-    topic_data = message.topic_data
-    write_i32_be(out, len(topic_data))
-    for topic_data_item in topic_data:
-        # topic_data[]
-        raw = topic_data_item.name.encode()
-        write_i16_be(out, len(raw))
-        out.write(raw)
-        partition_data = topic_data_item.partition_data
-        write_i32_be(out, len(partition_data))
-        for partition_data_item in partition_data:
-            # topic_data[].partition_data[]
-            write_i32_be(out, partition_data_item.index)
-            records = partition_data_item.records
-            if records is None:
-                write_i32_be(out, -1)
-            else:
-                write_i32_be(out, len(records))
-                out.write(records)
-            if partition_data_item.unknown_tags:
-                give_up()
-        if topic_data_item.unknown_tags:
-            give_up()
-    if message.unknown_tags:
-        give_up()
-
-
-def read_produce_request_flexible(data: bytes, pos: i64, version: i64) -> tuple[ProduceRequest, i64]:
-    """Versions 9-13."""
-    n: i64
-    end: i64
-    transactional_id: str | None
-    topic_data: list[TopicProduceData]
-    topic_data_step: i64
-    name: str
-    partition_data: list[PartitionProduceData]
-    partition_data_step: i64
-    records: bytes | None
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        transactional_id = None
-    else:
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        transactional_id = data[pos:end].decode()
-        pos = end
-    acks = read_i16_be(data, pos)
-    timeout_ms = read_i32_be(data, pos + 2)
-    n = data[pos + 6] - 1
-    pos += 7
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    topic_data = empty_list(n)
-    topic_data_count = n
-    for topic_data_step in range(topic_data_count):
-        # topic_data[]
-        if version <= 12:
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
-            name = data[pos:end].decode()
-            pos = end
-            topic_id = ZERO_UUID
-        else:
-            name = ""
-            topic_id = Uuid(data[pos : pos + 16])
-            pos += 16
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_length(data, pos)
-        partition_data = empty_list(n)
-        partition_data_count = n
-        for partition_data_step in range(partition_data_count):
-            # topic_data[].partition_data[]
-            index = read_i32_be(data, pos)
-            n = data[pos + 4] - 1
-            pos += 5
-            if n < 0:
-                records = None
-            else:
-                if n > 126:
-                    n += (data[pos] - 1) * 128
-                    pos += 1
-                    if n < 127 or n > 16382:
-                        n, pos = read_length(data, pos - 1)
-                end = pos + n
-                records = data[pos:end]
-                pos = end
-            partition_data_item = new_PartitionProduceData(index, records)
-            if data[pos]:
-                partition_data_item.unknown_tags, pos = read_tags(data, pos)
-            else:
-                pos += 1
-            partition_data.append(partition_data_item)
-        topic_data_item = new_TopicProduceData(name, topic_id, partition_data)
-        if data[pos]:
-            topic_data_item.unknown_tags, pos = read_tags(data, pos)
-        else:
-            pos += 1
-        topic_data.append(topic_data_item)
-    message = new_ProduceRequest(transactional_id, acks, timeout_ms, topic_data)
-    if data[pos]:
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 1
-    return message, pos
-
-
-def write_produce_request_flexible(out: BytesWriter, message: ProduceRequest, version: i64) -> None:
-    """Versions 9-13."""
-    transactional_id = message.transactional_id
-    if transactional_id is None:
-        out.append(0)
-    else:
-        raw = transactional_id.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-    write_i16_be(out, message.acks)
-    write_i32_be(out, message.timeout_ms)
-    topic_data = message.topic_data
-    n = len(topic_data)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for topic_data_item in topic_data:
-        # topic_data[]
-        if version <= 12:
-            raw = topic_data_item.name.encode()
-            n = len(raw)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_string_length(out, n)
-            out.write(raw)
-        else:
-            write_uuid(out, topic_data_item.topic_id)
-        partition_data = topic_data_item.partition_data
-        n = len(partition_data)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_uvarint(out, n + 1)
-        for partition_data_item in partition_data:
-            # topic_data[].partition_data[]
-            write_i32_be(out, partition_data_item.index)
-            records = partition_data_item.records
-            if records is None:
-                out.append(0)
-            else:
-                n = len(records)
-                if n < 127:
-                    out.append(n + 1)
-                else:
-                    write_uvarint(out, n + 1)
-                out.write(records)
-            if partition_data_item.unknown_tags:
-                write_tags(out, [], partition_data_item.unknown_tags)
-            else:
-                out.append(0)
-        if topic_data_item.unknown_tags:
-            write_tags(out, [], topic_data_item.unknown_tags)
-        else:
-            out.append(0)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
-
-
-def read_produce_response_classic(data: bytes, pos: i64, version: i64) -> tuple[ProduceResponse, i64]:
-    """Versions 0-8."""
-    n: int
-    end: i64
-    responses: list[TopicProduceResponse]
-    responses_step: i64
-    name: str
-    partition_responses: list[PartitionProduceResponse]
-    partition_responses_step: i64
-    record_errors: list[BatchIndexAndErrorMessage]
-    record_errors_step: i64
-    batch_index_error_message: str | None
-    error_message: str | None
-    n = read_i32_be(data, pos)
-    pos += 4
-    if n < 0:
-        give_up()
-    responses = empty_list(n)
-    responses_count = n
-    for responses_step in range(responses_count):
-        # responses[]
-        n = read_i16_be(data, pos)
-        pos += 2
-        if n < 0:
-            give_up()
-        end = pos + n
-        name = data[pos:end].decode()
-        pos = end
-        topic_id = ZERO_UUID
-        n = read_i32_be(data, pos)
-        pos += 4
-        if n < 0:
-            give_up()
-        partition_responses = empty_list(n)
-        partition_responses_count = n
-        for partition_responses_step in range(partition_responses_count):
-            # responses[].partition_responses[]
-            index = read_i32_be(data, pos)
-            error_code = read_i16_be(data, pos + 4)
-            base_offset = read_i64_be(data, pos + 6)
-            pos += 14
-            if version >= 2:
-                log_append_time_ms = read_i64_be(data, pos)
-                pos += 8
-            else:
-                log_append_time_ms = -1
-            if version >= 5:
-                log_start_offset = read_i64_be(data, pos)
-                pos += 8
-            else:
-                log_start_offset = -1
-            if version >= 8:
-                n = read_i32_be(data, pos)
-                pos += 4
-                if n < 0:
-                    give_up()
-                record_errors = empty_list(n)
-                record_errors_count = n
-                for record_errors_step in range(record_errors_count):
-                    # responses[].partition_responses[].record_errors[]
-                    batch_index = read_i32_be(data, pos)
-                    n = read_i16_be(data, pos + 4)
-                    pos += 6
-                    if n < 0:
-                        batch_index_error_message = None
-                    else:
-                        end = pos + n
-                        batch_index_error_message = data[pos:end].decode()
-                        pos = end
-                    record_errors_item = new_BatchIndexAndErrorMessage(batch_index, batch_index_error_message)
-                    record_errors.append(record_errors_item)
-                n = read_i16_be(data, pos)
-                pos += 2
-                if n < 0:
-                    error_message = None
-                else:
-                    end = pos + n
-                    error_message = data[pos:end].decode()
-                    pos = end
-            else:
-                record_errors = []
-                error_message = None
-            partition_responses_item = new_PartitionProduceResponse(
-                index, error_code, base_offset, log_append_time_ms, log_start_offset, record_errors, error_message
-            )
-            partition_responses.append(partition_responses_item)
-        responses_item = new_TopicProduceResponse(name, topic_id, partition_responses)
-        responses.append(responses_item)
-    if version >= 1:
-        throttle_time_ms = read_i32_be(data, pos)
-        pos += 4
-    else:
-        throttle_time_ms = 0
-    message = new_ProduceResponse(responses, throttle_time_ms)
-    return message, pos
-
-
-def write_produce_response_classic(out: BytesWriter, message: ProduceResponse, version: i64) -> None:
-    """Versions 0-8."""
-    responses = message.responses
-    write_i32_be(out, len(responses))
-    for responses_item in responses:
-        # responses[]
-        raw = responses_item.name.encode()
-        write_i16_be(out, len(raw))
-        out.write(raw)
-        partition_responses = responses_item.partition_responses
-        write_i32_be(out, len(partition_responses))
-        for partition_responses_item in partition_responses:
-            # responses[].partition_responses[]
-            write_i32_be(out, partition_responses_item.index)
-            write_i16_be(out, partition_responses_item.error_code)
-            write_i64_be(out, partition_responses_item.base_offset)
-            if version >= 2:
-                write_i64_be(out, partition_responses_item.log_append_time_ms)
-            if version >= 5:
-                write_i64_be(out, partition_responses_item.log_start_offset)
-            if version >= 8:
-                record_errors = partition_responses_item.record_errors
-                write_i32_be(out, len(record_errors))
-                for record_errors_item in record_errors:
-                    # responses[].partition_responses[].record_errors[]
-                    write_i32_be(out, record_errors_item.batch_index)
-                    batch_index_error_message = record_errors_item.batch_index_error_message
-                    if batch_index_error_message is None:
-                        write_i16_be(out, -1)
-                    else:
-                        raw = batch_index_error_message.encode()
-                        write_i16_be(out, len(raw))
-                        out.write(raw)
-                    if record_errors_item.unknown_tags:
-                        give_up()
-                error_message = partition_responses_item.error_message
-                if error_message is None:
-                    write_i16_be(out, -1)
-                else:
-                    raw = error_message.encode()
-                    write_i16_be(out, len(raw))
-                    out.write(raw)
-            if (
-                partition_responses_item._current_leader is not None
-                and partition_responses_item._current_leader != LeaderIdAndEpoch()
-            ):
-                give_up()
-            if partition_responses_item.unknown_tags:
-                give_up()
-        if responses_item.unknown_tags:
-            give_up()
-    if version >= 1:
-        write_i32_be(out, message.throttle_time_ms)
-    if message.node_endpoints != []:
-        give_up()
-    if message.unknown_tags:
-        give_up()
-
-
-def read_produce_response_flexible(data: bytes, pos: i64, version: i64) -> tuple[ProduceResponse, i64]:
-    """Versions 9-13."""
-    n: i64
-    end: i64
-    responses: list[TopicProduceResponse]
-    responses_step: i64
-    name: str
-    partition_responses: list[PartitionProduceResponse]
-    partition_responses_step: i64
-    record_errors: list[BatchIndexAndErrorMessage]
-    record_errors_step: i64
-    batch_index_error_message: str | None
-    error_message: str | None
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    responses = empty_list(n)
-    responses_count = n
-    for responses_step in range(responses_count):
-        # responses[]
-        if version <= 12:
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
-            name = data[pos:end].decode()
-            pos = end
-            topic_id = ZERO_UUID
-        else:
-            name = ""
-            topic_id = Uuid(data[pos : pos + 16])
-            pos += 16
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_length(data, pos)
-        partition_responses = empty_list(n)
-        partition_responses_count = n
-        for partition_responses_step in range(partition_responses_count):
-            # responses[].partition_responses[]
-            index = read_i32_be(data, pos)
-            error_code = read_i16_be(data, pos + 4)
-            base_offset = read_i64_be(data, pos + 6)
-            log_append_time_ms = read_i64_be(data, pos + 14)
-            log_start_offset = read_i64_be(data, pos + 22)
-            n = data[pos + 30] - 1
-            pos += 31
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_length(data, pos)
-            record_errors = empty_list(n)
-            record_errors_count = n
-            for record_errors_step in range(record_errors_count):
-                # responses[].partition_responses[].record_errors[]
-                batch_index = read_i32_be(data, pos)
-                n = data[pos + 4] - 1
-                pos += 5
-                if n < 0:
-                    batch_index_error_message = None
-                else:
-                    if n > 126:
-                        n, pos = read_string_length(data, pos)
-                    end = pos + n
-                    batch_index_error_message = data[pos:end].decode()
-                    pos = end
-                record_errors_item = new_BatchIndexAndErrorMessage(batch_index, batch_index_error_message)
-                if data[pos]:
-                    record_errors_item.unknown_tags, pos = read_tags(data, pos)
-                else:
-                    pos += 1
-                record_errors.append(record_errors_item)
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                error_message = None
-            else:
-                if n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
-                error_message = data[pos:end].decode()
-                pos = end
-            partition_responses_item = new_PartitionProduceResponse(
-                index, error_code, base_offset, log_append_time_ms, log_start_offset, record_errors, error_message
-            )
-            if data[pos]:
-                pos = read_PartitionProduceResponse_tags(partition_responses_item, data, pos, version)
-            else:
-                pos += 1
-            partition_responses.append(partition_responses_item)
-        responses_item = new_TopicProduceResponse(name, topic_id, partition_responses)
-        if data[pos]:
-            responses_item.unknown_tags, pos = read_tags(data, pos)
-        else:
-            pos += 1
-        responses.append(responses_item)
-    throttle_time_ms = read_i32_be(data, pos)
-    message = new_ProduceResponse(responses, throttle_time_ms)
-    if data[pos + 4]:
-        pos += 4
-        pos = read_ProduceResponse_tags(message, data, pos, version)
-    else:
-        pos += 5
-    return message, pos
-
-
-def write_produce_response_flexible(out: BytesWriter, message: ProduceResponse, version: i64) -> None:
-    """Versions 9-13."""
-    responses = message.responses
-    n = len(responses)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for responses_item in responses:
-        # responses[]
-        if version <= 12:
-            raw = responses_item.name.encode()
-            n = len(raw)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_string_length(out, n)
-            out.write(raw)
-        else:
-            write_uuid(out, responses_item.topic_id)
-        partition_responses = responses_item.partition_responses
-        n = len(partition_responses)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_uvarint(out, n + 1)
-        for partition_responses_item in partition_responses:
-            # responses[].partition_responses[]
-            write_i32_be(out, partition_responses_item.index)
-            write_i16_be(out, partition_responses_item.error_code)
-            write_i64_be(out, partition_responses_item.base_offset)
-            write_i64_be(out, partition_responses_item.log_append_time_ms)
-            write_i64_be(out, partition_responses_item.log_start_offset)
-            record_errors = partition_responses_item.record_errors
-            n = len(record_errors)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_uvarint(out, n + 1)
-            for record_errors_item in record_errors:
-                # responses[].partition_responses[].record_errors[]
-                write_i32_be(out, record_errors_item.batch_index)
-                batch_index_error_message = record_errors_item.batch_index_error_message
-                if batch_index_error_message is None:
+                write_i32_be(out, node_endpoints_item.port)
+                rack = node_endpoints_item.rack
+                if rack is None:
                     out.append(0)
                 else:
-                    raw = batch_index_error_message.encode()
+                    raw = rack.encode()
                     n = len(raw)
                     if n < 127:
                         out.append(n + 1)
                     else:
                         write_string_length(out, n)
                     out.write(raw)
-                if record_errors_item.unknown_tags:
-                    write_tags(out, [], record_errors_item.unknown_tags)
+                if node_endpoints_item.unknown_tags:
+                    write_tags(out, [], node_endpoints_item.unknown_tags)
                 else:
                     out.append(0)
-            error_message = partition_responses_item.error_message
-            if error_message is None:
-                out.append(0)
+            known.append((0, out.getvalue()))
+        write_tags(section, known, self.unknown_tags)
+
+    @staticmethod
+    def _read(data: bytes, pos: i64, version: i64) -> tuple[ProduceResponse, i64]:
+        """Versions 9-13."""
+        n: i64
+        end: i64
+        responses: list[TopicProduceResponse]
+        responses_step: i64
+        name: str
+        partition_responses: list[PartitionProduceResponse]
+        partition_responses_step: i64
+        record_errors: list[BatchIndexAndErrorMessage]
+        record_errors_step: i64
+        batch_index_error_message: str | None
+        error_message: str | None
+        if version < 9:
+            return ProduceResponse._read_classic(data, pos, version)
+        if version > 13:
+            give_up()
+
+        # responses: compact array
+        n = data[pos] - 1
+        pos += 1
+        if n < 0 or n > 126:
+            n, pos = read_length(data, pos)
+        responses = empty_list(n)
+        responses_count = n
+        for responses_step in range(responses_count):
+            # responses[]
+            if version <= 12:
+                # name: compact string
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_string_length(data, pos)
+                end = pos + n
+                name = data[pos:end].decode()
+                pos = end
+                topic_id = ZERO_UUID
             else:
-                raw = error_message.encode()
+                name = ""
+                topic_id = Uuid(data[pos : pos + 16])
+                pos += 16
+            # partition_responses: compact array
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_length(data, pos)
+            partition_responses = empty_list(n)
+            partition_responses_count = n
+            for partition_responses_step in range(partition_responses_count):
+                # responses[].partition_responses[]
+                index = read_i32_be(data, pos)
+                error_code = read_i16_be(data, pos + 4)
+                base_offset = read_i64_be(data, pos + 6)
+                log_append_time_ms = read_i64_be(data, pos + 14)
+                log_start_offset = read_i64_be(data, pos + 22)
+                # record_errors: compact array
+                n = data[pos + 30] - 1
+                pos += 31
+                if n < 0 or n > 126:
+                    n, pos = read_length(data, pos)
+                record_errors = empty_list(n)
+                record_errors_count = n
+                for record_errors_step in range(record_errors_count):
+                    # responses[].partition_responses[].record_errors[]
+                    batch_index = read_i32_be(data, pos)
+                    # batch_index_error_message: compact nullable string
+                    n = data[pos + 4] - 1
+                    pos += 5
+                    if n < 0:
+                        batch_index_error_message = None
+                    else:
+                        if n > 126:
+                            n, pos = read_string_length(data, pos)
+                        end = pos + n
+                        batch_index_error_message = data[pos:end].decode()
+                        pos = end
+                    record_errors_item = new_BatchIndexAndErrorMessage(batch_index, batch_index_error_message)
+                    if data[pos]:
+                        record_errors_item.unknown_tags, pos = read_tags(data, pos)
+                    else:
+                        pos += 1
+                    record_errors.append(record_errors_item)
+                # error_message: compact nullable string
+                n = data[pos] - 1
+                pos += 1
+                if n < 0:
+                    error_message = None
+                else:
+                    if n > 126:
+                        n, pos = read_string_length(data, pos)
+                    end = pos + n
+                    error_message = data[pos:end].decode()
+                    pos = end
+                partition_responses_item = new_PartitionProduceResponse(
+                    index, error_code, base_offset, log_append_time_ms, log_start_offset, record_errors, error_message
+                )
+                if data[pos]:
+                    pos = partition_responses_item._read_tags(data, pos, version)
+                else:
+                    pos += 1
+                partition_responses.append(partition_responses_item)
+            responses_item = new_TopicProduceResponse(name, topic_id, partition_responses)
+            if data[pos]:
+                responses_item.unknown_tags, pos = read_tags(data, pos)
+            else:
+                pos += 1
+            responses.append(responses_item)
+        throttle_time_ms = read_i32_be(data, pos)
+        message = new_ProduceResponse(responses, throttle_time_ms)
+        if data[pos + 4]:
+            pos += 4
+            pos = message._read_tags(data, pos, version)
+        else:
+            pos += 5
+        return message, pos
+
+    def _write(self, out: BytesWriter, version: i64) -> None:
+        """Versions 9-13."""
+        if version < 9:
+            return self._write_classic(out, version)
+        if version > 13:
+            give_up()
+
+        responses = self.responses
+        n = len(responses)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_uvarint(out, n + 1)
+        for responses_item in responses:
+            # responses[]
+            if version <= 12:
+                raw = responses_item.name.encode()
                 n = len(raw)
                 if n < 127:
                     out.append(n + 1)
                 else:
                     write_string_length(out, n)
                 out.write(raw)
-            if version <= 9:
+            else:
+                write_uuid(out, responses_item.topic_id)
+            partition_responses = responses_item.partition_responses
+            n = len(partition_responses)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_uvarint(out, n + 1)
+            for partition_responses_item in partition_responses:
+                # responses[].partition_responses[]
+                write_i32_be(out, partition_responses_item.index)
+                write_i16_be(out, partition_responses_item.error_code)
+                write_i64_be(out, partition_responses_item.base_offset)
+                write_i64_be(out, partition_responses_item.log_append_time_ms)
+                write_i64_be(out, partition_responses_item.log_start_offset)
+                record_errors = partition_responses_item.record_errors
+                n = len(record_errors)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_uvarint(out, n + 1)
+                for record_errors_item in record_errors:
+                    # responses[].partition_responses[].record_errors[]
+                    write_i32_be(out, record_errors_item.batch_index)
+                    batch_index_error_message = record_errors_item.batch_index_error_message
+                    if batch_index_error_message is None:
+                        out.append(0)
+                    else:
+                        raw = batch_index_error_message.encode()
+                        n = len(raw)
+                        if n < 127:
+                            out.append(n + 1)
+                        else:
+                            write_string_length(out, n)
+                        out.write(raw)
+                    if record_errors_item.unknown_tags:
+                        write_tags(out, [], record_errors_item.unknown_tags)
+                    else:
+                        out.append(0)
+                error_message = partition_responses_item.error_message
+                if error_message is None:
+                    out.append(0)
+                else:
+                    raw = error_message.encode()
+                    n = len(raw)
+                    if n < 127:
+                        out.append(n + 1)
+                    else:
+                        write_string_length(out, n)
+                    out.write(raw)
+                if version <= 9:
+                    if (
+                        partition_responses_item._current_leader is not None
+                        and partition_responses_item._current_leader != LeaderIdAndEpoch()
+                    ):
+                        give_up()
+                if partition_responses_item._current_leader is None and not partition_responses_item.unknown_tags:
+                    out.append(0)
+                else:
+                    partition_responses_item._write_tags(out, version)
+            if responses_item.unknown_tags:
+                write_tags(out, [], responses_item.unknown_tags)
+            else:
+                out.append(0)
+        write_i32_be(out, self.throttle_time_ms)
+        if version <= 9:
+            if self.node_endpoints != []:
+                give_up()
+        if self.node_endpoints == [] and not self.unknown_tags:
+            out.append(0)
+        else:
+            self._write_tags(out, version)
+
+    @staticmethod
+    def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[ProduceResponse, i64]:
+        """Versions 0-8."""
+        n: int
+        end: i64
+        responses: list[TopicProduceResponse]
+        responses_step: i64
+        name: str
+        partition_responses: list[PartitionProduceResponse]
+        partition_responses_step: i64
+        record_errors: list[BatchIndexAndErrorMessage]
+        record_errors_step: i64
+        batch_index_error_message: str | None
+        error_message: str | None
+        if version < 0:
+            give_up()
+
+        # responses: array
+        n = read_i32_be(data, pos)
+        pos += 4
+        if n < 0:
+            give_up()
+        responses = empty_list(n)
+        responses_count = n
+        for responses_step in range(responses_count):
+            # responses[]
+            # name: string
+            n = read_i16_be(data, pos)
+            pos += 2
+            if n < 0:
+                give_up()
+            end = pos + n
+            name = data[pos:end].decode()
+            pos = end
+            topic_id = ZERO_UUID
+            # partition_responses: array
+            n = read_i32_be(data, pos)
+            pos += 4
+            if n < 0:
+                give_up()
+            partition_responses = empty_list(n)
+            partition_responses_count = n
+            for partition_responses_step in range(partition_responses_count):
+                # responses[].partition_responses[]
+                index = read_i32_be(data, pos)
+                error_code = read_i16_be(data, pos + 4)
+                base_offset = read_i64_be(data, pos + 6)
+                pos += 14
+                if version >= 2:
+                    log_append_time_ms = read_i64_be(data, pos)
+                    pos += 8
+                else:
+                    log_append_time_ms = -1
+                if version >= 5:
+                    log_start_offset = read_i64_be(data, pos)
+                    pos += 8
+                else:
+                    log_start_offset = -1
+                if version >= 8:
+                    # record_errors: array
+                    n = read_i32_be(data, pos)
+                    pos += 4
+                    if n < 0:
+                        give_up()
+                    record_errors = empty_list(n)
+                    record_errors_count = n
+                    for record_errors_step in range(record_errors_count):
+                        # responses[].partition_responses[].record_errors[]
+                        batch_index = read_i32_be(data, pos)
+                        # batch_index_error_message: nullable string
+                        n = read_i16_be(data, pos + 4)
+                        pos += 6
+                        if n < 0:
+                            batch_index_error_message = None
+                        else:
+                            end = pos + n
+                            batch_index_error_message = data[pos:end].decode()
+                            pos = end
+                        record_errors_item = new_BatchIndexAndErrorMessage(batch_index, batch_index_error_message)
+                        record_errors.append(record_errors_item)
+                    # error_message: nullable string
+                    n = read_i16_be(data, pos)
+                    pos += 2
+                    if n < 0:
+                        error_message = None
+                    else:
+                        end = pos + n
+                        error_message = data[pos:end].decode()
+                        pos = end
+                else:
+                    record_errors = []
+                    error_message = None
+                partition_responses_item = new_PartitionProduceResponse(
+                    index, error_code, base_offset, log_append_time_ms, log_start_offset, record_errors, error_message
+                )
+                partition_responses.append(partition_responses_item)
+            responses_item = new_TopicProduceResponse(name, topic_id, partition_responses)
+            responses.append(responses_item)
+        if version >= 1:
+            throttle_time_ms = read_i32_be(data, pos)
+            pos += 4
+        else:
+            throttle_time_ms = 0
+        message = new_ProduceResponse(responses, throttle_time_ms)
+        return message, pos
+
+    def _write_classic(self, out: BytesWriter, version: i64) -> None:
+        """Versions 0-8."""
+        if version < 0:
+            give_up()
+
+        responses = self.responses
+        write_i32_be(out, len(responses))
+        for responses_item in responses:
+            # responses[]
+            raw = responses_item.name.encode()
+            write_i16_be(out, len(raw))
+            out.write(raw)
+            partition_responses = responses_item.partition_responses
+            write_i32_be(out, len(partition_responses))
+            for partition_responses_item in partition_responses:
+                # responses[].partition_responses[]
+                write_i32_be(out, partition_responses_item.index)
+                write_i16_be(out, partition_responses_item.error_code)
+                write_i64_be(out, partition_responses_item.base_offset)
+                if version >= 2:
+                    write_i64_be(out, partition_responses_item.log_append_time_ms)
+                if version >= 5:
+                    write_i64_be(out, partition_responses_item.log_start_offset)
+                if version >= 8:
+                    record_errors = partition_responses_item.record_errors
+                    write_i32_be(out, len(record_errors))
+                    for record_errors_item in record_errors:
+                        # responses[].partition_responses[].record_errors[]
+                        write_i32_be(out, record_errors_item.batch_index)
+                        batch_index_error_message = record_errors_item.batch_index_error_message
+                        if batch_index_error_message is None:
+                            write_i16_be(out, -1)
+                        else:
+                            raw = batch_index_error_message.encode()
+                            write_i16_be(out, len(raw))
+                            out.write(raw)
+                        if record_errors_item.unknown_tags:
+                            give_up()
+                    error_message = partition_responses_item.error_message
+                    if error_message is None:
+                        write_i16_be(out, -1)
+                    else:
+                        raw = error_message.encode()
+                        write_i16_be(out, len(raw))
+                        out.write(raw)
                 if (
                     partition_responses_item._current_leader is not None
                     and partition_responses_item._current_leader != LeaderIdAndEpoch()
                 ):
                     give_up()
-            if partition_responses_item._current_leader is None and not partition_responses_item.unknown_tags:
-                out.append(0)
-            else:
-                write_PartitionProduceResponse_tags(out, partition_responses_item, version)
-        if responses_item.unknown_tags:
-            write_tags(out, [], responses_item.unknown_tags)
-        else:
-            out.append(0)
-    write_i32_be(out, message.throttle_time_ms)
-    if version <= 9:
-        if message.node_endpoints != []:
+                if partition_responses_item.unknown_tags:
+                    give_up()
+            if responses_item.unknown_tags:
+                give_up()
+        if version >= 1:
+            write_i32_be(out, self.throttle_time_ms)
+        if self.node_endpoints != []:
             give_up()
-    if message.node_endpoints == [] and not message.unknown_tags:
-        out.append(0)
-    else:
-        write_ProduceResponse_tags(out, message, version)
+        if self.unknown_tags:
+            give_up()
 
 
-install_constructors(globals())
+new_PartitionProduceData = constructor(PartitionProduceData)
+new_TopicProduceData = constructor(TopicProduceData)
+new_ProduceRequest = constructor(ProduceRequest)
+new_BatchIndexAndErrorMessage = constructor(BatchIndexAndErrorMessage)
+new_LeaderIdAndEpoch = constructor(LeaderIdAndEpoch)
+new_PartitionProduceResponse = constructor(PartitionProduceResponse, without=("current_leader",))
+new_TopicProduceResponse = constructor(TopicProduceResponse)
+new_NodeEndpoint = constructor(NodeEndpoint)
+new_ProduceResponse = constructor(ProduceResponse, without=("node_endpoints",))

@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter, read_i16_be, read_i32_be, write_i16_be, write_i32_be
 
 from kwire.message import FieldTags, Message
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.uuids import Uuid
 from kwire.wire import give_up, read_length, read_tags, write_i8, write_tags, write_uuid, write_uvarint, ZERO_UUID
 
@@ -29,6 +29,7 @@ class PushTelemetryRequest(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 1)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 2}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("client_instance_id", "ClientInstanceId", "uuid", range(0, 1)),
@@ -37,16 +38,7 @@ class PushTelemetryRequest(Message):
         Field("compression_type", "CompressionType", "int8", range(0, 1), enum="CompressionType"),
         Field("metrics", "Metrics", "bytes", range(0, 1)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "client_instance_id",
-        "subscription_id",
-        "terminating",
-        "compression_type",
-        "metrics",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     client_instance_id: Uuid
     """Id that the broker assigned to this client instance when it fetched its subscription."""
@@ -59,7 +51,6 @@ class PushTelemetryRequest(Message):
     metrics: bytes
     """MetricsData message of OpenTelemetry in protobuf encoding, compressed as CompressionType says."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -78,32 +69,61 @@ class PushTelemetryRequest(Message):
         self.metrics = metrics
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        return 2
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[PushTelemetryRequest, i64]:
-        if 0 <= version <= 0:
-            return read_push_telemetry_request_flexible(data, pos, version)
-        give_up()
+        """Version 0."""
+        n: i64
+        end: i64
+        metrics: bytes
+        if version < 0 or version > 0:
+            give_up()
+
+        client_instance_id = Uuid(data[pos : pos + 16])
+        subscription_id = read_i32_be(data, pos + 16)
+        terminating = data[pos + 20] != 0
+        compression_type = (data[pos + 21] ^ 128) - 128
+        # metrics: compact bytes
+        n = data[pos + 22] - 1
+        pos += 23
+        if n < 0:
+            give_up()
+        if n > 126:
+            n += (data[pos] - 1) * 128
+            pos += 1
+            if n < 127 or n > 16382:
+                n, pos = read_length(data, pos - 1)
+        end = pos + n
+        metrics = data[pos:end]
+        pos = end
+        message = new_PushTelemetryRequest(
+            client_instance_id, subscription_id, terminating, compression_type, metrics
+        )
+        if data[pos]:
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 1
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 0:
-            return write_push_telemetry_request_flexible(out, self, version)
-        give_up()
+        """Version 0."""
+        if version < 0 or version > 0:
+            give_up()
 
-
-def new_PushTelemetryRequest(
-    client_instance_id: Uuid, subscription_id: int, terminating: bool, compression_type: int, metrics: bytes
-) -> PushTelemetryRequest:
-    return PushTelemetryRequest(
-        client_instance_id=client_instance_id,
-        subscription_id=subscription_id,
-        terminating=terminating,
-        compression_type=compression_type,
-        metrics=metrics,
-    )
+        write_uuid(out, self.client_instance_id)
+        write_i32_be(out, self.subscription_id)
+        out.append(1 if self.terminating else self.terminating & 0)  # & 0 refuses None
+        write_i8(out, self.compression_type)
+        metrics = self.metrics
+        n = len(metrics)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_uvarint(out, n + 1)
+        out.write(metrics)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
+        else:
+            out.append(0)
 
 
 @mypyc_attr(acyclic=True)
@@ -117,14 +137,13 @@ class PushTelemetryResponse(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 1)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 1}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(0, 1)),
         Field("error_code", "ErrorCode", "int16", range(0, 1)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("throttle_time_ms", "error_code", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     throttle_time_ms: int
     """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled."""
@@ -132,7 +151,6 @@ class PushTelemetryResponse(Message):
     """0 if accepted; otherwise the reason, e.g. an unknown subscription id, a payload too large or a push too early.
     """
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -145,95 +163,34 @@ class PushTelemetryResponse(Message):
         self.error_code = error_code
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        return 1
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[PushTelemetryResponse, i64]:
-        if 0 <= version <= 0:
-            return read_push_telemetry_response_flexible(data, pos, version)
-        give_up()
+        """Version 0."""
+        if version < 0 or version > 0:
+            give_up()
+
+        throttle_time_ms = read_i32_be(data, pos)
+        error_code = read_i16_be(data, pos + 4)
+        message = new_PushTelemetryResponse(throttle_time_ms, error_code)
+        if data[pos + 6]:
+            pos += 6
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 7
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 0:
-            return write_push_telemetry_response_flexible(out, self, version)
-        give_up()
+        """Version 0."""
+        if version < 0 or version > 0:
+            give_up()
+
+        write_i32_be(out, self.throttle_time_ms)
+        write_i16_be(out, self.error_code)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
+        else:
+            out.append(0)
 
 
-def new_PushTelemetryResponse(throttle_time_ms: int, error_code: int) -> PushTelemetryResponse:
-    return PushTelemetryResponse(throttle_time_ms=throttle_time_ms, error_code=error_code)
-
-
-def read_push_telemetry_request_flexible(data: bytes, pos: i64, version: i64) -> tuple[PushTelemetryRequest, i64]:
-    """Version 0."""
-    n: i64
-    end: i64
-    metrics: bytes
-    client_instance_id = Uuid(data[pos : pos + 16])
-    subscription_id = read_i32_be(data, pos + 16)
-    terminating = data[pos + 20] != 0
-    compression_type = (data[pos + 21] ^ 128) - 128
-    n = data[pos + 22] - 1
-    pos += 23
-    if n < 0:
-        give_up()
-    if n > 126:
-        n += (data[pos] - 1) * 128
-        pos += 1
-        if n < 127 or n > 16382:
-            n, pos = read_length(data, pos - 1)
-    end = pos + n
-    metrics = data[pos:end]
-    pos = end
-    message = new_PushTelemetryRequest(client_instance_id, subscription_id, terminating, compression_type, metrics)
-    if data[pos]:
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 1
-    return message, pos
-
-
-def write_push_telemetry_request_flexible(out: BytesWriter, message: PushTelemetryRequest, version: i64) -> None:
-    """Version 0."""
-    write_uuid(out, message.client_instance_id)
-    write_i32_be(out, message.subscription_id)
-    out.append(1 if message.terminating else message.terminating & 0)
-    write_i8(out, message.compression_type)
-    metrics = message.metrics
-    n = len(metrics)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    out.write(metrics)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
-
-
-def read_push_telemetry_response_flexible(data: bytes, pos: i64, version: i64) -> tuple[PushTelemetryResponse, i64]:
-    """Version 0."""
-    throttle_time_ms = read_i32_be(data, pos)
-    error_code = read_i16_be(data, pos + 4)
-    message = new_PushTelemetryResponse(throttle_time_ms, error_code)
-    if data[pos + 6]:
-        pos += 6
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 7
-    return message, pos
-
-
-def write_push_telemetry_response_flexible(out: BytesWriter, message: PushTelemetryResponse, version: i64) -> None:
-    """Version 0."""
-    write_i32_be(out, message.throttle_time_ms)
-    write_i16_be(out, message.error_code)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
-
-
-install_constructors(globals())
+new_PushTelemetryRequest = constructor(PushTelemetryRequest)
+new_PushTelemetryResponse = constructor(PushTelemetryResponse)

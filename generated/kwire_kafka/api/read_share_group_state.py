@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter, read_i16_be, read_i32_be, read_i64_be, write_i16_be, write_i32_be, write_i64_be
 
 from kwire.message import FieldTags, Message, Struct
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.uuids import Uuid
 from kwire.wire import (
     empty_list,
@@ -40,16 +40,13 @@ class PartitionData(Struct):
         Field("partition", "Partition", "int32", range(0, 1)),
         Field("leader_epoch", "LeaderEpoch", "int32", range(0, 1)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("partition", "leader_epoch", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     partition: int
     """Number of the partition within its topic, counted from 0."""
     leader_epoch: int
     """Leader epoch of the sender; the coordinator stores the highest one and fences lower ones."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -63,10 +60,6 @@ class PartitionData(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_PartitionData(partition: int, leader_epoch: int) -> PartitionData:
-    return PartitionData(partition=partition, leader_epoch=leader_epoch)
-
-
 @mypyc_attr(acyclic=True)
 class ReadStateData(Struct):
     """One topic whose share-partitions are loaded."""
@@ -77,16 +70,13 @@ class ReadStateData(Struct):
         Field("topic_id", "TopicId", "uuid", range(0, 1)),
         Field("partitions", "Partitions", "[]PartitionData", range(0, 1)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("topic_id", "partitions", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     topic_id: Uuid
     """Id of the topic, so that a re-created topic starts without state."""
     partitions: list[PartitionData]
     """Partitions of this topic to load."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -100,10 +90,6 @@ class ReadStateData(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_ReadStateData(topic_id: Uuid, partitions: list[PartitionData]) -> ReadStateData:
-    return ReadStateData(topic_id=topic_id, partitions=partitions)
-
-
 @mypyc_attr(acyclic=True)
 class ReadShareGroupStateRequest(Message):
     """Sent by a share-partition leader to the share coordinator to load the delivery state before it serves the partition.
@@ -115,21 +101,19 @@ class ReadShareGroupStateRequest(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 1)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 2}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("group_id", "GroupId", "string", range(0, 1)),
         Field("topics", "Topics", "[]ReadStateData", range(0, 1)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("group_id", "topics", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     group_id: str
     """Id of the share group; together with topic id and partition it forms the share-partition key."""
     topics: list[ReadStateData]
     """Share-partitions to load, grouped by topic; the receiver must be their share coordinator."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -142,24 +126,111 @@ class ReadShareGroupStateRequest(Message):
         self.topics = [] if topics is None else topics
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        return 2
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[ReadShareGroupStateRequest, i64]:
-        if 0 <= version <= 0:
-            return read_read_share_group_state_request_flexible(data, pos, version)
-        give_up()
+        """Version 0."""
+        n: i64
+        end: i64
+        group_id: str
+        topics: list[ReadStateData]
+        topics_step: i64
+        partitions: list[PartitionData]
+        partitions_step: i64
+        if version < 0 or version > 0:
+            give_up()
+
+        # group_id: compact string
+        n = data[pos] - 1
+        pos += 1
+        if n < 0 or n > 126:
+            n, pos = read_string_length(data, pos)
+        end = pos + n
+        group_id = data[pos:end].decode()
+        pos = end
+        # topics: compact array
+        n = data[pos] - 1
+        pos += 1
+        if n < 0 or n > 126:
+            n, pos = read_length(data, pos)
+        topics = empty_list(n)
+        topics_count = n
+        for topics_step in range(topics_count):
+            # topics[]
+            topic_id = Uuid(data[pos : pos + 16])
+            # partitions: compact array
+            n = data[pos + 16] - 1
+            pos += 17
+            if n < 0 or n > 126:
+                n, pos = read_length(data, pos)
+            partitions = empty_list(n)
+            partitions_count = n
+            for partitions_step in range(partitions_count):
+                # topics[].partitions[]
+                partition = read_i32_be(data, pos)
+                leader_epoch = read_i32_be(data, pos + 4)
+                partitions_item = new_PartitionData(partition, leader_epoch)
+                if data[pos + 8]:
+                    pos += 8
+                    partitions_item.unknown_tags, pos = read_tags(data, pos)
+                else:
+                    pos += 9
+                partitions.append(partitions_item)
+            topics_item = new_ReadStateData(topic_id, partitions)
+            if data[pos]:
+                topics_item.unknown_tags, pos = read_tags(data, pos)
+            else:
+                pos += 1
+            topics.append(topics_item)
+        message = new_ReadShareGroupStateRequest(group_id, topics)
+        if data[pos]:
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 1
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 0:
-            return write_read_share_group_state_request_flexible(out, self, version)
-        give_up()
+        """Version 0."""
+        if version < 0 or version > 0:
+            give_up()
 
-
-def new_ReadShareGroupStateRequest(group_id: str, topics: list[ReadStateData]) -> ReadShareGroupStateRequest:
-    return ReadShareGroupStateRequest(group_id=group_id, topics=topics)
+        raw = self.group_id.encode()
+        n = len(raw)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_string_length(out, n)
+        out.write(raw)
+        topics = self.topics
+        n = len(topics)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_uvarint(out, n + 1)
+        for topics_item in topics:
+            # topics[]
+            write_uuid(out, topics_item.topic_id)
+            partitions = topics_item.partitions
+            n = len(partitions)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_uvarint(out, n + 1)
+            for partitions_item in partitions:
+                # topics[].partitions[]
+                write_i32_be(out, partitions_item.partition)
+                write_i32_be(out, partitions_item.leader_epoch)
+                if partitions_item.unknown_tags:
+                    write_tags(out, [], partitions_item.unknown_tags)
+                else:
+                    out.append(0)
+            if topics_item.unknown_tags:
+                write_tags(out, [], topics_item.unknown_tags)
+            else:
+                out.append(0)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
+        else:
+            out.append(0)
 
 
 @mypyc_attr(acyclic=True)
@@ -174,15 +245,7 @@ class StateBatch(Struct):
         Field("delivery_state", "DeliveryState", "int8", range(0, 1), enum="DeliveryState"),
         Field("delivery_count", "DeliveryCount", "int16", range(0, 1)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "first_offset",
-        "last_offset",
-        "delivery_state",
-        "delivery_count",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     first_offset: int
     """First offset of the run, inclusive."""
@@ -193,7 +256,6 @@ class StateBatch(Struct):
     delivery_count: int
     """Number of times that these records were delivered to a consumer; bounded by the group's attempt limit."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -211,15 +273,6 @@ class StateBatch(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_StateBatch(first_offset: int, last_offset: int, delivery_state: int, delivery_count: int) -> StateBatch:
-    return StateBatch(
-        first_offset=first_offset,
-        last_offset=last_offset,
-        delivery_state=delivery_state,
-        delivery_count=delivery_count,
-    )
-
-
 @mypyc_attr(acyclic=True)
 class PartitionResult(Struct):
     """State of one share-partition, or the error that prevented reading it."""
@@ -234,17 +287,7 @@ class PartitionResult(Struct):
         Field("start_offset", "StartOffset", "int64", range(0, 1)),
         Field("state_batches", "StateBatches", "[]StateBatch", range(0, 1)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "partition",
-        "error_code",
-        "error_message",
-        "state_epoch",
-        "start_offset",
-        "state_batches",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     partition: int
     """Number of the partition within its topic, counted from 0."""
@@ -261,7 +304,6 @@ class PartitionResult(Struct):
     state_batches: list[StateBatch]
     """States of offsets from the start offset on; offsets not covered are available."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -283,24 +325,6 @@ class PartitionResult(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_PartitionResult(
-    partition: int,
-    error_code: int,
-    error_message: str | None,
-    state_epoch: int,
-    start_offset: int,
-    state_batches: list[StateBatch],
-) -> PartitionResult:
-    return PartitionResult(
-        partition=partition,
-        error_code=error_code,
-        error_message=error_message,
-        state_epoch=state_epoch,
-        start_offset=start_offset,
-        state_batches=state_batches,
-    )
-
-
 @mypyc_attr(acyclic=True)
 class ReadStateResult(Struct):
     """Outcomes for one topic."""
@@ -311,16 +335,13 @@ class ReadStateResult(Struct):
         Field("topic_id", "TopicId", "uuid", range(0, 1)),
         Field("partitions", "Partitions", "[]PartitionResult", range(0, 1)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("topic_id", "partitions", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     topic_id: Uuid
     """Id of the topic, repeated from the request."""
     partitions: list[PartitionResult]
     """One outcome for each partition of the request."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -334,10 +355,6 @@ class ReadStateResult(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_ReadStateResult(topic_id: Uuid, partitions: list[PartitionResult]) -> ReadStateResult:
-    return ReadStateResult(topic_id=topic_id, partitions=partitions)
-
-
 @mypyc_attr(acyclic=True)
 class ReadShareGroupStateResponse(Message):
     """Returns the stored delivery state of the share-partitions.
@@ -349,16 +366,14 @@ class ReadShareGroupStateResponse(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 1)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 1}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (Field("results", "Results", "[]ReadStateResult", range(0, 1)),)
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("results", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     results: list[ReadStateResult]
     """Outcomes grouped by topic."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -369,289 +384,167 @@ class ReadShareGroupStateResponse(Message):
         self.results = [] if results is None else results
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        return 1
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[ReadShareGroupStateResponse, i64]:
-        if 0 <= version <= 0:
-            return read_read_share_group_state_response_flexible(data, pos, version)
-        give_up()
-
-    def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 0:
-            return write_read_share_group_state_response_flexible(out, self, version)
-        give_up()
-
-
-def new_ReadShareGroupStateResponse(results: list[ReadStateResult]) -> ReadShareGroupStateResponse:
-    return ReadShareGroupStateResponse(results=results)
-
-
-def read_read_share_group_state_request_flexible(
-    data: bytes, pos: i64, version: i64
-) -> tuple[ReadShareGroupStateRequest, i64]:
-    """Version 0."""
-    n: i64
-    end: i64
-    group_id: str
-    topics: list[ReadStateData]
-    topics_step: i64
-    partitions: list[PartitionData]
-    partitions_step: i64
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_string_length(data, pos)
-    end = pos + n
-    group_id = data[pos:end].decode()
-    pos = end
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    topics = empty_list(n)
-    topics_count = n
-    for topics_step in range(topics_count):
-        # topics[]
-        topic_id = Uuid(data[pos : pos + 16])
-        n = data[pos + 16] - 1
-        pos += 17
-        if n < 0:
+        """Version 0."""
+        n: i64
+        end: i64
+        results: list[ReadStateResult]
+        results_step: i64
+        partitions: list[PartitionResult]
+        partitions_step: i64
+        error_message: str | None
+        state_batches: list[StateBatch]
+        state_batches_step: i64
+        if version < 0 or version > 0:
             give_up()
-        if n > 126:
-            n, pos = read_length(data, pos)
-        partitions = empty_list(n)
-        partitions_count = n
-        for partitions_step in range(partitions_count):
-            # topics[].partitions[]
-            partition = read_i32_be(data, pos)
-            leader_epoch = read_i32_be(data, pos + 4)
-            partitions_item = new_PartitionData(partition, leader_epoch)
-            if data[pos + 8]:
-                pos += 8
-                partitions_item.unknown_tags, pos = read_tags(data, pos)
-            else:
-                pos += 9
-            partitions.append(partitions_item)
-        topics_item = new_ReadStateData(topic_id, partitions)
-        if data[pos]:
-            topics_item.unknown_tags, pos = read_tags(data, pos)
-        else:
-            pos += 1
-        topics.append(topics_item)
-    message = new_ReadShareGroupStateRequest(group_id, topics)
-    if data[pos]:
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
+
+        # results: compact array
+        n = data[pos] - 1
         pos += 1
-    return message, pos
-
-
-def write_read_share_group_state_request_flexible(
-    out: BytesWriter, message: ReadShareGroupStateRequest, version: i64
-) -> None:
-    """Version 0."""
-    raw = message.group_id.encode()
-    n = len(raw)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_string_length(out, n)
-    out.write(raw)
-    topics = message.topics
-    n = len(topics)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for topics_item in topics:
-        # topics[]
-        write_uuid(out, topics_item.topic_id)
-        partitions = topics_item.partitions
-        n = len(partitions)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_uvarint(out, n + 1)
-        for partitions_item in partitions:
-            # topics[].partitions[]
-            write_i32_be(out, partitions_item.partition)
-            write_i32_be(out, partitions_item.leader_epoch)
-            if partitions_item.unknown_tags:
-                write_tags(out, [], partitions_item.unknown_tags)
-            else:
-                out.append(0)
-        if topics_item.unknown_tags:
-            write_tags(out, [], topics_item.unknown_tags)
-        else:
-            out.append(0)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
-
-
-def read_read_share_group_state_response_flexible(
-    data: bytes, pos: i64, version: i64
-) -> tuple[ReadShareGroupStateResponse, i64]:
-    """Version 0."""
-    n: i64
-    end: i64
-    results: list[ReadStateResult]
-    results_step: i64
-    partitions: list[PartitionResult]
-    partitions_step: i64
-    error_message: str | None
-    state_batches: list[StateBatch]
-    state_batches_step: i64
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    results = empty_list(n)
-    results_count = n
-    for results_step in range(results_count):
-        # results[]
-        topic_id = Uuid(data[pos : pos + 16])
-        n = data[pos + 16] - 1
-        pos += 17
-        if n < 0:
-            give_up()
-        if n > 126:
+        if n < 0 or n > 126:
             n, pos = read_length(data, pos)
-        partitions = empty_list(n)
-        partitions_count = n
-        for partitions_step in range(partitions_count):
-            # results[].partitions[]
-            partition = read_i32_be(data, pos)
-            error_code = read_i16_be(data, pos + 4)
-            n = data[pos + 6] - 1
-            pos += 7
-            if n < 0:
-                error_message = None
-            else:
-                if n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
-                error_message = data[pos:end].decode()
-                pos = end
-            state_epoch = read_i32_be(data, pos)
-            start_offset = read_i64_be(data, pos + 4)
-            n = data[pos + 12] - 1
-            pos += 13
-            if n < 0:
-                give_up()
-            if n > 126:
+        results = empty_list(n)
+        results_count = n
+        for results_step in range(results_count):
+            # results[]
+            topic_id = Uuid(data[pos : pos + 16])
+            # partitions: compact array
+            n = data[pos + 16] - 1
+            pos += 17
+            if n < 0 or n > 126:
                 n, pos = read_length(data, pos)
-            state_batches = empty_list(n)
-            state_batches_count = n
-            for state_batches_step in range(state_batches_count):
-                # results[].partitions[].state_batches[]
-                first_offset = read_i64_be(data, pos)
-                last_offset = read_i64_be(data, pos + 8)
-                delivery_state = (data[pos + 16] ^ 128) - 128
-                delivery_count = read_i16_be(data, pos + 17)
-                state_batches_item = new_StateBatch(first_offset, last_offset, delivery_state, delivery_count)
-                if data[pos + 19]:
-                    pos += 19
-                    state_batches_item.unknown_tags, pos = read_tags(data, pos)
+            partitions = empty_list(n)
+            partitions_count = n
+            for partitions_step in range(partitions_count):
+                # results[].partitions[]
+                partition = read_i32_be(data, pos)
+                error_code = read_i16_be(data, pos + 4)
+                # error_message: compact nullable string
+                n = data[pos + 6] - 1
+                pos += 7
+                if n < 0:
+                    error_message = None
                 else:
-                    pos += 20
-                state_batches.append(state_batches_item)
-            partitions_item = new_PartitionResult(
-                partition, error_code, error_message, state_epoch, start_offset, state_batches
-            )
+                    if n > 126:
+                        n, pos = read_string_length(data, pos)
+                    end = pos + n
+                    error_message = data[pos:end].decode()
+                    pos = end
+                state_epoch = read_i32_be(data, pos)
+                start_offset = read_i64_be(data, pos + 4)
+                # state_batches: compact array
+                n = data[pos + 12] - 1
+                pos += 13
+                if n < 0 or n > 126:
+                    n, pos = read_length(data, pos)
+                state_batches = empty_list(n)
+                state_batches_count = n
+                for state_batches_step in range(state_batches_count):
+                    # results[].partitions[].state_batches[]
+                    first_offset = read_i64_be(data, pos)
+                    last_offset = read_i64_be(data, pos + 8)
+                    delivery_state = (data[pos + 16] ^ 128) - 128
+                    delivery_count = read_i16_be(data, pos + 17)
+                    state_batches_item = new_StateBatch(first_offset, last_offset, delivery_state, delivery_count)
+                    if data[pos + 19]:
+                        pos += 19
+                        state_batches_item.unknown_tags, pos = read_tags(data, pos)
+                    else:
+                        pos += 20
+                    state_batches.append(state_batches_item)
+                partitions_item = new_PartitionResult(
+                    partition, error_code, error_message, state_epoch, start_offset, state_batches
+                )
+                if data[pos]:
+                    partitions_item.unknown_tags, pos = read_tags(data, pos)
+                else:
+                    pos += 1
+                partitions.append(partitions_item)
+            results_item = new_ReadStateResult(topic_id, partitions)
             if data[pos]:
-                partitions_item.unknown_tags, pos = read_tags(data, pos)
+                results_item.unknown_tags, pos = read_tags(data, pos)
             else:
                 pos += 1
-            partitions.append(partitions_item)
-        results_item = new_ReadStateResult(topic_id, partitions)
+            results.append(results_item)
+        message = new_ReadShareGroupStateResponse(results)
         if data[pos]:
-            results_item.unknown_tags, pos = read_tags(data, pos)
+            message.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-        results.append(results_item)
-    message = new_ReadShareGroupStateResponse(results)
-    if data[pos]:
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 1
-    return message, pos
+        return message, pos
 
+    def _write(self, out: BytesWriter, version: i64) -> None:
+        """Version 0."""
+        if version < 0 or version > 0:
+            give_up()
 
-def write_read_share_group_state_response_flexible(
-    out: BytesWriter, message: ReadShareGroupStateResponse, version: i64
-) -> None:
-    """Version 0."""
-    results = message.results
-    n = len(results)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for results_item in results:
-        # results[]
-        write_uuid(out, results_item.topic_id)
-        partitions = results_item.partitions
-        n = len(partitions)
+        results = self.results
+        n = len(results)
         if n < 127:
             out.append(n + 1)
         else:
             write_uvarint(out, n + 1)
-        for partitions_item in partitions:
-            # results[].partitions[]
-            write_i32_be(out, partitions_item.partition)
-            write_i16_be(out, partitions_item.error_code)
-            error_message = partitions_item.error_message
-            if error_message is None:
-                out.append(0)
-            else:
-                raw = error_message.encode()
-                n = len(raw)
-                if n < 127:
-                    out.append(n + 1)
-                else:
-                    write_string_length(out, n)
-                out.write(raw)
-            write_i32_be(out, partitions_item.state_epoch)
-            write_i64_be(out, partitions_item.start_offset)
-            state_batches = partitions_item.state_batches
-            n = len(state_batches)
+        for results_item in results:
+            # results[]
+            write_uuid(out, results_item.topic_id)
+            partitions = results_item.partitions
+            n = len(partitions)
             if n < 127:
                 out.append(n + 1)
             else:
                 write_uvarint(out, n + 1)
-            for state_batches_item in state_batches:
-                # results[].partitions[].state_batches[]
-                write_i64_be(out, state_batches_item.first_offset)
-                write_i64_be(out, state_batches_item.last_offset)
-                write_i8(out, state_batches_item.delivery_state)
-                write_i16_be(out, state_batches_item.delivery_count)
-                if state_batches_item.unknown_tags:
-                    write_tags(out, [], state_batches_item.unknown_tags)
+            for partitions_item in partitions:
+                # results[].partitions[]
+                write_i32_be(out, partitions_item.partition)
+                write_i16_be(out, partitions_item.error_code)
+                error_message = partitions_item.error_message
+                if error_message is None:
+                    out.append(0)
+                else:
+                    raw = error_message.encode()
+                    n = len(raw)
+                    if n < 127:
+                        out.append(n + 1)
+                    else:
+                        write_string_length(out, n)
+                    out.write(raw)
+                write_i32_be(out, partitions_item.state_epoch)
+                write_i64_be(out, partitions_item.start_offset)
+                state_batches = partitions_item.state_batches
+                n = len(state_batches)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_uvarint(out, n + 1)
+                for state_batches_item in state_batches:
+                    # results[].partitions[].state_batches[]
+                    write_i64_be(out, state_batches_item.first_offset)
+                    write_i64_be(out, state_batches_item.last_offset)
+                    write_i8(out, state_batches_item.delivery_state)
+                    write_i16_be(out, state_batches_item.delivery_count)
+                    if state_batches_item.unknown_tags:
+                        write_tags(out, [], state_batches_item.unknown_tags)
+                    else:
+                        out.append(0)
+                if partitions_item.unknown_tags:
+                    write_tags(out, [], partitions_item.unknown_tags)
                 else:
                     out.append(0)
-            if partitions_item.unknown_tags:
-                write_tags(out, [], partitions_item.unknown_tags)
+            if results_item.unknown_tags:
+                write_tags(out, [], results_item.unknown_tags)
             else:
                 out.append(0)
-        if results_item.unknown_tags:
-            write_tags(out, [], results_item.unknown_tags)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
         else:
             out.append(0)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
 
 
-install_constructors(globals())
+new_PartitionData = constructor(PartitionData)
+new_ReadStateData = constructor(ReadStateData)
+new_ReadShareGroupStateRequest = constructor(ReadShareGroupStateRequest)
+new_StateBatch = constructor(StateBatch)
+new_PartitionResult = constructor(PartitionResult)
+new_ReadStateResult = constructor(ReadStateResult)
+new_ReadShareGroupStateResponse = constructor(ReadShareGroupStateResponse)

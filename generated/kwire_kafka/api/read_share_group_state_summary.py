@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter, read_i16_be, read_i32_be, read_i64_be, write_i16_be, write_i32_be, write_i64_be
 
 from kwire.message import FieldTags, Message, Struct
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.uuids import Uuid
 from kwire.wire import (
     empty_list,
@@ -39,16 +39,13 @@ class PartitionData(Struct):
         Field("partition", "Partition", "int32", range(0, 2)),
         Field("leader_epoch", "LeaderEpoch", "int32", range(0, 2)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("partition", "leader_epoch", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     partition: int
     """Number of the partition within its topic, counted from 0."""
     leader_epoch: int
     """Leader epoch, usually 0 from the group coordinator; a summary neither claims nor records leadership."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -62,10 +59,6 @@ class PartitionData(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_PartitionData(partition: int, leader_epoch: int) -> PartitionData:
-    return PartitionData(partition=partition, leader_epoch=leader_epoch)
-
-
 @mypyc_attr(acyclic=True)
 class ReadStateSummaryData(Struct):
     """One topic whose share-partitions are to be summarized."""
@@ -76,16 +69,13 @@ class ReadStateSummaryData(Struct):
         Field("topic_id", "TopicId", "uuid", range(0, 2)),
         Field("partitions", "Partitions", "[]PartitionData", range(0, 2)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("topic_id", "partitions", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     topic_id: Uuid
     """Id of the topic."""
     partitions: list[PartitionData]
     """Partitions of the topic to summarize."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -99,10 +89,6 @@ class ReadStateSummaryData(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_ReadStateSummaryData(topic_id: Uuid, partitions: list[PartitionData]) -> ReadStateSummaryData:
-    return ReadStateSummaryData(topic_id=topic_id, partitions=partitions)
-
-
 @mypyc_attr(acyclic=True)
 class ReadShareGroupStateSummaryRequest(Message):
     """Sent by the group coordinator to the share coordinator to read start offsets without the delivery states.
@@ -114,21 +100,19 @@ class ReadShareGroupStateSummaryRequest(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 2)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 2}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("group_id", "GroupId", "string", range(0, 2)),
         Field("topics", "Topics", "[]ReadStateSummaryData", range(0, 2)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("group_id", "topics", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     group_id: str
     """Id of the share group whose offsets are read."""
     topics: list[ReadStateSummaryData]
     """Share-partitions to summarize, grouped by topic."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -141,26 +125,111 @@ class ReadShareGroupStateSummaryRequest(Message):
         self.topics = [] if topics is None else topics
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        return 2
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[ReadShareGroupStateSummaryRequest, i64]:
-        if 0 <= version <= 1:
-            return read_read_share_group_state_summary_request_flexible(data, pos, version)
-        give_up()
+        """Versions 0-1."""
+        n: i64
+        end: i64
+        group_id: str
+        topics: list[ReadStateSummaryData]
+        topics_step: i64
+        partitions: list[PartitionData]
+        partitions_step: i64
+        if version < 0 or version > 1:
+            give_up()
+
+        # group_id: compact string
+        n = data[pos] - 1
+        pos += 1
+        if n < 0 or n > 126:
+            n, pos = read_string_length(data, pos)
+        end = pos + n
+        group_id = data[pos:end].decode()
+        pos = end
+        # topics: compact array
+        n = data[pos] - 1
+        pos += 1
+        if n < 0 or n > 126:
+            n, pos = read_length(data, pos)
+        topics = empty_list(n)
+        topics_count = n
+        for topics_step in range(topics_count):
+            # topics[]
+            topic_id = Uuid(data[pos : pos + 16])
+            # partitions: compact array
+            n = data[pos + 16] - 1
+            pos += 17
+            if n < 0 or n > 126:
+                n, pos = read_length(data, pos)
+            partitions = empty_list(n)
+            partitions_count = n
+            for partitions_step in range(partitions_count):
+                # topics[].partitions[]
+                partition = read_i32_be(data, pos)
+                leader_epoch = read_i32_be(data, pos + 4)
+                partitions_item = new_PartitionData(partition, leader_epoch)
+                if data[pos + 8]:
+                    pos += 8
+                    partitions_item.unknown_tags, pos = read_tags(data, pos)
+                else:
+                    pos += 9
+                partitions.append(partitions_item)
+            topics_item = new_ReadStateSummaryData(topic_id, partitions)
+            if data[pos]:
+                topics_item.unknown_tags, pos = read_tags(data, pos)
+            else:
+                pos += 1
+            topics.append(topics_item)
+        message = new_ReadShareGroupStateSummaryRequest(group_id, topics)
+        if data[pos]:
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 1
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 1:
-            return write_read_share_group_state_summary_request_flexible(out, self, version)
-        give_up()
+        """Versions 0-1."""
+        if version < 0 or version > 1:
+            give_up()
 
-
-def new_ReadShareGroupStateSummaryRequest(
-    group_id: str, topics: list[ReadStateSummaryData]
-) -> ReadShareGroupStateSummaryRequest:
-    return ReadShareGroupStateSummaryRequest(group_id=group_id, topics=topics)
+        raw = self.group_id.encode()
+        n = len(raw)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_string_length(out, n)
+        out.write(raw)
+        topics = self.topics
+        n = len(topics)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_uvarint(out, n + 1)
+        for topics_item in topics:
+            # topics[]
+            write_uuid(out, topics_item.topic_id)
+            partitions = topics_item.partitions
+            n = len(partitions)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_uvarint(out, n + 1)
+            for partitions_item in partitions:
+                # topics[].partitions[]
+                write_i32_be(out, partitions_item.partition)
+                write_i32_be(out, partitions_item.leader_epoch)
+                if partitions_item.unknown_tags:
+                    write_tags(out, [], partitions_item.unknown_tags)
+                else:
+                    out.append(0)
+            if topics_item.unknown_tags:
+                write_tags(out, [], topics_item.unknown_tags)
+            else:
+                out.append(0)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
+        else:
+            out.append(0)
 
 
 @mypyc_attr(acyclic=True)
@@ -178,18 +247,7 @@ class PartitionResult(Struct):
         Field("start_offset", "StartOffset", "int64", range(0, 2)),
         Field("delivery_complete_count", "DeliveryCompleteCount", "int32", range(1, 2), ignorable=True),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "partition",
-        "error_code",
-        "error_message",
-        "state_epoch",
-        "leader_epoch",
-        "start_offset",
-        "delivery_complete_count",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     partition: int
     """Number of the partition within its topic, counted from 0."""
@@ -208,7 +266,6 @@ class PartitionResult(Struct):
     reading the states; -1 if unknown. Versions 1+.
     """
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -232,26 +289,6 @@ class PartitionResult(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_PartitionResult(
-    partition: int,
-    error_code: int,
-    error_message: str | None,
-    state_epoch: int,
-    leader_epoch: int,
-    start_offset: int,
-    delivery_complete_count: int,
-) -> PartitionResult:
-    return PartitionResult(
-        partition=partition,
-        error_code=error_code,
-        error_message=error_message,
-        state_epoch=state_epoch,
-        leader_epoch=leader_epoch,
-        start_offset=start_offset,
-        delivery_complete_count=delivery_complete_count,
-    )
-
-
 @mypyc_attr(acyclic=True)
 class ReadStateSummaryResult(Struct):
     """Summaries of one topic's share-partitions."""
@@ -262,16 +299,13 @@ class ReadStateSummaryResult(Struct):
         Field("topic_id", "TopicId", "uuid", range(0, 2)),
         Field("partitions", "Partitions", "[]PartitionResult", range(0, 2)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("topic_id", "partitions", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     topic_id: Uuid
     """Id of the topic, repeated from the request."""
     partitions: list[PartitionResult]
     """One summary for each requested partition."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -285,10 +319,6 @@ class ReadStateSummaryResult(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_ReadStateSummaryResult(topic_id: Uuid, partitions: list[PartitionResult]) -> ReadStateSummaryResult:
-    return ReadStateSummaryResult(topic_id=topic_id, partitions=partitions)
-
-
 @mypyc_attr(acyclic=True)
 class ReadShareGroupStateSummaryResponse(Message):
     """Returns the epochs and the start offset of the share-partitions, without delivery states.
@@ -300,16 +330,14 @@ class ReadShareGroupStateSummaryResponse(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 2)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 1}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (Field("results", "Results", "[]ReadStateSummaryResult", range(0, 2)),)
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("results", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     results: list[ReadStateSummaryResult]
     """Summaries grouped by topic."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -320,262 +348,144 @@ class ReadShareGroupStateSummaryResponse(Message):
         self.results = [] if results is None else results
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        return 1
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[ReadShareGroupStateSummaryResponse, i64]:
-        if 0 <= version <= 1:
-            return read_read_share_group_state_summary_response_flexible(data, pos, version)
-        give_up()
-
-    def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 1:
-            return write_read_share_group_state_summary_response_flexible(out, self, version)
-        give_up()
-
-
-def new_ReadShareGroupStateSummaryResponse(
-    results: list[ReadStateSummaryResult],
-) -> ReadShareGroupStateSummaryResponse:
-    return ReadShareGroupStateSummaryResponse(results=results)
-
-
-def read_read_share_group_state_summary_request_flexible(
-    data: bytes, pos: i64, version: i64
-) -> tuple[ReadShareGroupStateSummaryRequest, i64]:
-    """Versions 0-1."""
-    n: i64
-    end: i64
-    group_id: str
-    topics: list[ReadStateSummaryData]
-    topics_step: i64
-    partitions: list[PartitionData]
-    partitions_step: i64
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_string_length(data, pos)
-    end = pos + n
-    group_id = data[pos:end].decode()
-    pos = end
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    topics = empty_list(n)
-    topics_count = n
-    for topics_step in range(topics_count):
-        # topics[]
-        topic_id = Uuid(data[pos : pos + 16])
-        n = data[pos + 16] - 1
-        pos += 17
-        if n < 0:
+        """Versions 0-1."""
+        n: i64
+        end: i64
+        results: list[ReadStateSummaryResult]
+        results_step: i64
+        partitions: list[PartitionResult]
+        partitions_step: i64
+        error_message: str | None
+        if version < 0 or version > 1:
             give_up()
-        if n > 126:
-            n, pos = read_length(data, pos)
-        partitions = empty_list(n)
-        partitions_count = n
-        for partitions_step in range(partitions_count):
-            # topics[].partitions[]
-            partition = read_i32_be(data, pos)
-            leader_epoch = read_i32_be(data, pos + 4)
-            partitions_item = new_PartitionData(partition, leader_epoch)
-            if data[pos + 8]:
-                pos += 8
-                partitions_item.unknown_tags, pos = read_tags(data, pos)
-            else:
-                pos += 9
-            partitions.append(partitions_item)
-        topics_item = new_ReadStateSummaryData(topic_id, partitions)
-        if data[pos]:
-            topics_item.unknown_tags, pos = read_tags(data, pos)
-        else:
-            pos += 1
-        topics.append(topics_item)
-    message = new_ReadShareGroupStateSummaryRequest(group_id, topics)
-    if data[pos]:
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
+
+        # results: compact array
+        n = data[pos] - 1
         pos += 1
-    return message, pos
-
-
-def write_read_share_group_state_summary_request_flexible(
-    out: BytesWriter, message: ReadShareGroupStateSummaryRequest, version: i64
-) -> None:
-    """Versions 0-1."""
-    raw = message.group_id.encode()
-    n = len(raw)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_string_length(out, n)
-    out.write(raw)
-    topics = message.topics
-    n = len(topics)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for topics_item in topics:
-        # topics[]
-        write_uuid(out, topics_item.topic_id)
-        partitions = topics_item.partitions
-        n = len(partitions)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_uvarint(out, n + 1)
-        for partitions_item in partitions:
-            # topics[].partitions[]
-            write_i32_be(out, partitions_item.partition)
-            write_i32_be(out, partitions_item.leader_epoch)
-            if partitions_item.unknown_tags:
-                write_tags(out, [], partitions_item.unknown_tags)
-            else:
-                out.append(0)
-        if topics_item.unknown_tags:
-            write_tags(out, [], topics_item.unknown_tags)
-        else:
-            out.append(0)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
-
-
-def read_read_share_group_state_summary_response_flexible(
-    data: bytes, pos: i64, version: i64
-) -> tuple[ReadShareGroupStateSummaryResponse, i64]:
-    """Versions 0-1."""
-    n: i64
-    end: i64
-    results: list[ReadStateSummaryResult]
-    results_step: i64
-    partitions: list[PartitionResult]
-    partitions_step: i64
-    error_message: str | None
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    results = empty_list(n)
-    results_count = n
-    for results_step in range(results_count):
-        # results[]
-        topic_id = Uuid(data[pos : pos + 16])
-        n = data[pos + 16] - 1
-        pos += 17
-        if n < 0:
-            give_up()
-        if n > 126:
+        if n < 0 or n > 126:
             n, pos = read_length(data, pos)
-        partitions = empty_list(n)
-        partitions_count = n
-        for partitions_step in range(partitions_count):
-            # results[].partitions[]
-            partition = read_i32_be(data, pos)
-            error_code = read_i16_be(data, pos + 4)
-            n = data[pos + 6] - 1
-            pos += 7
-            if n < 0:
-                error_message = None
-            else:
-                if n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
-                error_message = data[pos:end].decode()
-                pos = end
-            state_epoch = read_i32_be(data, pos)
-            leader_epoch = read_i32_be(data, pos + 4)
-            start_offset = read_i64_be(data, pos + 8)
-            pos += 16
-            if version >= 1:
-                delivery_complete_count = read_i32_be(data, pos)
-                pos += 4
-            else:
-                delivery_complete_count = -1
-            partitions_item = new_PartitionResult(
-                partition, error_code, error_message, state_epoch, leader_epoch, start_offset, delivery_complete_count
-            )
+        results = empty_list(n)
+        results_count = n
+        for results_step in range(results_count):
+            # results[]
+            topic_id = Uuid(data[pos : pos + 16])
+            # partitions: compact array
+            n = data[pos + 16] - 1
+            pos += 17
+            if n < 0 or n > 126:
+                n, pos = read_length(data, pos)
+            partitions = empty_list(n)
+            partitions_count = n
+            for partitions_step in range(partitions_count):
+                # results[].partitions[]
+                partition = read_i32_be(data, pos)
+                error_code = read_i16_be(data, pos + 4)
+                # error_message: compact nullable string
+                n = data[pos + 6] - 1
+                pos += 7
+                if n < 0:
+                    error_message = None
+                else:
+                    if n > 126:
+                        n, pos = read_string_length(data, pos)
+                    end = pos + n
+                    error_message = data[pos:end].decode()
+                    pos = end
+                state_epoch = read_i32_be(data, pos)
+                leader_epoch = read_i32_be(data, pos + 4)
+                start_offset = read_i64_be(data, pos + 8)
+                pos += 16
+                if version >= 1:
+                    delivery_complete_count = read_i32_be(data, pos)
+                    pos += 4
+                else:
+                    delivery_complete_count = -1
+                partitions_item = new_PartitionResult(
+                    partition,
+                    error_code,
+                    error_message,
+                    state_epoch,
+                    leader_epoch,
+                    start_offset,
+                    delivery_complete_count,
+                )
+                if data[pos]:
+                    partitions_item.unknown_tags, pos = read_tags(data, pos)
+                else:
+                    pos += 1
+                partitions.append(partitions_item)
+            results_item = new_ReadStateSummaryResult(topic_id, partitions)
             if data[pos]:
-                partitions_item.unknown_tags, pos = read_tags(data, pos)
+                results_item.unknown_tags, pos = read_tags(data, pos)
             else:
                 pos += 1
-            partitions.append(partitions_item)
-        results_item = new_ReadStateSummaryResult(topic_id, partitions)
+            results.append(results_item)
+        message = new_ReadShareGroupStateSummaryResponse(results)
         if data[pos]:
-            results_item.unknown_tags, pos = read_tags(data, pos)
+            message.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-        results.append(results_item)
-    message = new_ReadShareGroupStateSummaryResponse(results)
-    if data[pos]:
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 1
-    return message, pos
+        return message, pos
 
+    def _write(self, out: BytesWriter, version: i64) -> None:
+        """Versions 0-1."""
+        if version < 0 or version > 1:
+            give_up()
 
-def write_read_share_group_state_summary_response_flexible(
-    out: BytesWriter, message: ReadShareGroupStateSummaryResponse, version: i64
-) -> None:
-    """Versions 0-1."""
-    results = message.results
-    n = len(results)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for results_item in results:
-        # results[]
-        write_uuid(out, results_item.topic_id)
-        partitions = results_item.partitions
-        n = len(partitions)
+        results = self.results
+        n = len(results)
         if n < 127:
             out.append(n + 1)
         else:
             write_uvarint(out, n + 1)
-        for partitions_item in partitions:
-            # results[].partitions[]
-            write_i32_be(out, partitions_item.partition)
-            write_i16_be(out, partitions_item.error_code)
-            error_message = partitions_item.error_message
-            if error_message is None:
-                out.append(0)
+        for results_item in results:
+            # results[]
+            write_uuid(out, results_item.topic_id)
+            partitions = results_item.partitions
+            n = len(partitions)
+            if n < 127:
+                out.append(n + 1)
             else:
-                raw = error_message.encode()
-                n = len(raw)
-                if n < 127:
-                    out.append(n + 1)
+                write_uvarint(out, n + 1)
+            for partitions_item in partitions:
+                # results[].partitions[]
+                write_i32_be(out, partitions_item.partition)
+                write_i16_be(out, partitions_item.error_code)
+                error_message = partitions_item.error_message
+                if error_message is None:
+                    out.append(0)
                 else:
-                    write_string_length(out, n)
-                out.write(raw)
-            write_i32_be(out, partitions_item.state_epoch)
-            write_i32_be(out, partitions_item.leader_epoch)
-            write_i64_be(out, partitions_item.start_offset)
-            if version >= 1:
-                write_i32_be(out, partitions_item.delivery_complete_count)
-            if partitions_item.unknown_tags:
-                write_tags(out, [], partitions_item.unknown_tags)
+                    raw = error_message.encode()
+                    n = len(raw)
+                    if n < 127:
+                        out.append(n + 1)
+                    else:
+                        write_string_length(out, n)
+                    out.write(raw)
+                write_i32_be(out, partitions_item.state_epoch)
+                write_i32_be(out, partitions_item.leader_epoch)
+                write_i64_be(out, partitions_item.start_offset)
+                if version >= 1:
+                    write_i32_be(out, partitions_item.delivery_complete_count)
+                if partitions_item.unknown_tags:
+                    write_tags(out, [], partitions_item.unknown_tags)
+                else:
+                    out.append(0)
+            if results_item.unknown_tags:
+                write_tags(out, [], results_item.unknown_tags)
             else:
                 out.append(0)
-        if results_item.unknown_tags:
-            write_tags(out, [], results_item.unknown_tags)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
         else:
             out.append(0)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
 
 
-install_constructors(globals())
+new_PartitionData = constructor(PartitionData)
+new_ReadStateSummaryData = constructor(ReadStateSummaryData)
+new_ReadShareGroupStateSummaryRequest = constructor(ReadShareGroupStateSummaryRequest)
+new_PartitionResult = constructor(PartitionResult)
+new_ReadStateSummaryResult = constructor(ReadStateSummaryResult)
+new_ReadShareGroupStateSummaryResponse = constructor(ReadShareGroupStateSummaryResponse)

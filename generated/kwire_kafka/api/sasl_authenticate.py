@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter, read_i16_be, read_i32_be, read_i64_be, write_i16_be, write_i32_be, write_i64_be
 
 from kwire.message import FieldTags, Message
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.wire import (
     give_up,
     read_length,
@@ -36,17 +36,15 @@ class SaslAuthenticateRequest(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 3)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 3)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 1, 2: 2}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (Field("auth_bytes", "AuthBytes", "bytes", range(0, 3)),)
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("auth_bytes", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     auth_bytes: bytes
     """SASL message of the client, in a format defined by the mechanism; contains credentials, so keep it out of logs.
     """
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -57,30 +55,86 @@ class SaslAuthenticateRequest(Message):
         self.auth_bytes = auth_bytes
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        if version <= 1:
-            return 1
-        return 2
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[SaslAuthenticateRequest, i64]:
-        if 2 <= version <= 2:
-            return read_sasl_authenticate_request_flexible(data, pos, version)
-        if 0 <= version <= 1:
-            return read_sasl_authenticate_request_classic(data, pos, version)
-        give_up()
+        """Version 2."""
+        n: i64
+        end: i64
+        auth_bytes: bytes
+        if version < 2:
+            return SaslAuthenticateRequest._read_classic(data, pos, version)
+        if version > 2:
+            give_up()
+
+        # auth_bytes: compact bytes
+        n = data[pos] - 1
+        pos += 1
+        if n < 0:
+            give_up()
+        if n > 126:
+            n += (data[pos] - 1) * 128
+            pos += 1
+            if n < 127 or n > 16382:
+                n, pos = read_length(data, pos - 1)
+        end = pos + n
+        auth_bytes = data[pos:end]
+        pos = end
+        message = new_SaslAuthenticateRequest(auth_bytes)
+        if data[pos]:
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 1
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 2 <= version <= 2:
-            return write_sasl_authenticate_request_flexible(out, self, version)
-        if 0 <= version <= 1:
-            return write_sasl_authenticate_request_classic(out, self, version)
-        give_up()
+        """Version 2."""
+        if version < 2:
+            return self._write_classic(out, version)
+        if version > 2:
+            give_up()
 
+        auth_bytes = self.auth_bytes
+        n = len(auth_bytes)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_uvarint(out, n + 1)
+        out.write(auth_bytes)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
+        else:
+            out.append(0)
 
-def new_SaslAuthenticateRequest(auth_bytes: bytes) -> SaslAuthenticateRequest:
-    return SaslAuthenticateRequest(auth_bytes=auth_bytes)
+    @staticmethod
+    def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[SaslAuthenticateRequest, i64]:
+        """Versions 0-1."""
+        n: int
+        end: i64
+        auth_bytes: bytes
+        if version < 0:
+            give_up()
+
+        # auth_bytes: bytes
+        n = read_i32_be(data, pos)
+        pos += 4
+        if n < 0:
+            give_up()
+        end = pos + n
+        auth_bytes = data[pos:end]
+        pos = end
+        message = new_SaslAuthenticateRequest(auth_bytes)
+        return message, pos
+
+    def _write_classic(self, out: BytesWriter, version: i64) -> None:
+        """Versions 0-1."""
+        if version < 0:
+            give_up()
+
+        auth_bytes = self.auth_bytes
+        write_i32_be(out, len(auth_bytes))
+        out.write(auth_bytes)
+        if self.unknown_tags:
+            give_up()
 
 
 @mypyc_attr(acyclic=True)
@@ -94,6 +148,7 @@ class SaslAuthenticateResponse(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 3)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 3)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 0, 2: 1}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("error_code", "ErrorCode", "int16", range(0, 3)),
@@ -101,15 +156,7 @@ class SaslAuthenticateResponse(Message):
         Field("auth_bytes", "AuthBytes", "bytes", range(0, 3)),
         Field("session_lifetime_ms", "SessionLifetimeMs", "int64", range(1, 3), ignorable=True),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "error_code",
-        "error_message",
-        "auth_bytes",
-        "session_lifetime_ms",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     error_code: int
     """0 if the exchange continues or is complete; SASL_AUTHENTICATION_FAILED before the broker disconnects."""
@@ -120,7 +167,6 @@ class SaslAuthenticateResponse(Message):
     session_lifetime_ms: int
     """Milliseconds until the client must authenticate again or be disconnected; 0 for no limit. Versions 1+."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -137,233 +183,141 @@ class SaslAuthenticateResponse(Message):
         self.session_lifetime_ms = session_lifetime_ms
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        if version <= 1:
-            return 0
-        return 1
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[SaslAuthenticateResponse, i64]:
-        if 2 <= version <= 2:
-            return read_sasl_authenticate_response_flexible(data, pos, version)
-        if 0 <= version <= 1:
-            return read_sasl_authenticate_response_classic(data, pos, version)
-        give_up()
+        """Version 2."""
+        n: i64
+        end: i64
+        error_message: str | None
+        auth_bytes: bytes
+        if version < 2:
+            return SaslAuthenticateResponse._read_classic(data, pos, version)
+        if version > 2:
+            give_up()
+
+        error_code = read_i16_be(data, pos)
+        # error_message: compact nullable string
+        n = data[pos + 2] - 1
+        pos += 3
+        if n < 0:
+            error_message = None
+        else:
+            if n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            error_message = data[pos:end].decode()
+            pos = end
+        # auth_bytes: compact bytes
+        n = data[pos] - 1
+        pos += 1
+        if n < 0:
+            give_up()
+        if n > 126:
+            n += (data[pos] - 1) * 128
+            pos += 1
+            if n < 127 or n > 16382:
+                n, pos = read_length(data, pos - 1)
+        end = pos + n
+        auth_bytes = data[pos:end]
+        pos = end
+        session_lifetime_ms = read_i64_be(data, pos)
+        message = new_SaslAuthenticateResponse(error_code, error_message, auth_bytes, session_lifetime_ms)
+        if data[pos + 8]:
+            pos += 8
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 9
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 2 <= version <= 2:
-            return write_sasl_authenticate_response_flexible(out, self, version)
-        if 0 <= version <= 1:
-            return write_sasl_authenticate_response_classic(out, self, version)
-        give_up()
+        """Version 2."""
+        if version < 2:
+            return self._write_classic(out, version)
+        if version > 2:
+            give_up()
 
-
-def new_SaslAuthenticateResponse(
-    error_code: int, error_message: str | None, auth_bytes: bytes, session_lifetime_ms: int
-) -> SaslAuthenticateResponse:
-    return SaslAuthenticateResponse(
-        error_code=error_code,
-        error_message=error_message,
-        auth_bytes=auth_bytes,
-        session_lifetime_ms=session_lifetime_ms,
-    )
-
-
-def read_sasl_authenticate_request_classic(
-    data: bytes, pos: i64, version: i64
-) -> tuple[SaslAuthenticateRequest, i64]:
-    """Versions 0-1."""
-    n: int
-    end: i64
-    auth_bytes: bytes
-    n = read_i32_be(data, pos)
-    pos += 4
-    if n < 0:
-        give_up()
-    end = pos + n
-    auth_bytes = data[pos:end]
-    pos = end
-    message = new_SaslAuthenticateRequest(auth_bytes)
-    return message, pos
-
-
-def write_sasl_authenticate_request_classic(out: BytesWriter, message: SaslAuthenticateRequest, version: i64) -> None:
-    """Versions 0-1."""
-    auth_bytes = message.auth_bytes
-    write_i32_be(out, len(auth_bytes))
-    out.write(auth_bytes)
-    if message.unknown_tags:
-        give_up()
-
-
-def read_sasl_authenticate_request_flexible(
-    data: bytes, pos: i64, version: i64
-) -> tuple[SaslAuthenticateRequest, i64]:
-    """Version 2."""
-    n: i64
-    end: i64
-    auth_bytes: bytes
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n += (data[pos] - 1) * 128
-        pos += 1
-        if n < 127 or n > 16382:
-            n, pos = read_length(data, pos - 1)
-    end = pos + n
-    auth_bytes = data[pos:end]
-    pos = end
-    message = new_SaslAuthenticateRequest(auth_bytes)
-    if data[pos]:
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 1
-    return message, pos
-
-
-def write_sasl_authenticate_request_flexible(
-    out: BytesWriter, message: SaslAuthenticateRequest, version: i64
-) -> None:
-    """Version 2."""
-    auth_bytes = message.auth_bytes
-    n = len(auth_bytes)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    out.write(auth_bytes)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
-
-
-def read_sasl_authenticate_response_classic(
-    data: bytes, pos: i64, version: i64
-) -> tuple[SaslAuthenticateResponse, i64]:
-    """Versions 0-1."""
-    n: int
-    end: i64
-    error_message: str | None
-    auth_bytes: bytes
-    error_code = read_i16_be(data, pos)
-    n = read_i16_be(data, pos + 2)
-    pos += 4
-    if n < 0:
-        error_message = None
-    else:
-        end = pos + n
-        error_message = data[pos:end].decode()
-        pos = end
-    n = read_i32_be(data, pos)
-    pos += 4
-    if n < 0:
-        give_up()
-    end = pos + n
-    auth_bytes = data[pos:end]
-    pos = end
-    if version >= 1:
-        session_lifetime_ms = read_i64_be(data, pos)
-        pos += 8
-    else:
-        session_lifetime_ms = 0
-    message = new_SaslAuthenticateResponse(error_code, error_message, auth_bytes, session_lifetime_ms)
-    return message, pos
-
-
-def write_sasl_authenticate_response_classic(
-    out: BytesWriter, message: SaslAuthenticateResponse, version: i64
-) -> None:
-    """Versions 0-1."""
-    write_i16_be(out, message.error_code)
-    error_message = message.error_message
-    if error_message is None:
-        write_i16_be(out, -1)
-    else:
-        raw = error_message.encode()
-        write_i16_be(out, len(raw))
-        out.write(raw)
-    auth_bytes = message.auth_bytes
-    write_i32_be(out, len(auth_bytes))
-    out.write(auth_bytes)
-    if version >= 1:
-        write_i64_be(out, message.session_lifetime_ms)
-    if message.unknown_tags:
-        give_up()
-
-
-def read_sasl_authenticate_response_flexible(
-    data: bytes, pos: i64, version: i64
-) -> tuple[SaslAuthenticateResponse, i64]:
-    """Version 2."""
-    n: i64
-    end: i64
-    error_message: str | None
-    auth_bytes: bytes
-    error_code = read_i16_be(data, pos)
-    n = data[pos + 2] - 1
-    pos += 3
-    if n < 0:
-        error_message = None
-    else:
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        error_message = data[pos:end].decode()
-        pos = end
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n += (data[pos] - 1) * 128
-        pos += 1
-        if n < 127 or n > 16382:
-            n, pos = read_length(data, pos - 1)
-    end = pos + n
-    auth_bytes = data[pos:end]
-    pos = end
-    session_lifetime_ms = read_i64_be(data, pos)
-    message = new_SaslAuthenticateResponse(error_code, error_message, auth_bytes, session_lifetime_ms)
-    if data[pos + 8]:
-        pos += 8
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 9
-    return message, pos
-
-
-def write_sasl_authenticate_response_flexible(
-    out: BytesWriter, message: SaslAuthenticateResponse, version: i64
-) -> None:
-    """Version 2."""
-    write_i16_be(out, message.error_code)
-    error_message = message.error_message
-    if error_message is None:
-        out.append(0)
-    else:
-        raw = error_message.encode()
-        n = len(raw)
+        write_i16_be(out, self.error_code)
+        error_message = self.error_message
+        if error_message is None:
+            out.append(0)
+        else:
+            raw = error_message.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+        auth_bytes = self.auth_bytes
+        n = len(auth_bytes)
         if n < 127:
             out.append(n + 1)
         else:
-            write_string_length(out, n)
-        out.write(raw)
-    auth_bytes = message.auth_bytes
-    n = len(auth_bytes)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    out.write(auth_bytes)
-    write_i64_be(out, message.session_lifetime_ms)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
+            write_uvarint(out, n + 1)
+        out.write(auth_bytes)
+        write_i64_be(out, self.session_lifetime_ms)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
+        else:
+            out.append(0)
+
+    @staticmethod
+    def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[SaslAuthenticateResponse, i64]:
+        """Versions 0-1."""
+        n: int
+        end: i64
+        error_message: str | None
+        auth_bytes: bytes
+        if version < 0:
+            give_up()
+
+        error_code = read_i16_be(data, pos)
+        # error_message: nullable string
+        n = read_i16_be(data, pos + 2)
+        pos += 4
+        if n < 0:
+            error_message = None
+        else:
+            end = pos + n
+            error_message = data[pos:end].decode()
+            pos = end
+        # auth_bytes: bytes
+        n = read_i32_be(data, pos)
+        pos += 4
+        if n < 0:
+            give_up()
+        end = pos + n
+        auth_bytes = data[pos:end]
+        pos = end
+        if version >= 1:
+            session_lifetime_ms = read_i64_be(data, pos)
+            pos += 8
+        else:
+            session_lifetime_ms = 0
+        message = new_SaslAuthenticateResponse(error_code, error_message, auth_bytes, session_lifetime_ms)
+        return message, pos
+
+    def _write_classic(self, out: BytesWriter, version: i64) -> None:
+        """Versions 0-1."""
+        if version < 0:
+            give_up()
+
+        write_i16_be(out, self.error_code)
+        error_message = self.error_message
+        if error_message is None:
+            write_i16_be(out, -1)
+        else:
+            raw = error_message.encode()
+            write_i16_be(out, len(raw))
+            out.write(raw)
+        auth_bytes = self.auth_bytes
+        write_i32_be(out, len(auth_bytes))
+        out.write(auth_bytes)
+        if version >= 1:
+            write_i64_be(out, self.session_lifetime_ms)
+        if self.unknown_tags:
+            give_up()
 
 
-install_constructors(globals())
+new_SaslAuthenticateRequest = constructor(SaslAuthenticateRequest)
+new_SaslAuthenticateResponse = constructor(SaslAuthenticateResponse)

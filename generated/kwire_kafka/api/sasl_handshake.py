@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter, read_i16_be, read_i32_be, write_i16_be, write_i32_be
 
 from kwire.message import FieldTags, Message
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.wire import empty_list, give_up
 
 TYPE_CHECKING = False
@@ -28,16 +28,14 @@ class SaslHandshakeRequest(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 2)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 1}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (Field("mechanism", "Mechanism", "string", range(0, 2)),)
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("mechanism", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     mechanism: str
     """Name of the mechanism, e.g. PLAIN, SCRAM-SHA-512, GSSAPI or OAUTHBEARER."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -48,24 +46,36 @@ class SaslHandshakeRequest(Message):
         self.mechanism = mechanism
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        return 1
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[SaslHandshakeRequest, i64]:
-        if 0 <= version <= 1:
-            return read_sasl_handshake_request_classic(data, pos, version)
-        give_up()
+        """Versions 0-1."""
+        n: int
+        end: i64
+        mechanism: str
+        if version < 0 or version > 1:
+            give_up()
+
+        # mechanism: string
+        n = read_i16_be(data, pos)
+        pos += 2
+        if n < 0:
+            give_up()
+        end = pos + n
+        mechanism = data[pos:end].decode()
+        pos = end
+        message = new_SaslHandshakeRequest(mechanism)
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 1:
-            return write_sasl_handshake_request_classic(out, self, version)
-        give_up()
+        """Versions 0-1."""
+        if version < 0 or version > 1:
+            give_up()
 
-
-def new_SaslHandshakeRequest(mechanism: str) -> SaslHandshakeRequest:
-    return SaslHandshakeRequest(mechanism=mechanism)
+        raw = self.mechanism.encode()
+        write_i16_be(out, len(raw))
+        out.write(raw)
+        if self.unknown_tags:
+            give_up()
 
 
 @mypyc_attr(acyclic=True)
@@ -79,21 +89,19 @@ class SaslHandshakeResponse(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 2)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 0}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("error_code", "ErrorCode", "int16", range(0, 2)),
         Field("mechanisms", "Mechanisms", "[]string", range(0, 2)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("error_code", "mechanisms", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     error_code: int
     """0 on success; UNSUPPORTED_SASL_MECHANISM if this listener does not support the mechanism."""
     mechanisms: list[str]
     """Mechanisms enabled on this listener, from which the client can choose."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -106,88 +114,52 @@ class SaslHandshakeResponse(Message):
         self.mechanisms = [] if mechanisms is None else mechanisms
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        return 0
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[SaslHandshakeResponse, i64]:
-        if 0 <= version <= 1:
-            return read_sasl_handshake_response_classic(data, pos, version)
-        give_up()
+        """Versions 0-1."""
+        n: int
+        end: i64
+        mechanisms: list[str]
+        mechanisms_step: i64
+        if version < 0 or version > 1:
+            give_up()
 
-    def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 1:
-            return write_sasl_handshake_response_classic(out, self, version)
-        give_up()
-
-
-def new_SaslHandshakeResponse(error_code: int, mechanisms: list[str]) -> SaslHandshakeResponse:
-    return SaslHandshakeResponse(error_code=error_code, mechanisms=mechanisms)
-
-
-def read_sasl_handshake_request_classic(data: bytes, pos: i64, version: i64) -> tuple[SaslHandshakeRequest, i64]:
-    """Versions 0-1."""
-    n: int
-    end: i64
-    mechanism: str
-    n = read_i16_be(data, pos)
-    pos += 2
-    if n < 0:
-        give_up()
-    end = pos + n
-    mechanism = data[pos:end].decode()
-    pos = end
-    message = new_SaslHandshakeRequest(mechanism)
-    return message, pos
-
-
-def write_sasl_handshake_request_classic(out: BytesWriter, message: SaslHandshakeRequest, version: i64) -> None:
-    """Versions 0-1."""
-    raw = message.mechanism.encode()
-    write_i16_be(out, len(raw))
-    out.write(raw)
-    if message.unknown_tags:
-        give_up()
-
-
-def read_sasl_handshake_response_classic(data: bytes, pos: i64, version: i64) -> tuple[SaslHandshakeResponse, i64]:
-    """Versions 0-1."""
-    n: int
-    end: i64
-    mechanisms: list[str]
-    mechanisms_step: i64
-    error_code = read_i16_be(data, pos)
-    n = read_i32_be(data, pos + 2)
-    pos += 6
-    if n < 0:
-        give_up()
-    mechanisms = empty_list(n)
-    mechanisms_count = n
-    for mechanisms_step in range(mechanisms_count):
-        n = read_i16_be(data, pos)
-        pos += 2
+        error_code = read_i16_be(data, pos)
+        # mechanisms: array
+        n = read_i32_be(data, pos + 2)
+        pos += 6
         if n < 0:
             give_up()
-        end = pos + n
-        mechanisms_item = data[pos:end].decode()
-        pos = end
-        mechanisms.append(mechanisms_item)
-    message = new_SaslHandshakeResponse(error_code, mechanisms)
-    return message, pos
+        mechanisms = empty_list(n)
+        mechanisms_count = n
+        for mechanisms_step in range(mechanisms_count):
+            # string[]: string
+            n = read_i16_be(data, pos)
+            pos += 2
+            if n < 0:
+                give_up()
+            end = pos + n
+            mechanisms_item = data[pos:end].decode()
+            pos = end
+            mechanisms.append(mechanisms_item)
+        message = new_SaslHandshakeResponse(error_code, mechanisms)
+        return message, pos
+
+    def _write(self, out: BytesWriter, version: i64) -> None:
+        """Versions 0-1."""
+        if version < 0 or version > 1:
+            give_up()
+
+        write_i16_be(out, self.error_code)
+        mechanisms = self.mechanisms
+        write_i32_be(out, len(mechanisms))
+        for mechanisms_item in mechanisms:
+            raw = mechanisms_item.encode()
+            write_i16_be(out, len(raw))
+            out.write(raw)
+        if self.unknown_tags:
+            give_up()
 
 
-def write_sasl_handshake_response_classic(out: BytesWriter, message: SaslHandshakeResponse, version: i64) -> None:
-    """Versions 0-1."""
-    write_i16_be(out, message.error_code)
-    mechanisms = message.mechanisms
-    write_i32_be(out, len(mechanisms))
-    for mechanisms_item in mechanisms:
-        raw = mechanisms_item.encode()
-        write_i16_be(out, len(raw))
-        out.write(raw)
-    if message.unknown_tags:
-        give_up()
-
-
-install_constructors(globals())
+new_SaslHandshakeRequest = constructor(SaslHandshakeRequest)
+new_SaslHandshakeResponse = constructor(SaslHandshakeResponse)

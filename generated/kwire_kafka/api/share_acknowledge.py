@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter, read_i16_be, read_i32_be, read_i64_be, write_i16_be, write_i32_be, write_i64_be
 
 from kwire.message import FieldTags, Message, Struct
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.uuids import Uuid
 from kwire.wire import (
     empty_list,
@@ -42,9 +42,7 @@ class AcknowledgementBatch(Struct):
         Field("last_offset", "LastOffset", "int64", range(0, 3)),
         Field("acknowledge_types", "AcknowledgeTypes", "[]int8", range(0, 3), enum="AcknowledgeType"),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("first_offset", "last_offset", "acknowledge_types", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     first_offset: int
     """First offset of the run, inclusive."""
@@ -53,7 +51,6 @@ class AcknowledgementBatch(Struct):
     acknowledge_types: list[int]
     """Outcomes: 0 gap, 1 accept, 2 release, 3 reject, 4 renew; one for the whole run or for each offset."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -69,14 +66,6 @@ class AcknowledgementBatch(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_AcknowledgementBatch(
-    first_offset: int, last_offset: int, acknowledge_types: list[int]
-) -> AcknowledgementBatch:
-    return AcknowledgementBatch(
-        first_offset=first_offset, last_offset=last_offset, acknowledge_types=acknowledge_types
-    )
-
-
 @mypyc_attr(acyclic=True)
 class AcknowledgePartition(Struct):
     """One partition with its acknowledgements."""
@@ -87,16 +76,13 @@ class AcknowledgePartition(Struct):
         Field("partition_index", "PartitionIndex", "int32", range(0, 3)),
         Field("acknowledgement_batches", "AcknowledgementBatches", "[]AcknowledgementBatch", range(0, 3)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("partition_index", "acknowledgement_batches", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     partition_index: int
     """Number of the partition within its topic, counted from 0."""
     acknowledgement_batches: list[AcknowledgementBatch]
     """Runs of offsets to acknowledge, in ascending order and without overlap."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -110,12 +96,6 @@ class AcknowledgePartition(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_AcknowledgePartition(
-    partition_index: int, acknowledgement_batches: list[AcknowledgementBatch]
-) -> AcknowledgePartition:
-    return AcknowledgePartition(partition_index=partition_index, acknowledgement_batches=acknowledgement_batches)
-
-
 @mypyc_attr(acyclic=True)
 class AcknowledgeTopic(Struct):
     """One topic with its acknowledgements."""
@@ -126,16 +106,13 @@ class AcknowledgeTopic(Struct):
         Field("topic_id", "TopicId", "uuid", range(0, 3)),
         Field("partitions", "Partitions", "[]AcknowledgePartition", range(0, 3)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("topic_id", "partitions", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     topic_id: Uuid
     """Id of the topic."""
     partitions: list[AcknowledgePartition]
     """Partitions of this topic with records to acknowledge."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -149,10 +126,6 @@ class AcknowledgeTopic(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_AcknowledgeTopic(topic_id: Uuid, partitions: list[AcknowledgePartition]) -> AcknowledgeTopic:
-    return AcknowledgeTopic(topic_id=topic_id, partitions=partitions)
-
-
 @mypyc_attr(acyclic=True)
 class ShareAcknowledgeRequest(Message):
     """Sent by a share consumer to a partition leader to acknowledge acquired records without fetching more.
@@ -164,6 +137,7 @@ class ShareAcknowledgeRequest(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 3)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 3)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 2}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("group_id", "GroupId", "string", range(0, 3), nullable=range(0, 3)),
@@ -172,16 +146,7 @@ class ShareAcknowledgeRequest(Message):
         Field("is_renew_ack", "IsRenewAck", "bool", range(2, 3)),
         Field("topics", "Topics", "[]AcknowledgeTopic", range(0, 3)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "group_id",
-        "member_id",
-        "share_session_epoch",
-        "is_renew_ack",
-        "topics",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     group_id: str | None
     """Id of the share group that the acquired records belong to; null is refused."""
@@ -194,7 +159,6 @@ class ShareAcknowledgeRequest(Message):
     topics: list[AcknowledgeTopic]
     """Acknowledgements grouped by topic."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -213,36 +177,205 @@ class ShareAcknowledgeRequest(Message):
         self.topics = [] if topics is None else topics
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        return 2
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[ShareAcknowledgeRequest, i64]:
-        if 0 <= version <= 2:
-            return read_share_acknowledge_request_flexible(data, pos, version)
-        give_up()
+        """Versions 0-2."""
+        n: i64
+        end: i64
+        group_id: str | None
+        member_id: str | None
+        topics: list[AcknowledgeTopic]
+        topics_step: i64
+        partitions: list[AcknowledgePartition]
+        partitions_step: i64
+        acknowledgement_batches: list[AcknowledgementBatch]
+        acknowledgement_batches_step: i64
+        acknowledge_types: list[int]
+        if version < 0 or version > 2:
+            give_up()
+
+        # group_id: compact nullable string
+        n = data[pos] - 1
+        pos += 1
+        if n < 0:
+            group_id = None
+        else:
+            if n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            group_id = data[pos:end].decode()
+            pos = end
+        # member_id: compact nullable string
+        n = data[pos] - 1
+        pos += 1
+        if n < 0:
+            member_id = None
+        else:
+            if n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            member_id = data[pos:end].decode()
+            pos = end
+        share_session_epoch = read_i32_be(data, pos)
+        pos += 4
+        if version >= 2:
+            is_renew_ack = data[pos] != 0
+            pos += 1
+        else:
+            is_renew_ack = False
+        # topics: compact array
+        n = data[pos] - 1
+        pos += 1
+        if n < 0 or n > 126:
+            n, pos = read_length(data, pos)
+        topics = empty_list(n)
+        topics_count = n
+        for topics_step in range(topics_count):
+            # topics[]
+            topic_id = Uuid(data[pos : pos + 16])
+            # partitions: compact array
+            n = data[pos + 16] - 1
+            pos += 17
+            if n < 0 or n > 126:
+                n, pos = read_length(data, pos)
+            partitions = empty_list(n)
+            partitions_count = n
+            for partitions_step in range(partitions_count):
+                # topics[].partitions[]
+                partition_index = read_i32_be(data, pos)
+                # acknowledgement_batches: compact array
+                n = data[pos + 4] - 1
+                pos += 5
+                if n < 0 or n > 126:
+                    n, pos = read_length(data, pos)
+                acknowledgement_batches = empty_list(n)
+                acknowledgement_batches_count = n
+                for acknowledgement_batches_step in range(acknowledgement_batches_count):
+                    # topics[].partitions[].acknowledgement_batches[]
+                    first_offset = read_i64_be(data, pos)
+                    last_offset = read_i64_be(data, pos + 8)
+                    # acknowledge_types: compact array
+                    n = data[pos + 16] - 1
+                    pos += 17
+                    if n < 0 or n > 126:
+                        n, pos = read_length(data, pos)
+                    if n:
+                        acknowledge_types = read_i8s(data, pos, n)
+                        pos += n
+                    else:
+                        acknowledge_types = []
+                    acknowledgement_batches_item = new_AcknowledgementBatch(
+                        first_offset, last_offset, acknowledge_types
+                    )
+                    if data[pos]:
+                        acknowledgement_batches_item.unknown_tags, pos = read_tags(data, pos)
+                    else:
+                        pos += 1
+                    acknowledgement_batches.append(acknowledgement_batches_item)
+                partitions_item = new_AcknowledgePartition(partition_index, acknowledgement_batches)
+                if data[pos]:
+                    partitions_item.unknown_tags, pos = read_tags(data, pos)
+                else:
+                    pos += 1
+                partitions.append(partitions_item)
+            topics_item = new_AcknowledgeTopic(topic_id, partitions)
+            if data[pos]:
+                topics_item.unknown_tags, pos = read_tags(data, pos)
+            else:
+                pos += 1
+            topics.append(topics_item)
+        message = new_ShareAcknowledgeRequest(group_id, member_id, share_session_epoch, is_renew_ack, topics)
+        if data[pos]:
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 1
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 2:
-            return write_share_acknowledge_request_flexible(out, self, version)
-        give_up()
+        """Versions 0-2."""
+        if version < 0 or version > 2:
+            give_up()
 
-
-def new_ShareAcknowledgeRequest(
-    group_id: str | None,
-    member_id: str | None,
-    share_session_epoch: int,
-    is_renew_ack: bool,
-    topics: list[AcknowledgeTopic],
-) -> ShareAcknowledgeRequest:
-    return ShareAcknowledgeRequest(
-        group_id=group_id,
-        member_id=member_id,
-        share_session_epoch=share_session_epoch,
-        is_renew_ack=is_renew_ack,
-        topics=topics,
-    )
+        group_id = self.group_id
+        if group_id is None:
+            out.append(0)
+        else:
+            raw = group_id.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+        member_id = self.member_id
+        if member_id is None:
+            out.append(0)
+        else:
+            raw = member_id.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+        write_i32_be(out, self.share_session_epoch)
+        if version <= 1:
+            if self.is_renew_ack:
+                give_up()
+        else:
+            out.append(1 if self.is_renew_ack else self.is_renew_ack & 0)  # & 0 refuses None
+        topics = self.topics
+        n = len(topics)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_uvarint(out, n + 1)
+        for topics_item in topics:
+            # topics[]
+            write_uuid(out, topics_item.topic_id)
+            partitions = topics_item.partitions
+            n = len(partitions)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_uvarint(out, n + 1)
+            for partitions_item in partitions:
+                # topics[].partitions[]
+                write_i32_be(out, partitions_item.partition_index)
+                acknowledgement_batches = partitions_item.acknowledgement_batches
+                n = len(acknowledgement_batches)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_uvarint(out, n + 1)
+                for acknowledgement_batches_item in acknowledgement_batches:
+                    # topics[].partitions[].acknowledgement_batches[]
+                    write_i64_be(out, acknowledgement_batches_item.first_offset)
+                    write_i64_be(out, acknowledgement_batches_item.last_offset)
+                    acknowledge_types = acknowledgement_batches_item.acknowledge_types
+                    n = len(acknowledge_types)
+                    if n < 127:
+                        out.append(n + 1)
+                    else:
+                        write_uvarint(out, n + 1)
+                    for acknowledge_types_item in acknowledge_types:
+                        write_i8(out, acknowledge_types_item)
+                    if acknowledgement_batches_item.unknown_tags:
+                        write_tags(out, [], acknowledgement_batches_item.unknown_tags)
+                    else:
+                        out.append(0)
+                if partitions_item.unknown_tags:
+                    write_tags(out, [], partitions_item.unknown_tags)
+                else:
+                    out.append(0)
+            if topics_item.unknown_tags:
+                write_tags(out, [], topics_item.unknown_tags)
+            else:
+                out.append(0)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
+        else:
+            out.append(0)
 
 
 @mypyc_attr(acyclic=True)
@@ -255,16 +388,13 @@ class LeaderIdAndEpoch(Struct):
         Field("leader_id", "LeaderId", "int32", range(0, 3)),
         Field("leader_epoch", "LeaderEpoch", "int32", range(0, 3)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("leader_id", "leader_epoch", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     leader_id: int
     """Node id of the leader; -1 if unknown."""
     leader_epoch: int
     """Leader epoch of that leader; -1 if unknown."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -276,10 +406,6 @@ class LeaderIdAndEpoch(Struct):
         self.leader_id = leader_id
         self.leader_epoch = leader_epoch
         self.unknown_tags = unknown_tags
-
-
-def new_LeaderIdAndEpoch(leader_id: int, leader_epoch: int) -> LeaderIdAndEpoch:
-    return LeaderIdAndEpoch(leader_id=leader_id, leader_epoch=leader_epoch)
 
 
 @mypyc_attr(acyclic=True)
@@ -294,15 +420,7 @@ class PartitionData(Struct):
         Field("error_message", "ErrorMessage", "string", range(0, 3), nullable=range(0, 3)),
         Field("current_leader", "CurrentLeader", "LeaderIdAndEpoch", range(0, 3)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "partition_index",
-        "error_code",
-        "error_message",
-        "current_leader",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     partition_index: int
     """Number of the partition within its topic, counted from 0."""
@@ -313,7 +431,6 @@ class PartitionData(Struct):
     current_leader: LeaderIdAndEpoch
     """New leader of the partition; meaningful only after a not-leader or fenced-epoch error."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -331,17 +448,6 @@ class PartitionData(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_PartitionData(
-    partition_index: int, error_code: int, error_message: str | None, current_leader: LeaderIdAndEpoch
-) -> PartitionData:
-    return PartitionData(
-        partition_index=partition_index,
-        error_code=error_code,
-        error_message=error_message,
-        current_leader=current_leader,
-    )
-
-
 @mypyc_attr(acyclic=True)
 class ShareAcknowledgeTopicResponse(Struct):
     """Outcomes for one topic."""
@@ -352,16 +458,13 @@ class ShareAcknowledgeTopicResponse(Struct):
         Field("topic_id", "TopicId", "uuid", range(0, 3), ignorable=True),
         Field("partitions", "Partitions", "[]PartitionData", range(0, 3)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("topic_id", "partitions", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     topic_id: Uuid
     """Id of the topic that these outcomes belong to."""
     partitions: list[PartitionData]
     """One outcome for each partition of the request."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -373,12 +476,6 @@ class ShareAcknowledgeTopicResponse(Struct):
         self.topic_id = topic_id
         self.partitions = [] if partitions is None else partitions
         self.unknown_tags = unknown_tags
-
-
-def new_ShareAcknowledgeTopicResponse(
-    topic_id: Uuid, partitions: list[PartitionData]
-) -> ShareAcknowledgeTopicResponse:
-    return ShareAcknowledgeTopicResponse(topic_id=topic_id, partitions=partitions)
 
 
 @mypyc_attr(acyclic=True)
@@ -393,9 +490,7 @@ class NodeEndpoint(Struct):
         Field("port", "Port", "int32", range(0, 3)),
         Field("rack", "Rack", "string", range(0, 3), nullable=range(0, 3)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("node_id", "host", "port", "rack", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     node_id: int
     """Id of the broker, matching the LeaderId values of the partitions."""
@@ -406,7 +501,6 @@ class NodeEndpoint(Struct):
     rack: str | None
     """Rack of the broker, from broker.rack; null if none is configured."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -424,10 +518,6 @@ class NodeEndpoint(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_NodeEndpoint(node_id: int, host: str, port: int, rack: str | None) -> NodeEndpoint:
-    return NodeEndpoint(node_id=node_id, host=host, port=port, rack=rack)
-
-
 @mypyc_attr(acyclic=True)
 class ShareAcknowledgeResponse(Message):
     """Reports the outcome of the acknowledgements of each partition.
@@ -439,6 +529,7 @@ class ShareAcknowledgeResponse(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 3)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 3)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 1}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(0, 3), ignorable=True),
@@ -448,17 +539,7 @@ class ShareAcknowledgeResponse(Message):
         Field("responses", "Responses", "[]ShareAcknowledgeTopicResponse", range(0, 3)),
         Field("node_endpoints", "NodeEndpoints", "[]NodeEndpoint", range(0, 3)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "throttle_time_ms",
-        "error_code",
-        "error_message",
-        "acquisition_lock_timeout_ms",
-        "responses",
-        "node_endpoints",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     throttle_time_ms: int
     """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled."""
@@ -476,7 +557,6 @@ class ShareAcknowledgeResponse(Message):
     node_endpoints: list[NodeEndpoint]
     """Addresses of the leaders named in CurrentLeader, which spare the client a metadata request."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -497,477 +577,253 @@ class ShareAcknowledgeResponse(Message):
         self.node_endpoints = [] if node_endpoints is None else node_endpoints
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        return 1
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[ShareAcknowledgeResponse, i64]:
-        if 0 <= version <= 2:
-            return read_share_acknowledge_response_flexible(data, pos, version)
-        give_up()
-
-    def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 2:
-            return write_share_acknowledge_response_flexible(out, self, version)
-        give_up()
-
-
-def new_ShareAcknowledgeResponse(
-    throttle_time_ms: int,
-    error_code: int,
-    error_message: str | None,
-    acquisition_lock_timeout_ms: int,
-    responses: list[ShareAcknowledgeTopicResponse],
-    node_endpoints: list[NodeEndpoint],
-) -> ShareAcknowledgeResponse:
-    return ShareAcknowledgeResponse(
-        throttle_time_ms=throttle_time_ms,
-        error_code=error_code,
-        error_message=error_message,
-        acquisition_lock_timeout_ms=acquisition_lock_timeout_ms,
-        responses=responses,
-        node_endpoints=node_endpoints,
-    )
-
-
-def read_share_acknowledge_request_flexible(
-    data: bytes, pos: i64, version: i64
-) -> tuple[ShareAcknowledgeRequest, i64]:
-    """Versions 0-2."""
-    n: i64
-    end: i64
-    group_id: str | None
-    member_id: str | None
-    topics: list[AcknowledgeTopic]
-    topics_step: i64
-    partitions: list[AcknowledgePartition]
-    partitions_step: i64
-    acknowledgement_batches: list[AcknowledgementBatch]
-    acknowledgement_batches_step: i64
-    acknowledge_types: list[int]
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        group_id = None
-    else:
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        group_id = data[pos:end].decode()
-        pos = end
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        member_id = None
-    else:
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        member_id = data[pos:end].decode()
-        pos = end
-    share_session_epoch = read_i32_be(data, pos)
-    pos += 4
-    if version >= 2:
-        is_renew_ack = data[pos] != 0
-        pos += 1
-    else:
-        is_renew_ack = False
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    topics = empty_list(n)
-    topics_count = n
-    for topics_step in range(topics_count):
-        # topics[]
-        topic_id = Uuid(data[pos : pos + 16])
-        n = data[pos + 16] - 1
-        pos += 17
-        if n < 0:
+        """Versions 0-2."""
+        n: i64
+        end: i64
+        error_message: str | None
+        responses: list[ShareAcknowledgeTopicResponse]
+        responses_step: i64
+        partitions: list[PartitionData]
+        partitions_step: i64
+        partitions_error_message: str | None
+        current_leader: LeaderIdAndEpoch
+        node_endpoints: list[NodeEndpoint]
+        node_endpoints_step: i64
+        host: str
+        rack: str | None
+        if version < 0 or version > 2:
             give_up()
-        if n > 126:
-            n, pos = read_length(data, pos)
-        partitions = empty_list(n)
-        partitions_count = n
-        for partitions_step in range(partitions_count):
-            # topics[].partitions[]
-            partition_index = read_i32_be(data, pos)
-            n = data[pos + 4] - 1
-            pos += 5
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_length(data, pos)
-            acknowledgement_batches = empty_list(n)
-            acknowledgement_batches_count = n
-            for acknowledgement_batches_step in range(acknowledgement_batches_count):
-                # topics[].partitions[].acknowledgement_batches[]
-                first_offset = read_i64_be(data, pos)
-                last_offset = read_i64_be(data, pos + 8)
-                n = data[pos + 16] - 1
-                pos += 17
-                if n < 0:
-                    give_up()
-                if n > 126:
-                    n, pos = read_length(data, pos)
-                if n:
-                    acknowledge_types = read_i8s(data, pos, n)
-                    pos += n
-                else:
-                    acknowledge_types = []
-                acknowledgement_batches_item = new_AcknowledgementBatch(first_offset, last_offset, acknowledge_types)
-                if data[pos]:
-                    acknowledgement_batches_item.unknown_tags, pos = read_tags(data, pos)
-                else:
-                    pos += 1
-                acknowledgement_batches.append(acknowledgement_batches_item)
-            partitions_item = new_AcknowledgePartition(partition_index, acknowledgement_batches)
-            if data[pos]:
-                partitions_item.unknown_tags, pos = read_tags(data, pos)
-            else:
-                pos += 1
-            partitions.append(partitions_item)
-        topics_item = new_AcknowledgeTopic(topic_id, partitions)
-        if data[pos]:
-            topics_item.unknown_tags, pos = read_tags(data, pos)
-        else:
-            pos += 1
-        topics.append(topics_item)
-    message = new_ShareAcknowledgeRequest(group_id, member_id, share_session_epoch, is_renew_ack, topics)
-    if data[pos]:
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 1
-    return message, pos
 
-
-def write_share_acknowledge_request_flexible(
-    out: BytesWriter, message: ShareAcknowledgeRequest, version: i64
-) -> None:
-    """Versions 0-2."""
-    group_id = message.group_id
-    if group_id is None:
-        out.append(0)
-    else:
-        raw = group_id.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-    member_id = message.member_id
-    if member_id is None:
-        out.append(0)
-    else:
-        raw = member_id.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-    write_i32_be(out, message.share_session_epoch)
-    if version <= 1:
-        if message.is_renew_ack:
-            give_up()
-    else:
-        out.append(1 if message.is_renew_ack else message.is_renew_ack & 0)
-    topics = message.topics
-    n = len(topics)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for topics_item in topics:
-        # topics[]
-        write_uuid(out, topics_item.topic_id)
-        partitions = topics_item.partitions
-        n = len(partitions)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_uvarint(out, n + 1)
-        for partitions_item in partitions:
-            # topics[].partitions[]
-            write_i32_be(out, partitions_item.partition_index)
-            acknowledgement_batches = partitions_item.acknowledgement_batches
-            n = len(acknowledgement_batches)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_uvarint(out, n + 1)
-            for acknowledgement_batches_item in acknowledgement_batches:
-                # topics[].partitions[].acknowledgement_batches[]
-                write_i64_be(out, acknowledgement_batches_item.first_offset)
-                write_i64_be(out, acknowledgement_batches_item.last_offset)
-                acknowledge_types = acknowledgement_batches_item.acknowledge_types
-                n = len(acknowledge_types)
-                if n < 127:
-                    out.append(n + 1)
-                else:
-                    write_uvarint(out, n + 1)
-                for acknowledge_types_item in acknowledge_types:
-                    write_i8(out, acknowledge_types_item)
-                if acknowledgement_batches_item.unknown_tags:
-                    write_tags(out, [], acknowledgement_batches_item.unknown_tags)
-                else:
-                    out.append(0)
-            if partitions_item.unknown_tags:
-                write_tags(out, [], partitions_item.unknown_tags)
-            else:
-                out.append(0)
-        if topics_item.unknown_tags:
-            write_tags(out, [], topics_item.unknown_tags)
-        else:
-            out.append(0)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
-
-
-def read_share_acknowledge_response_flexible(
-    data: bytes, pos: i64, version: i64
-) -> tuple[ShareAcknowledgeResponse, i64]:
-    """Versions 0-2."""
-    n: i64
-    end: i64
-    error_message: str | None
-    responses: list[ShareAcknowledgeTopicResponse]
-    responses_step: i64
-    partitions: list[PartitionData]
-    partitions_step: i64
-    partitions_error_message: str | None
-    current_leader: LeaderIdAndEpoch
-    node_endpoints: list[NodeEndpoint]
-    node_endpoints_step: i64
-    host: str
-    rack: str | None
-    throttle_time_ms = read_i32_be(data, pos)
-    error_code = read_i16_be(data, pos + 4)
-    n = data[pos + 6] - 1
-    pos += 7
-    if n < 0:
-        error_message = None
-    else:
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        error_message = data[pos:end].decode()
-        pos = end
-    if version >= 2:
-        acquisition_lock_timeout_ms = read_i32_be(data, pos)
-        pos += 4
-    else:
-        acquisition_lock_timeout_ms = 0
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    responses = empty_list(n)
-    responses_count = n
-    for responses_step in range(responses_count):
-        # responses[]
-        topic_id = Uuid(data[pos : pos + 16])
-        n = data[pos + 16] - 1
-        pos += 17
+        throttle_time_ms = read_i32_be(data, pos)
+        error_code = read_i16_be(data, pos + 4)
+        # error_message: compact nullable string
+        n = data[pos + 6] - 1
+        pos += 7
         if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_length(data, pos)
-        partitions = empty_list(n)
-        partitions_count = n
-        for partitions_step in range(partitions_count):
-            # responses[].partitions[]
-            partition_index = read_i32_be(data, pos)
-            partitions_error_code = read_i16_be(data, pos + 4)
-            n = data[pos + 6] - 1
-            pos += 7
-            if n < 0:
-                partitions_error_message = None
-            else:
-                if n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
-                partitions_error_message = data[pos:end].decode()
-                pos = end
-            # responses[].partitions[].current_leader
-            leader_id = read_i32_be(data, pos)
-            leader_epoch = read_i32_be(data, pos + 4)
-            current_leader = new_LeaderIdAndEpoch(leader_id, leader_epoch)
-            if data[pos + 8]:
-                pos += 8
-                current_leader.unknown_tags, pos = read_tags(data, pos)
-            else:
-                pos += 9
-            partitions_item = new_PartitionData(
-                partition_index, partitions_error_code, partitions_error_message, current_leader
-            )
-            if data[pos]:
-                partitions_item.unknown_tags, pos = read_tags(data, pos)
-            else:
-                pos += 1
-            partitions.append(partitions_item)
-        responses_item = new_ShareAcknowledgeTopicResponse(topic_id, partitions)
-        if data[pos]:
-            responses_item.unknown_tags, pos = read_tags(data, pos)
-        else:
-            pos += 1
-        responses.append(responses_item)
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    node_endpoints = empty_list(n)
-    node_endpoints_count = n
-    for node_endpoints_step in range(node_endpoints_count):
-        # node_endpoints[]
-        node_id = read_i32_be(data, pos)
-        n = data[pos + 4] - 1
-        pos += 5
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        host = data[pos:end].decode()
-        pos = end
-        port = read_i32_be(data, pos)
-        n = data[pos + 4] - 1
-        pos += 5
-        if n < 0:
-            rack = None
+            error_message = None
         else:
             if n > 126:
                 n, pos = read_string_length(data, pos)
             end = pos + n
-            rack = data[pos:end].decode()
+            error_message = data[pos:end].decode()
             pos = end
-        node_endpoints_item = new_NodeEndpoint(node_id, host, port, rack)
+        if version >= 2:
+            acquisition_lock_timeout_ms = read_i32_be(data, pos)
+            pos += 4
+        else:
+            acquisition_lock_timeout_ms = 0
+        # responses: compact array
+        n = data[pos] - 1
+        pos += 1
+        if n < 0 or n > 126:
+            n, pos = read_length(data, pos)
+        responses = empty_list(n)
+        responses_count = n
+        for responses_step in range(responses_count):
+            # responses[]
+            topic_id = Uuid(data[pos : pos + 16])
+            # partitions: compact array
+            n = data[pos + 16] - 1
+            pos += 17
+            if n < 0 or n > 126:
+                n, pos = read_length(data, pos)
+            partitions = empty_list(n)
+            partitions_count = n
+            for partitions_step in range(partitions_count):
+                # responses[].partitions[]
+                partition_index = read_i32_be(data, pos)
+                partitions_error_code = read_i16_be(data, pos + 4)
+                # error_message: compact nullable string
+                n = data[pos + 6] - 1
+                pos += 7
+                if n < 0:
+                    partitions_error_message = None
+                else:
+                    if n > 126:
+                        n, pos = read_string_length(data, pos)
+                    end = pos + n
+                    partitions_error_message = data[pos:end].decode()
+                    pos = end
+                # responses[].partitions[].current_leader
+                leader_id = read_i32_be(data, pos)
+                leader_epoch = read_i32_be(data, pos + 4)
+                current_leader = new_LeaderIdAndEpoch(leader_id, leader_epoch)
+                if data[pos + 8]:
+                    pos += 8
+                    current_leader.unknown_tags, pos = read_tags(data, pos)
+                else:
+                    pos += 9
+                partitions_item = new_PartitionData(
+                    partition_index, partitions_error_code, partitions_error_message, current_leader
+                )
+                if data[pos]:
+                    partitions_item.unknown_tags, pos = read_tags(data, pos)
+                else:
+                    pos += 1
+                partitions.append(partitions_item)
+            responses_item = new_ShareAcknowledgeTopicResponse(topic_id, partitions)
+            if data[pos]:
+                responses_item.unknown_tags, pos = read_tags(data, pos)
+            else:
+                pos += 1
+            responses.append(responses_item)
+        # node_endpoints: compact array
+        n = data[pos] - 1
+        pos += 1
+        if n < 0 or n > 126:
+            n, pos = read_length(data, pos)
+        node_endpoints = empty_list(n)
+        node_endpoints_count = n
+        for node_endpoints_step in range(node_endpoints_count):
+            # node_endpoints[]
+            node_id = read_i32_be(data, pos)
+            # host: compact string
+            n = data[pos + 4] - 1
+            pos += 5
+            if n < 0 or n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            host = data[pos:end].decode()
+            pos = end
+            port = read_i32_be(data, pos)
+            # rack: compact nullable string
+            n = data[pos + 4] - 1
+            pos += 5
+            if n < 0:
+                rack = None
+            else:
+                if n > 126:
+                    n, pos = read_string_length(data, pos)
+                end = pos + n
+                rack = data[pos:end].decode()
+                pos = end
+            node_endpoints_item = new_NodeEndpoint(node_id, host, port, rack)
+            if data[pos]:
+                node_endpoints_item.unknown_tags, pos = read_tags(data, pos)
+            else:
+                pos += 1
+            node_endpoints.append(node_endpoints_item)
+        message = new_ShareAcknowledgeResponse(
+            throttle_time_ms, error_code, error_message, acquisition_lock_timeout_ms, responses, node_endpoints
+        )
         if data[pos]:
-            node_endpoints_item.unknown_tags, pos = read_tags(data, pos)
+            message.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-        node_endpoints.append(node_endpoints_item)
-    message = new_ShareAcknowledgeResponse(
-        throttle_time_ms, error_code, error_message, acquisition_lock_timeout_ms, responses, node_endpoints
-    )
-    if data[pos]:
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 1
-    return message, pos
+        return message, pos
 
+    def _write(self, out: BytesWriter, version: i64) -> None:
+        """Versions 0-2."""
+        if version < 0 or version > 2:
+            give_up()
 
-def write_share_acknowledge_response_flexible(
-    out: BytesWriter, message: ShareAcknowledgeResponse, version: i64
-) -> None:
-    """Versions 0-2."""
-    write_i32_be(out, message.throttle_time_ms)
-    write_i16_be(out, message.error_code)
-    error_message = message.error_message
-    if error_message is None:
-        out.append(0)
-    else:
-        raw = error_message.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-    if version >= 2:
-        write_i32_be(out, message.acquisition_lock_timeout_ms)
-    responses = message.responses
-    n = len(responses)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for responses_item in responses:
-        # responses[]
-        write_uuid(out, responses_item.topic_id)
-        partitions = responses_item.partitions
-        n = len(partitions)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_uvarint(out, n + 1)
-        for partitions_item in partitions:
-            # responses[].partitions[]
-            write_i32_be(out, partitions_item.partition_index)
-            write_i16_be(out, partitions_item.error_code)
-            partitions_error_message = partitions_item.error_message
-            if partitions_error_message is None:
-                out.append(0)
-            else:
-                raw = partitions_error_message.encode()
-                n = len(raw)
-                if n < 127:
-                    out.append(n + 1)
-                else:
-                    write_string_length(out, n)
-                out.write(raw)
-            # responses[].partitions[].current_leader
-            current_leader = partitions_item.current_leader
-            write_i32_be(out, current_leader.leader_id)
-            write_i32_be(out, current_leader.leader_epoch)
-            if current_leader.unknown_tags:
-                write_tags(out, [], current_leader.unknown_tags)
-            else:
-                out.append(0)
-            if partitions_item.unknown_tags:
-                write_tags(out, [], partitions_item.unknown_tags)
-            else:
-                out.append(0)
-        if responses_item.unknown_tags:
-            write_tags(out, [], responses_item.unknown_tags)
-        else:
-            out.append(0)
-    node_endpoints = message.node_endpoints
-    n = len(node_endpoints)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for node_endpoints_item in node_endpoints:
-        # node_endpoints[]
-        write_i32_be(out, node_endpoints_item.node_id)
-        raw = node_endpoints_item.host.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-        write_i32_be(out, node_endpoints_item.port)
-        rack = node_endpoints_item.rack
-        if rack is None:
+        write_i32_be(out, self.throttle_time_ms)
+        write_i16_be(out, self.error_code)
+        error_message = self.error_message
+        if error_message is None:
             out.append(0)
         else:
-            raw = rack.encode()
+            raw = error_message.encode()
             n = len(raw)
             if n < 127:
                 out.append(n + 1)
             else:
                 write_string_length(out, n)
             out.write(raw)
-        if node_endpoints_item.unknown_tags:
-            write_tags(out, [], node_endpoints_item.unknown_tags)
+        if version >= 2:
+            write_i32_be(out, self.acquisition_lock_timeout_ms)
+        responses = self.responses
+        n = len(responses)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_uvarint(out, n + 1)
+        for responses_item in responses:
+            # responses[]
+            write_uuid(out, responses_item.topic_id)
+            partitions = responses_item.partitions
+            n = len(partitions)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_uvarint(out, n + 1)
+            for partitions_item in partitions:
+                # responses[].partitions[]
+                write_i32_be(out, partitions_item.partition_index)
+                write_i16_be(out, partitions_item.error_code)
+                partitions_error_message = partitions_item.error_message
+                if partitions_error_message is None:
+                    out.append(0)
+                else:
+                    raw = partitions_error_message.encode()
+                    n = len(raw)
+                    if n < 127:
+                        out.append(n + 1)
+                    else:
+                        write_string_length(out, n)
+                    out.write(raw)
+                # responses[].partitions[].current_leader
+                current_leader = partitions_item.current_leader
+                write_i32_be(out, current_leader.leader_id)
+                write_i32_be(out, current_leader.leader_epoch)
+                if current_leader.unknown_tags:
+                    write_tags(out, [], current_leader.unknown_tags)
+                else:
+                    out.append(0)
+                if partitions_item.unknown_tags:
+                    write_tags(out, [], partitions_item.unknown_tags)
+                else:
+                    out.append(0)
+            if responses_item.unknown_tags:
+                write_tags(out, [], responses_item.unknown_tags)
+            else:
+                out.append(0)
+        node_endpoints = self.node_endpoints
+        n = len(node_endpoints)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_uvarint(out, n + 1)
+        for node_endpoints_item in node_endpoints:
+            # node_endpoints[]
+            write_i32_be(out, node_endpoints_item.node_id)
+            raw = node_endpoints_item.host.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+            write_i32_be(out, node_endpoints_item.port)
+            rack = node_endpoints_item.rack
+            if rack is None:
+                out.append(0)
+            else:
+                raw = rack.encode()
+                n = len(raw)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_string_length(out, n)
+                out.write(raw)
+            if node_endpoints_item.unknown_tags:
+                write_tags(out, [], node_endpoints_item.unknown_tags)
+            else:
+                out.append(0)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
         else:
             out.append(0)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
 
 
-install_constructors(globals())
+new_AcknowledgementBatch = constructor(AcknowledgementBatch)
+new_AcknowledgePartition = constructor(AcknowledgePartition)
+new_AcknowledgeTopic = constructor(AcknowledgeTopic)
+new_ShareAcknowledgeRequest = constructor(ShareAcknowledgeRequest)
+new_LeaderIdAndEpoch = constructor(LeaderIdAndEpoch)
+new_PartitionData = constructor(PartitionData)
+new_ShareAcknowledgeTopicResponse = constructor(ShareAcknowledgeTopicResponse)
+new_NodeEndpoint = constructor(NodeEndpoint)
+new_ShareAcknowledgeResponse = constructor(ShareAcknowledgeResponse)

@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter, read_i16_be, read_i32_be, read_i64_be, write_i16_be, write_i32_be, write_i64_be
 
 from kwire.message import FieldTags, Message, Struct
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.uuids import Uuid
 from kwire.wire import (
     empty_list,
@@ -43,9 +43,7 @@ class AcknowledgementBatch(Struct):
         Field("last_offset", "LastOffset", "int64", range(0, 3)),
         Field("acknowledge_types", "AcknowledgeTypes", "[]int8", range(0, 3), enum="AcknowledgeType"),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("first_offset", "last_offset", "acknowledge_types", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     first_offset: int
     """First offset of the run, inclusive."""
@@ -54,7 +52,6 @@ class AcknowledgementBatch(Struct):
     acknowledge_types: list[int]
     """Outcomes: 0 gap, 1 accept, 2 release, 3 reject, 4 renew; one for the whole run or for each offset."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -70,14 +67,6 @@ class AcknowledgementBatch(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_AcknowledgementBatch(
-    first_offset: int, last_offset: int, acknowledge_types: list[int]
-) -> AcknowledgementBatch:
-    return AcknowledgementBatch(
-        first_offset=first_offset, last_offset=last_offset, acknowledge_types=acknowledge_types
-    )
-
-
 @mypyc_attr(acyclic=True)
 class FetchPartition(Struct):
     """One partition to fetch from, with optional acknowledgements."""
@@ -89,14 +78,7 @@ class FetchPartition(Struct):
         Field("partition_max_bytes", "PartitionMaxBytes", "int32", range(0, 1)),
         Field("acknowledgement_batches", "AcknowledgementBatches", "[]AcknowledgementBatch", range(0, 3)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "partition_index",
-        "partition_max_bytes",
-        "acknowledgement_batches",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     partition_index: int
     """Number of the partition within its topic, counted from 0."""
@@ -105,7 +87,6 @@ class FetchPartition(Struct):
     acknowledgement_batches: list[AcknowledgementBatch]
     """Acknowledgements of records acquired earlier from this partition; can be empty."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -121,16 +102,6 @@ class FetchPartition(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_FetchPartition(
-    partition_index: int, partition_max_bytes: int, acknowledgement_batches: list[AcknowledgementBatch]
-) -> FetchPartition:
-    return FetchPartition(
-        partition_index=partition_index,
-        partition_max_bytes=partition_max_bytes,
-        acknowledgement_batches=acknowledgement_batches,
-    )
-
-
 @mypyc_attr(acyclic=True)
 class FetchTopic(Struct):
     """One topic with the partitions to fetch from or acknowledge."""
@@ -141,16 +112,13 @@ class FetchTopic(Struct):
         Field("topic_id", "TopicId", "uuid", range(0, 3), ignorable=True),
         Field("partitions", "Partitions", "[]FetchPartition", range(0, 3)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("topic_id", "partitions", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     topic_id: Uuid
     """Id of the topic."""
     partitions: list[FetchPartition]
     """Partitions of this topic to fetch from."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -164,10 +132,6 @@ class FetchTopic(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_FetchTopic(topic_id: Uuid, partitions: list[FetchPartition]) -> FetchTopic:
-    return FetchTopic(topic_id=topic_id, partitions=partitions)
-
-
 @mypyc_attr(acyclic=True)
 class ForgottenTopic(Struct):
     """Partitions of one topic to remove from the share session."""
@@ -178,16 +142,13 @@ class ForgottenTopic(Struct):
         Field("topic_id", "TopicId", "uuid", range(0, 3), ignorable=True),
         Field("partitions", "Partitions", "[]int32", range(0, 3)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("topic_id", "partitions", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     topic_id: Uuid
     """Id of the topic."""
     partitions: list[int]
     """Numbers of the partitions to remove from the session."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -201,10 +162,6 @@ class ForgottenTopic(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_ForgottenTopic(topic_id: Uuid, partitions: list[int]) -> ForgottenTopic:
-    return ForgottenTopic(topic_id=topic_id, partitions=partitions)
-
-
 @mypyc_attr(acyclic=True)
 class ShareFetchRequest(Message):
     """Sent by a share consumer to a partition leader to acquire records and acknowledge earlier ones (KIP-932).
@@ -216,6 +173,7 @@ class ShareFetchRequest(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 3)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 3)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 2}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("group_id", "GroupId", "string", range(0, 3), nullable=range(0, 3)),
@@ -231,23 +189,7 @@ class ShareFetchRequest(Message):
         Field("topics", "Topics", "[]FetchTopic", range(0, 3)),
         Field("forgotten_topics_data", "ForgottenTopicsData", "[]ForgottenTopic", range(0, 3)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "group_id",
-        "member_id",
-        "share_session_epoch",
-        "max_wait_ms",
-        "min_bytes",
-        "max_bytes",
-        "max_records",
-        "batch_size",
-        "share_acquire_mode",
-        "is_renew_ack",
-        "topics",
-        "forgotten_topics_data",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     group_id: str | None
     """Id of the share group that acquires the records; null is refused."""
@@ -279,7 +221,6 @@ class ShareFetchRequest(Message):
     forgotten_topics_data: list[ForgottenTopic]
     """Partitions to remove from the share session."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -312,50 +253,307 @@ class ShareFetchRequest(Message):
         self.forgotten_topics_data = [] if forgotten_topics_data is None else forgotten_topics_data
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        return 2
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[ShareFetchRequest, i64]:
-        if 0 <= version <= 2:
-            return read_share_fetch_request_flexible(data, pos, version)
-        give_up()
+        """Versions 0-2."""
+        n: i64
+        end: i64
+        group_id: str | None
+        member_id: str | None
+        topics: list[FetchTopic]
+        topics_step: i64
+        topics_partitions: list[FetchPartition]
+        topics_partitions_step: i64
+        acknowledgement_batches: list[AcknowledgementBatch]
+        acknowledgement_batches_step: i64
+        acknowledge_types: list[int]
+        forgotten_topics_data: list[ForgottenTopic]
+        forgotten_topics_data_step: i64
+        forgotten_topics_data_partitions: list[int]
+        if version < 0 or version > 2:
+            give_up()
+
+        # group_id: compact nullable string
+        n = data[pos] - 1
+        pos += 1
+        if n < 0:
+            group_id = None
+        else:
+            if n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            group_id = data[pos:end].decode()
+            pos = end
+        # member_id: compact nullable string
+        n = data[pos] - 1
+        pos += 1
+        if n < 0:
+            member_id = None
+        else:
+            if n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            member_id = data[pos:end].decode()
+            pos = end
+        share_session_epoch = read_i32_be(data, pos)
+        max_wait_ms = read_i32_be(data, pos + 4)
+        min_bytes = read_i32_be(data, pos + 8)
+        max_bytes = read_i32_be(data, pos + 12)
+        pos += 16
+        if version >= 1:
+            max_records = read_i32_be(data, pos)
+            batch_size = read_i32_be(data, pos + 4)
+            pos += 8
+        else:
+            max_records = 0
+            batch_size = 0
+        if version >= 2:
+            share_acquire_mode = (data[pos] ^ 128) - 128
+            is_renew_ack = data[pos + 1] != 0
+            pos += 2
+        else:
+            share_acquire_mode = 0
+            is_renew_ack = False
+        # topics: compact array
+        n = data[pos] - 1
+        pos += 1
+        if n < 0 or n > 126:
+            n, pos = read_length(data, pos)
+        topics = empty_list(n)
+        topics_count = n
+        for topics_step in range(topics_count):
+            # topics[]
+            topics_topic_id = Uuid(data[pos : pos + 16])
+            # partitions: compact array
+            n = data[pos + 16] - 1
+            pos += 17
+            if n < 0 or n > 126:
+                n, pos = read_length(data, pos)
+            topics_partitions = empty_list(n)
+            topics_partitions_count = n
+            for topics_partitions_step in range(topics_partitions_count):
+                # topics[].partitions[]
+                partition_index = read_i32_be(data, pos)
+                pos += 4
+                if version <= 0:
+                    partition_max_bytes = read_i32_be(data, pos)
+                    pos += 4
+                else:
+                    partition_max_bytes = 0
+                # acknowledgement_batches: compact array
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_length(data, pos)
+                acknowledgement_batches = empty_list(n)
+                acknowledgement_batches_count = n
+                for acknowledgement_batches_step in range(acknowledgement_batches_count):
+                    # topics[].partitions[].acknowledgement_batches[]
+                    first_offset = read_i64_be(data, pos)
+                    last_offset = read_i64_be(data, pos + 8)
+                    # acknowledge_types: compact array
+                    n = data[pos + 16] - 1
+                    pos += 17
+                    if n < 0 or n > 126:
+                        n, pos = read_length(data, pos)
+                    if n:
+                        acknowledge_types = read_i8s(data, pos, n)
+                        pos += n
+                    else:
+                        acknowledge_types = []
+                    acknowledgement_batches_item = new_AcknowledgementBatch(
+                        first_offset, last_offset, acknowledge_types
+                    )
+                    if data[pos]:
+                        acknowledgement_batches_item.unknown_tags, pos = read_tags(data, pos)
+                    else:
+                        pos += 1
+                    acknowledgement_batches.append(acknowledgement_batches_item)
+                topics_partitions_item = new_FetchPartition(
+                    partition_index, partition_max_bytes, acknowledgement_batches
+                )
+                if data[pos]:
+                    topics_partitions_item.unknown_tags, pos = read_tags(data, pos)
+                else:
+                    pos += 1
+                topics_partitions.append(topics_partitions_item)
+            topics_item = new_FetchTopic(topics_topic_id, topics_partitions)
+            if data[pos]:
+                topics_item.unknown_tags, pos = read_tags(data, pos)
+            else:
+                pos += 1
+            topics.append(topics_item)
+        # forgotten_topics_data: compact array
+        n = data[pos] - 1
+        pos += 1
+        if n < 0 or n > 126:
+            n, pos = read_length(data, pos)
+        forgotten_topics_data = empty_list(n)
+        forgotten_topics_data_count = n
+        for forgotten_topics_data_step in range(forgotten_topics_data_count):
+            # forgotten_topics_data[]
+            forgotten_topics_data_topic_id = Uuid(data[pos : pos + 16])
+            # partitions: compact array
+            n = data[pos + 16] - 1
+            pos += 17
+            if n < 0 or n > 126:
+                n, pos = read_length(data, pos)
+            if n:
+                forgotten_topics_data_partitions = read_i32s(data, pos, n)
+                pos += 4 * n
+            else:
+                forgotten_topics_data_partitions = []
+            forgotten_topics_data_item = new_ForgottenTopic(
+                forgotten_topics_data_topic_id, forgotten_topics_data_partitions
+            )
+            if data[pos]:
+                forgotten_topics_data_item.unknown_tags, pos = read_tags(data, pos)
+            else:
+                pos += 1
+            forgotten_topics_data.append(forgotten_topics_data_item)
+        message = new_ShareFetchRequest(
+            group_id,
+            member_id,
+            share_session_epoch,
+            max_wait_ms,
+            min_bytes,
+            max_bytes,
+            max_records,
+            batch_size,
+            share_acquire_mode,
+            is_renew_ack,
+            topics,
+            forgotten_topics_data,
+        )
+        if data[pos]:
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 1
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 2:
-            return write_share_fetch_request_flexible(out, self, version)
-        give_up()
+        """Versions 0-2."""
+        if version < 0 or version > 2:
+            give_up()
 
-
-def new_ShareFetchRequest(
-    group_id: str | None,
-    member_id: str | None,
-    share_session_epoch: int,
-    max_wait_ms: int,
-    min_bytes: int,
-    max_bytes: int,
-    max_records: int,
-    batch_size: int,
-    share_acquire_mode: int,
-    is_renew_ack: bool,
-    topics: list[FetchTopic],
-    forgotten_topics_data: list[ForgottenTopic],
-) -> ShareFetchRequest:
-    return ShareFetchRequest(
-        group_id=group_id,
-        member_id=member_id,
-        share_session_epoch=share_session_epoch,
-        max_wait_ms=max_wait_ms,
-        min_bytes=min_bytes,
-        max_bytes=max_bytes,
-        max_records=max_records,
-        batch_size=batch_size,
-        share_acquire_mode=share_acquire_mode,
-        is_renew_ack=is_renew_ack,
-        topics=topics,
-        forgotten_topics_data=forgotten_topics_data,
-    )
+        group_id = self.group_id
+        if group_id is None:
+            out.append(0)
+        else:
+            raw = group_id.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+        member_id = self.member_id
+        if member_id is None:
+            out.append(0)
+        else:
+            raw = member_id.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+        write_i32_be(out, self.share_session_epoch)
+        write_i32_be(out, self.max_wait_ms)
+        write_i32_be(out, self.min_bytes)
+        write_i32_be(out, self.max_bytes)
+        if version <= 0:
+            if self.max_records != 0:
+                give_up()
+            if self.batch_size != 0:
+                give_up()
+        else:
+            write_i32_be(out, self.max_records)
+            write_i32_be(out, self.batch_size)
+        if version <= 1:
+            if self.is_renew_ack:
+                give_up()
+        else:
+            write_i8(out, self.share_acquire_mode)
+            out.append(1 if self.is_renew_ack else self.is_renew_ack & 0)  # & 0 refuses None
+        topics = self.topics
+        n = len(topics)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_uvarint(out, n + 1)
+        for topics_item in topics:
+            # topics[]
+            write_uuid(out, topics_item.topic_id)
+            topics_partitions = topics_item.partitions
+            n = len(topics_partitions)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_uvarint(out, n + 1)
+            for topics_partitions_item in topics_partitions:
+                # topics[].partitions[]
+                write_i32_be(out, topics_partitions_item.partition_index)
+                if version <= 0:
+                    write_i32_be(out, topics_partitions_item.partition_max_bytes)
+                else:
+                    if topics_partitions_item.partition_max_bytes != 0:
+                        give_up()
+                acknowledgement_batches = topics_partitions_item.acknowledgement_batches
+                n = len(acknowledgement_batches)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_uvarint(out, n + 1)
+                for acknowledgement_batches_item in acknowledgement_batches:
+                    # topics[].partitions[].acknowledgement_batches[]
+                    write_i64_be(out, acknowledgement_batches_item.first_offset)
+                    write_i64_be(out, acknowledgement_batches_item.last_offset)
+                    acknowledge_types = acknowledgement_batches_item.acknowledge_types
+                    n = len(acknowledge_types)
+                    if n < 127:
+                        out.append(n + 1)
+                    else:
+                        write_uvarint(out, n + 1)
+                    for acknowledge_types_item in acknowledge_types:
+                        write_i8(out, acknowledge_types_item)
+                    if acknowledgement_batches_item.unknown_tags:
+                        write_tags(out, [], acknowledgement_batches_item.unknown_tags)
+                    else:
+                        out.append(0)
+                if topics_partitions_item.unknown_tags:
+                    write_tags(out, [], topics_partitions_item.unknown_tags)
+                else:
+                    out.append(0)
+            if topics_item.unknown_tags:
+                write_tags(out, [], topics_item.unknown_tags)
+            else:
+                out.append(0)
+        forgotten_topics_data = self.forgotten_topics_data
+        n = len(forgotten_topics_data)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_uvarint(out, n + 1)
+        for forgotten_topics_data_item in forgotten_topics_data:
+            # forgotten_topics_data[]
+            write_uuid(out, forgotten_topics_data_item.topic_id)
+            forgotten_topics_data_partitions = forgotten_topics_data_item.partitions
+            n = len(forgotten_topics_data_partitions)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_uvarint(out, n + 1)
+            for forgotten_topics_data_partitions_item in forgotten_topics_data_partitions:
+                write_i32_be(out, forgotten_topics_data_partitions_item)
+            if forgotten_topics_data_item.unknown_tags:
+                write_tags(out, [], forgotten_topics_data_item.unknown_tags)
+            else:
+                out.append(0)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
+        else:
+            out.append(0)
 
 
 @mypyc_attr(acyclic=True)
@@ -368,16 +566,13 @@ class LeaderIdAndEpoch(Struct):
         Field("leader_id", "LeaderId", "int32", range(0, 3)),
         Field("leader_epoch", "LeaderEpoch", "int32", range(0, 3)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("leader_id", "leader_epoch", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     leader_id: int
     """Node id of the leader; -1 if unknown."""
     leader_epoch: int
     """Leader epoch of that leader; -1 if unknown."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -391,10 +586,6 @@ class LeaderIdAndEpoch(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_LeaderIdAndEpoch(leader_id: int, leader_epoch: int) -> LeaderIdAndEpoch:
-    return LeaderIdAndEpoch(leader_id=leader_id, leader_epoch=leader_epoch)
-
-
 @mypyc_attr(acyclic=True)
 class AcquiredRecords(Struct):
     """A run of offsets acquired by this consumer."""
@@ -406,9 +597,7 @@ class AcquiredRecords(Struct):
         Field("last_offset", "LastOffset", "int64", range(0, 3)),
         Field("delivery_count", "DeliveryCount", "int16", range(0, 3)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("first_offset", "last_offset", "delivery_count", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     first_offset: int
     """First offset of the run, inclusive."""
@@ -417,7 +606,6 @@ class AcquiredRecords(Struct):
     delivery_count: int
     """Number of times that the run was delivered, this time included; 1 on first delivery."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -431,10 +619,6 @@ class AcquiredRecords(Struct):
         self.last_offset = last_offset
         self.delivery_count = delivery_count
         self.unknown_tags = unknown_tags
-
-
-def new_AcquiredRecords(first_offset: int, last_offset: int, delivery_count: int) -> AcquiredRecords:
-    return AcquiredRecords(first_offset=first_offset, last_offset=last_offset, delivery_count=delivery_count)
 
 
 @mypyc_attr(acyclic=True)
@@ -453,19 +637,7 @@ class PartitionData(Struct):
         Field("records", "Records", "records", range(0, 3), nullable=range(0, 1)),
         Field("acquired_records", "AcquiredRecords", "[]AcquiredRecords", range(0, 3)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "partition_index",
-        "error_code",
-        "error_message",
-        "acknowledge_error_code",
-        "acknowledge_error_message",
-        "current_leader",
-        "records",
-        "acquired_records",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     partition_index: int
     """Number of the partition within its topic, counted from 0."""
@@ -484,7 +656,6 @@ class PartitionData(Struct):
     acquired_records: list[AcquiredRecords]
     """Offset ranges that this consumer may process and must acknowledge; empty if nothing was acquired."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -510,28 +681,6 @@ class PartitionData(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_PartitionData(
-    partition_index: int,
-    error_code: int,
-    error_message: str | None,
-    acknowledge_error_code: int,
-    acknowledge_error_message: str | None,
-    current_leader: LeaderIdAndEpoch,
-    records: bytes | None,
-    acquired_records: list[AcquiredRecords],
-) -> PartitionData:
-    return PartitionData(
-        partition_index=partition_index,
-        error_code=error_code,
-        error_message=error_message,
-        acknowledge_error_code=acknowledge_error_code,
-        acknowledge_error_message=acknowledge_error_message,
-        current_leader=current_leader,
-        records=records,
-        acquired_records=acquired_records,
-    )
-
-
 @mypyc_attr(acyclic=True)
 class ShareFetchableTopicResponse(Struct):
     """Data of one topic."""
@@ -542,16 +691,13 @@ class ShareFetchableTopicResponse(Struct):
         Field("topic_id", "TopicId", "uuid", range(0, 3), ignorable=True),
         Field("partitions", "Partitions", "[]PartitionData", range(0, 3)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("topic_id", "partitions", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     topic_id: Uuid
     """Id of the topic that the data belongs to."""
     partitions: list[PartitionData]
     """One entry for each reported partition of the topic."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -563,10 +709,6 @@ class ShareFetchableTopicResponse(Struct):
         self.topic_id = topic_id
         self.partitions = [] if partitions is None else partitions
         self.unknown_tags = unknown_tags
-
-
-def new_ShareFetchableTopicResponse(topic_id: Uuid, partitions: list[PartitionData]) -> ShareFetchableTopicResponse:
-    return ShareFetchableTopicResponse(topic_id=topic_id, partitions=partitions)
 
 
 @mypyc_attr(acyclic=True)
@@ -581,9 +723,7 @@ class NodeEndpoint(Struct):
         Field("port", "Port", "int32", range(0, 3)),
         Field("rack", "Rack", "string", range(0, 3), nullable=range(0, 3)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("node_id", "host", "port", "rack", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     node_id: int
     """Id of the broker, matching the LeaderId values of the partitions."""
@@ -594,7 +734,6 @@ class NodeEndpoint(Struct):
     rack: str | None
     """Rack of the broker, from broker.rack; null if none is configured."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -612,10 +751,6 @@ class NodeEndpoint(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_NodeEndpoint(node_id: int, host: str, port: int, rack: str | None) -> NodeEndpoint:
-    return NodeEndpoint(node_id=node_id, host=host, port=port, rack=rack)
-
-
 @mypyc_attr(acyclic=True)
 class ShareFetchResponse(Message):
     """Returns the records acquired for this consumer and the outcome of its acknowledgements.
@@ -627,6 +762,7 @@ class ShareFetchResponse(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 3)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 3)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 1}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(0, 3), ignorable=True),
@@ -636,17 +772,7 @@ class ShareFetchResponse(Message):
         Field("responses", "Responses", "[]ShareFetchableTopicResponse", range(0, 3)),
         Field("node_endpoints", "NodeEndpoints", "[]NodeEndpoint", range(0, 3)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "throttle_time_ms",
-        "error_code",
-        "error_message",
-        "acquisition_lock_timeout_ms",
-        "responses",
-        "node_endpoints",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     throttle_time_ms: int
     """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled."""
@@ -664,7 +790,6 @@ class ShareFetchResponse(Message):
     node_endpoints: list[NodeEndpoint]
     """Addresses of the leaders named in CurrentLeader, which spare the client a metadata request."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -685,672 +810,357 @@ class ShareFetchResponse(Message):
         self.node_endpoints = [] if node_endpoints is None else node_endpoints
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        return 1
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[ShareFetchResponse, i64]:
-        if 0 <= version <= 2:
-            return read_share_fetch_response_flexible(data, pos, version)
-        give_up()
+        """Versions 0-2."""
+        n: i64
+        end: i64
+        error_message: str | None
+        responses: list[ShareFetchableTopicResponse]
+        responses_step: i64
+        partitions: list[PartitionData]
+        partitions_step: i64
+        partitions_error_message: str | None
+        acknowledge_error_message: str | None
+        current_leader: LeaderIdAndEpoch
+        records: bytes | None
+        acquired_records: list[AcquiredRecords]
+        acquired_records_step: i64
+        node_endpoints: list[NodeEndpoint]
+        node_endpoints_step: i64
+        host: str
+        rack: str | None
+        if version < 0 or version > 2:
+            give_up()
 
-    def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 2:
-            return write_share_fetch_response_flexible(out, self, version)
-        give_up()
-
-
-def new_ShareFetchResponse(
-    throttle_time_ms: int,
-    error_code: int,
-    error_message: str | None,
-    acquisition_lock_timeout_ms: int,
-    responses: list[ShareFetchableTopicResponse],
-    node_endpoints: list[NodeEndpoint],
-) -> ShareFetchResponse:
-    return ShareFetchResponse(
-        throttle_time_ms=throttle_time_ms,
-        error_code=error_code,
-        error_message=error_message,
-        acquisition_lock_timeout_ms=acquisition_lock_timeout_ms,
-        responses=responses,
-        node_endpoints=node_endpoints,
-    )
-
-
-def read_share_fetch_request_flexible(data: bytes, pos: i64, version: i64) -> tuple[ShareFetchRequest, i64]:
-    """Versions 0-2."""
-    n: i64
-    end: i64
-    group_id: str | None
-    member_id: str | None
-    topics: list[FetchTopic]
-    topics_step: i64
-    topics_partitions: list[FetchPartition]
-    topics_partitions_step: i64
-    acknowledgement_batches: list[AcknowledgementBatch]
-    acknowledgement_batches_step: i64
-    acknowledge_types: list[int]
-    forgotten_topics_data: list[ForgottenTopic]
-    forgotten_topics_data_step: i64
-    forgotten_topics_data_partitions: list[int]
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        group_id = None
-    else:
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        group_id = data[pos:end].decode()
-        pos = end
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        member_id = None
-    else:
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        member_id = data[pos:end].decode()
-        pos = end
-    share_session_epoch = read_i32_be(data, pos)
-    max_wait_ms = read_i32_be(data, pos + 4)
-    min_bytes = read_i32_be(data, pos + 8)
-    max_bytes = read_i32_be(data, pos + 12)
-    pos += 16
-    if version >= 1:
-        max_records = read_i32_be(data, pos)
-        batch_size = read_i32_be(data, pos + 4)
-        pos += 8
-    else:
-        max_records = 0
-        batch_size = 0
-    if version >= 2:
-        share_acquire_mode = (data[pos] ^ 128) - 128
-        is_renew_ack = data[pos + 1] != 0
-        pos += 2
-    else:
-        share_acquire_mode = 0
-        is_renew_ack = False
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    topics = empty_list(n)
-    topics_count = n
-    for topics_step in range(topics_count):
-        # topics[]
-        topics_topic_id = Uuid(data[pos : pos + 16])
-        n = data[pos + 16] - 1
-        pos += 17
+        throttle_time_ms = read_i32_be(data, pos)
+        error_code = read_i16_be(data, pos + 4)
+        # error_message: compact nullable string
+        n = data[pos + 6] - 1
+        pos += 7
         if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_length(data, pos)
-        topics_partitions = empty_list(n)
-        topics_partitions_count = n
-        for topics_partitions_step in range(topics_partitions_count):
-            # topics[].partitions[]
-            partition_index = read_i32_be(data, pos)
-            pos += 4
-            if version <= 0:
-                partition_max_bytes = read_i32_be(data, pos)
-                pos += 4
-            else:
-                partition_max_bytes = 0
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_length(data, pos)
-            acknowledgement_batches = empty_list(n)
-            acknowledgement_batches_count = n
-            for acknowledgement_batches_step in range(acknowledgement_batches_count):
-                # topics[].partitions[].acknowledgement_batches[]
-                first_offset = read_i64_be(data, pos)
-                last_offset = read_i64_be(data, pos + 8)
-                n = data[pos + 16] - 1
-                pos += 17
-                if n < 0:
-                    give_up()
-                if n > 126:
-                    n, pos = read_length(data, pos)
-                if n:
-                    acknowledge_types = read_i8s(data, pos, n)
-                    pos += n
-                else:
-                    acknowledge_types = []
-                acknowledgement_batches_item = new_AcknowledgementBatch(first_offset, last_offset, acknowledge_types)
-                if data[pos]:
-                    acknowledgement_batches_item.unknown_tags, pos = read_tags(data, pos)
-                else:
-                    pos += 1
-                acknowledgement_batches.append(acknowledgement_batches_item)
-            topics_partitions_item = new_FetchPartition(partition_index, partition_max_bytes, acknowledgement_batches)
-            if data[pos]:
-                topics_partitions_item.unknown_tags, pos = read_tags(data, pos)
-            else:
-                pos += 1
-            topics_partitions.append(topics_partitions_item)
-        topics_item = new_FetchTopic(topics_topic_id, topics_partitions)
-        if data[pos]:
-            topics_item.unknown_tags, pos = read_tags(data, pos)
-        else:
-            pos += 1
-        topics.append(topics_item)
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    forgotten_topics_data = empty_list(n)
-    forgotten_topics_data_count = n
-    for forgotten_topics_data_step in range(forgotten_topics_data_count):
-        # forgotten_topics_data[]
-        forgotten_topics_data_topic_id = Uuid(data[pos : pos + 16])
-        n = data[pos + 16] - 1
-        pos += 17
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_length(data, pos)
-        if n:
-            forgotten_topics_data_partitions = read_i32s(data, pos, n)
-            pos += 4 * n
-        else:
-            forgotten_topics_data_partitions = []
-        forgotten_topics_data_item = new_ForgottenTopic(
-            forgotten_topics_data_topic_id, forgotten_topics_data_partitions
-        )
-        if data[pos]:
-            forgotten_topics_data_item.unknown_tags, pos = read_tags(data, pos)
-        else:
-            pos += 1
-        forgotten_topics_data.append(forgotten_topics_data_item)
-    message = new_ShareFetchRequest(
-        group_id,
-        member_id,
-        share_session_epoch,
-        max_wait_ms,
-        min_bytes,
-        max_bytes,
-        max_records,
-        batch_size,
-        share_acquire_mode,
-        is_renew_ack,
-        topics,
-        forgotten_topics_data,
-    )
-    if data[pos]:
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 1
-    return message, pos
-
-
-def write_share_fetch_request_flexible(out: BytesWriter, message: ShareFetchRequest, version: i64) -> None:
-    """Versions 0-2."""
-    group_id = message.group_id
-    if group_id is None:
-        out.append(0)
-    else:
-        raw = group_id.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-    member_id = message.member_id
-    if member_id is None:
-        out.append(0)
-    else:
-        raw = member_id.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-    write_i32_be(out, message.share_session_epoch)
-    write_i32_be(out, message.max_wait_ms)
-    write_i32_be(out, message.min_bytes)
-    write_i32_be(out, message.max_bytes)
-    if version <= 0:
-        if message.max_records != 0:
-            give_up()
-        if message.batch_size != 0:
-            give_up()
-    else:
-        write_i32_be(out, message.max_records)
-        write_i32_be(out, message.batch_size)
-    if version <= 1:
-        if message.is_renew_ack:
-            give_up()
-    else:
-        write_i8(out, message.share_acquire_mode)
-        out.append(1 if message.is_renew_ack else message.is_renew_ack & 0)
-    topics = message.topics
-    n = len(topics)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for topics_item in topics:
-        # topics[]
-        write_uuid(out, topics_item.topic_id)
-        topics_partitions = topics_item.partitions
-        n = len(topics_partitions)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_uvarint(out, n + 1)
-        for topics_partitions_item in topics_partitions:
-            # topics[].partitions[]
-            write_i32_be(out, topics_partitions_item.partition_index)
-            if version <= 0:
-                write_i32_be(out, topics_partitions_item.partition_max_bytes)
-            else:
-                if topics_partitions_item.partition_max_bytes != 0:
-                    give_up()
-            acknowledgement_batches = topics_partitions_item.acknowledgement_batches
-            n = len(acknowledgement_batches)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_uvarint(out, n + 1)
-            for acknowledgement_batches_item in acknowledgement_batches:
-                # topics[].partitions[].acknowledgement_batches[]
-                write_i64_be(out, acknowledgement_batches_item.first_offset)
-                write_i64_be(out, acknowledgement_batches_item.last_offset)
-                acknowledge_types = acknowledgement_batches_item.acknowledge_types
-                n = len(acknowledge_types)
-                if n < 127:
-                    out.append(n + 1)
-                else:
-                    write_uvarint(out, n + 1)
-                for acknowledge_types_item in acknowledge_types:
-                    write_i8(out, acknowledge_types_item)
-                if acknowledgement_batches_item.unknown_tags:
-                    write_tags(out, [], acknowledgement_batches_item.unknown_tags)
-                else:
-                    out.append(0)
-            if topics_partitions_item.unknown_tags:
-                write_tags(out, [], topics_partitions_item.unknown_tags)
-            else:
-                out.append(0)
-        if topics_item.unknown_tags:
-            write_tags(out, [], topics_item.unknown_tags)
-        else:
-            out.append(0)
-    forgotten_topics_data = message.forgotten_topics_data
-    n = len(forgotten_topics_data)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for forgotten_topics_data_item in forgotten_topics_data:
-        # forgotten_topics_data[]
-        write_uuid(out, forgotten_topics_data_item.topic_id)
-        forgotten_topics_data_partitions = forgotten_topics_data_item.partitions
-        n = len(forgotten_topics_data_partitions)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_uvarint(out, n + 1)
-        for forgotten_topics_data_partitions_item in forgotten_topics_data_partitions:
-            write_i32_be(out, forgotten_topics_data_partitions_item)
-        if forgotten_topics_data_item.unknown_tags:
-            write_tags(out, [], forgotten_topics_data_item.unknown_tags)
-        else:
-            out.append(0)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
-
-
-def read_share_fetch_response_flexible(data: bytes, pos: i64, version: i64) -> tuple[ShareFetchResponse, i64]:
-    """Versions 0-2."""
-    n: i64
-    end: i64
-    error_message: str | None
-    responses: list[ShareFetchableTopicResponse]
-    responses_step: i64
-    partitions: list[PartitionData]
-    partitions_step: i64
-    partitions_error_message: str | None
-    acknowledge_error_message: str | None
-    current_leader: LeaderIdAndEpoch
-    records: bytes | None
-    acquired_records: list[AcquiredRecords]
-    acquired_records_step: i64
-    node_endpoints: list[NodeEndpoint]
-    node_endpoints_step: i64
-    host: str
-    rack: str | None
-    throttle_time_ms = read_i32_be(data, pos)
-    error_code = read_i16_be(data, pos + 4)
-    n = data[pos + 6] - 1
-    pos += 7
-    if n < 0:
-        error_message = None
-    else:
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        error_message = data[pos:end].decode()
-        pos = end
-    if version >= 1:
-        acquisition_lock_timeout_ms = read_i32_be(data, pos)
-        pos += 4
-    else:
-        acquisition_lock_timeout_ms = 0
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    responses = empty_list(n)
-    responses_count = n
-    for responses_step in range(responses_count):
-        # responses[]
-        topic_id = Uuid(data[pos : pos + 16])
-        n = data[pos + 16] - 1
-        pos += 17
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_length(data, pos)
-        partitions = empty_list(n)
-        partitions_count = n
-        for partitions_step in range(partitions_count):
-            # responses[].partitions[]
-            partition_index = read_i32_be(data, pos)
-            partitions_error_code = read_i16_be(data, pos + 4)
-            n = data[pos + 6] - 1
-            pos += 7
-            if n < 0:
-                partitions_error_message = None
-            else:
-                if n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
-                partitions_error_message = data[pos:end].decode()
-                pos = end
-            acknowledge_error_code = read_i16_be(data, pos)
-            n = data[pos + 2] - 1
-            pos += 3
-            if n < 0:
-                acknowledge_error_message = None
-            else:
-                if n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
-                acknowledge_error_message = data[pos:end].decode()
-                pos = end
-            # responses[].partitions[].current_leader
-            leader_id = read_i32_be(data, pos)
-            leader_epoch = read_i32_be(data, pos + 4)
-            current_leader = new_LeaderIdAndEpoch(leader_id, leader_epoch)
-            if data[pos + 8]:
-                pos += 8
-                current_leader.unknown_tags, pos = read_tags(data, pos)
-            else:
-                pos += 9
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                if version <= 0:
-                    records = None
-                else:
-                    give_up()
-            else:
-                if n > 126:
-                    n += (data[pos] - 1) * 128
-                    pos += 1
-                    if n < 127 or n > 16382:
-                        n, pos = read_length(data, pos - 1)
-                end = pos + n
-                records = data[pos:end]
-                pos = end
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_length(data, pos)
-            acquired_records = empty_list(n)
-            acquired_records_count = n
-            for acquired_records_step in range(acquired_records_count):
-                # responses[].partitions[].acquired_records[]
-                first_offset = read_i64_be(data, pos)
-                last_offset = read_i64_be(data, pos + 8)
-                delivery_count = read_i16_be(data, pos + 16)
-                acquired_records_item = new_AcquiredRecords(first_offset, last_offset, delivery_count)
-                if data[pos + 18]:
-                    pos += 18
-                    acquired_records_item.unknown_tags, pos = read_tags(data, pos)
-                else:
-                    pos += 19
-                acquired_records.append(acquired_records_item)
-            partitions_item = new_PartitionData(
-                partition_index,
-                partitions_error_code,
-                partitions_error_message,
-                acknowledge_error_code,
-                acknowledge_error_message,
-                current_leader,
-                records,
-                acquired_records,
-            )
-            if data[pos]:
-                partitions_item.unknown_tags, pos = read_tags(data, pos)
-            else:
-                pos += 1
-            partitions.append(partitions_item)
-        responses_item = new_ShareFetchableTopicResponse(topic_id, partitions)
-        if data[pos]:
-            responses_item.unknown_tags, pos = read_tags(data, pos)
-        else:
-            pos += 1
-        responses.append(responses_item)
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    node_endpoints = empty_list(n)
-    node_endpoints_count = n
-    for node_endpoints_step in range(node_endpoints_count):
-        # node_endpoints[]
-        node_id = read_i32_be(data, pos)
-        n = data[pos + 4] - 1
-        pos += 5
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        host = data[pos:end].decode()
-        pos = end
-        port = read_i32_be(data, pos)
-        n = data[pos + 4] - 1
-        pos += 5
-        if n < 0:
-            rack = None
+            error_message = None
         else:
             if n > 126:
                 n, pos = read_string_length(data, pos)
             end = pos + n
-            rack = data[pos:end].decode()
+            error_message = data[pos:end].decode()
             pos = end
-        node_endpoints_item = new_NodeEndpoint(node_id, host, port, rack)
+        if version >= 1:
+            acquisition_lock_timeout_ms = read_i32_be(data, pos)
+            pos += 4
+        else:
+            acquisition_lock_timeout_ms = 0
+        # responses: compact array
+        n = data[pos] - 1
+        pos += 1
+        if n < 0 or n > 126:
+            n, pos = read_length(data, pos)
+        responses = empty_list(n)
+        responses_count = n
+        for responses_step in range(responses_count):
+            # responses[]
+            topic_id = Uuid(data[pos : pos + 16])
+            # partitions: compact array
+            n = data[pos + 16] - 1
+            pos += 17
+            if n < 0 or n > 126:
+                n, pos = read_length(data, pos)
+            partitions = empty_list(n)
+            partitions_count = n
+            for partitions_step in range(partitions_count):
+                # responses[].partitions[]
+                partition_index = read_i32_be(data, pos)
+                partitions_error_code = read_i16_be(data, pos + 4)
+                # error_message: compact nullable string
+                n = data[pos + 6] - 1
+                pos += 7
+                if n < 0:
+                    partitions_error_message = None
+                else:
+                    if n > 126:
+                        n, pos = read_string_length(data, pos)
+                    end = pos + n
+                    partitions_error_message = data[pos:end].decode()
+                    pos = end
+                acknowledge_error_code = read_i16_be(data, pos)
+                # acknowledge_error_message: compact nullable string
+                n = data[pos + 2] - 1
+                pos += 3
+                if n < 0:
+                    acknowledge_error_message = None
+                else:
+                    if n > 126:
+                        n, pos = read_string_length(data, pos)
+                    end = pos + n
+                    acknowledge_error_message = data[pos:end].decode()
+                    pos = end
+                # responses[].partitions[].current_leader
+                leader_id = read_i32_be(data, pos)
+                leader_epoch = read_i32_be(data, pos + 4)
+                current_leader = new_LeaderIdAndEpoch(leader_id, leader_epoch)
+                if data[pos + 8]:
+                    pos += 8
+                    current_leader.unknown_tags, pos = read_tags(data, pos)
+                else:
+                    pos += 9
+                # records: compact nullable records
+                n = data[pos] - 1
+                pos += 1
+                if n < 0:
+                    if version <= 0:
+                        records = None
+                    else:
+                        give_up()
+                else:
+                    if n > 126:
+                        n += (data[pos] - 1) * 128
+                        pos += 1
+                        if n < 127 or n > 16382:
+                            n, pos = read_length(data, pos - 1)
+                    end = pos + n
+                    records = data[pos:end]
+                    pos = end
+                # acquired_records: compact array
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_length(data, pos)
+                acquired_records = empty_list(n)
+                acquired_records_count = n
+                for acquired_records_step in range(acquired_records_count):
+                    # responses[].partitions[].acquired_records[]
+                    first_offset = read_i64_be(data, pos)
+                    last_offset = read_i64_be(data, pos + 8)
+                    delivery_count = read_i16_be(data, pos + 16)
+                    acquired_records_item = new_AcquiredRecords(first_offset, last_offset, delivery_count)
+                    if data[pos + 18]:
+                        pos += 18
+                        acquired_records_item.unknown_tags, pos = read_tags(data, pos)
+                    else:
+                        pos += 19
+                    acquired_records.append(acquired_records_item)
+                partitions_item = new_PartitionData(
+                    partition_index,
+                    partitions_error_code,
+                    partitions_error_message,
+                    acknowledge_error_code,
+                    acknowledge_error_message,
+                    current_leader,
+                    records,
+                    acquired_records,
+                )
+                if data[pos]:
+                    partitions_item.unknown_tags, pos = read_tags(data, pos)
+                else:
+                    pos += 1
+                partitions.append(partitions_item)
+            responses_item = new_ShareFetchableTopicResponse(topic_id, partitions)
+            if data[pos]:
+                responses_item.unknown_tags, pos = read_tags(data, pos)
+            else:
+                pos += 1
+            responses.append(responses_item)
+        # node_endpoints: compact array
+        n = data[pos] - 1
+        pos += 1
+        if n < 0 or n > 126:
+            n, pos = read_length(data, pos)
+        node_endpoints = empty_list(n)
+        node_endpoints_count = n
+        for node_endpoints_step in range(node_endpoints_count):
+            # node_endpoints[]
+            node_id = read_i32_be(data, pos)
+            # host: compact string
+            n = data[pos + 4] - 1
+            pos += 5
+            if n < 0 or n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            host = data[pos:end].decode()
+            pos = end
+            port = read_i32_be(data, pos)
+            # rack: compact nullable string
+            n = data[pos + 4] - 1
+            pos += 5
+            if n < 0:
+                rack = None
+            else:
+                if n > 126:
+                    n, pos = read_string_length(data, pos)
+                end = pos + n
+                rack = data[pos:end].decode()
+                pos = end
+            node_endpoints_item = new_NodeEndpoint(node_id, host, port, rack)
+            if data[pos]:
+                node_endpoints_item.unknown_tags, pos = read_tags(data, pos)
+            else:
+                pos += 1
+            node_endpoints.append(node_endpoints_item)
+        message = new_ShareFetchResponse(
+            throttle_time_ms, error_code, error_message, acquisition_lock_timeout_ms, responses, node_endpoints
+        )
         if data[pos]:
-            node_endpoints_item.unknown_tags, pos = read_tags(data, pos)
+            message.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-        node_endpoints.append(node_endpoints_item)
-    message = new_ShareFetchResponse(
-        throttle_time_ms, error_code, error_message, acquisition_lock_timeout_ms, responses, node_endpoints
-    )
-    if data[pos]:
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 1
-    return message, pos
+        return message, pos
 
-
-def write_share_fetch_response_flexible(out: BytesWriter, message: ShareFetchResponse, version: i64) -> None:
-    """Versions 0-2."""
-    write_i32_be(out, message.throttle_time_ms)
-    write_i16_be(out, message.error_code)
-    error_message = message.error_message
-    if error_message is None:
-        out.append(0)
-    else:
-        raw = error_message.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-    if version <= 0:
-        if message.acquisition_lock_timeout_ms != 0:
+    def _write(self, out: BytesWriter, version: i64) -> None:
+        """Versions 0-2."""
+        if version < 0 or version > 2:
             give_up()
-    else:
-        write_i32_be(out, message.acquisition_lock_timeout_ms)
-    responses = message.responses
-    n = len(responses)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for responses_item in responses:
-        # responses[]
-        write_uuid(out, responses_item.topic_id)
-        partitions = responses_item.partitions
-        n = len(partitions)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_uvarint(out, n + 1)
-        for partitions_item in partitions:
-            # responses[].partitions[]
-            write_i32_be(out, partitions_item.partition_index)
-            write_i16_be(out, partitions_item.error_code)
-            partitions_error_message = partitions_item.error_message
-            if partitions_error_message is None:
-                out.append(0)
-            else:
-                raw = partitions_error_message.encode()
-                n = len(raw)
-                if n < 127:
-                    out.append(n + 1)
-                else:
-                    write_string_length(out, n)
-                out.write(raw)
-            write_i16_be(out, partitions_item.acknowledge_error_code)
-            acknowledge_error_message = partitions_item.acknowledge_error_message
-            if acknowledge_error_message is None:
-                out.append(0)
-            else:
-                raw = acknowledge_error_message.encode()
-                n = len(raw)
-                if n < 127:
-                    out.append(n + 1)
-                else:
-                    write_string_length(out, n)
-                out.write(raw)
-            # responses[].partitions[].current_leader
-            current_leader = partitions_item.current_leader
-            write_i32_be(out, current_leader.leader_id)
-            write_i32_be(out, current_leader.leader_epoch)
-            if current_leader.unknown_tags:
-                write_tags(out, [], current_leader.unknown_tags)
-            else:
-                out.append(0)
-            records = partitions_item.records
-            if records is None:
-                if version <= 0:
-                    out.append(0)
-                else:
-                    give_up()
-            else:
-                n = len(records)
-                if n < 127:
-                    out.append(n + 1)
-                else:
-                    write_uvarint(out, n + 1)
-                out.write(records)
-            acquired_records = partitions_item.acquired_records
-            n = len(acquired_records)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_uvarint(out, n + 1)
-            for acquired_records_item in acquired_records:
-                # responses[].partitions[].acquired_records[]
-                write_i64_be(out, acquired_records_item.first_offset)
-                write_i64_be(out, acquired_records_item.last_offset)
-                write_i16_be(out, acquired_records_item.delivery_count)
-                if acquired_records_item.unknown_tags:
-                    write_tags(out, [], acquired_records_item.unknown_tags)
-                else:
-                    out.append(0)
-            if partitions_item.unknown_tags:
-                write_tags(out, [], partitions_item.unknown_tags)
-            else:
-                out.append(0)
-        if responses_item.unknown_tags:
-            write_tags(out, [], responses_item.unknown_tags)
-        else:
-            out.append(0)
-    node_endpoints = message.node_endpoints
-    n = len(node_endpoints)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for node_endpoints_item in node_endpoints:
-        # node_endpoints[]
-        write_i32_be(out, node_endpoints_item.node_id)
-        raw = node_endpoints_item.host.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-        write_i32_be(out, node_endpoints_item.port)
-        rack = node_endpoints_item.rack
-        if rack is None:
+
+        write_i32_be(out, self.throttle_time_ms)
+        write_i16_be(out, self.error_code)
+        error_message = self.error_message
+        if error_message is None:
             out.append(0)
         else:
-            raw = rack.encode()
+            raw = error_message.encode()
             n = len(raw)
             if n < 127:
                 out.append(n + 1)
             else:
                 write_string_length(out, n)
             out.write(raw)
-        if node_endpoints_item.unknown_tags:
-            write_tags(out, [], node_endpoints_item.unknown_tags)
+        if version <= 0:
+            if self.acquisition_lock_timeout_ms != 0:
+                give_up()
+        else:
+            write_i32_be(out, self.acquisition_lock_timeout_ms)
+        responses = self.responses
+        n = len(responses)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_uvarint(out, n + 1)
+        for responses_item in responses:
+            # responses[]
+            write_uuid(out, responses_item.topic_id)
+            partitions = responses_item.partitions
+            n = len(partitions)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_uvarint(out, n + 1)
+            for partitions_item in partitions:
+                # responses[].partitions[]
+                write_i32_be(out, partitions_item.partition_index)
+                write_i16_be(out, partitions_item.error_code)
+                partitions_error_message = partitions_item.error_message
+                if partitions_error_message is None:
+                    out.append(0)
+                else:
+                    raw = partitions_error_message.encode()
+                    n = len(raw)
+                    if n < 127:
+                        out.append(n + 1)
+                    else:
+                        write_string_length(out, n)
+                    out.write(raw)
+                write_i16_be(out, partitions_item.acknowledge_error_code)
+                acknowledge_error_message = partitions_item.acknowledge_error_message
+                if acknowledge_error_message is None:
+                    out.append(0)
+                else:
+                    raw = acknowledge_error_message.encode()
+                    n = len(raw)
+                    if n < 127:
+                        out.append(n + 1)
+                    else:
+                        write_string_length(out, n)
+                    out.write(raw)
+                # responses[].partitions[].current_leader
+                current_leader = partitions_item.current_leader
+                write_i32_be(out, current_leader.leader_id)
+                write_i32_be(out, current_leader.leader_epoch)
+                if current_leader.unknown_tags:
+                    write_tags(out, [], current_leader.unknown_tags)
+                else:
+                    out.append(0)
+                records = partitions_item.records
+                if records is None:
+                    if version <= 0:
+                        out.append(0)
+                    else:
+                        give_up()
+                else:
+                    n = len(records)
+                    if n < 127:
+                        out.append(n + 1)
+                    else:
+                        write_uvarint(out, n + 1)
+                    out.write(records)
+                acquired_records = partitions_item.acquired_records
+                n = len(acquired_records)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_uvarint(out, n + 1)
+                for acquired_records_item in acquired_records:
+                    # responses[].partitions[].acquired_records[]
+                    write_i64_be(out, acquired_records_item.first_offset)
+                    write_i64_be(out, acquired_records_item.last_offset)
+                    write_i16_be(out, acquired_records_item.delivery_count)
+                    if acquired_records_item.unknown_tags:
+                        write_tags(out, [], acquired_records_item.unknown_tags)
+                    else:
+                        out.append(0)
+                if partitions_item.unknown_tags:
+                    write_tags(out, [], partitions_item.unknown_tags)
+                else:
+                    out.append(0)
+            if responses_item.unknown_tags:
+                write_tags(out, [], responses_item.unknown_tags)
+            else:
+                out.append(0)
+        node_endpoints = self.node_endpoints
+        n = len(node_endpoints)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_uvarint(out, n + 1)
+        for node_endpoints_item in node_endpoints:
+            # node_endpoints[]
+            write_i32_be(out, node_endpoints_item.node_id)
+            raw = node_endpoints_item.host.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+            write_i32_be(out, node_endpoints_item.port)
+            rack = node_endpoints_item.rack
+            if rack is None:
+                out.append(0)
+            else:
+                raw = rack.encode()
+                n = len(raw)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_string_length(out, n)
+                out.write(raw)
+            if node_endpoints_item.unknown_tags:
+                write_tags(out, [], node_endpoints_item.unknown_tags)
+            else:
+                out.append(0)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
         else:
             out.append(0)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
 
 
-install_constructors(globals())
+new_AcknowledgementBatch = constructor(AcknowledgementBatch)
+new_FetchPartition = constructor(FetchPartition)
+new_FetchTopic = constructor(FetchTopic)
+new_ForgottenTopic = constructor(ForgottenTopic)
+new_ShareFetchRequest = constructor(ShareFetchRequest)
+new_LeaderIdAndEpoch = constructor(LeaderIdAndEpoch)
+new_AcquiredRecords = constructor(AcquiredRecords)
+new_PartitionData = constructor(PartitionData)
+new_ShareFetchableTopicResponse = constructor(ShareFetchableTopicResponse)
+new_NodeEndpoint = constructor(NodeEndpoint)
+new_ShareFetchResponse = constructor(ShareFetchResponse)

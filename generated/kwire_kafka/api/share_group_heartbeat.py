@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter, read_i16_be, read_i32_be, write_i16_be, write_i32_be
 
 from kwire.message import FieldTags, Message, Struct
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.uuids import Uuid
 from kwire.wire import (
     empty_list,
@@ -41,6 +41,7 @@ class ShareGroupHeartbeatRequest(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 2)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 2}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("group_id", "GroupId", "string", range(0, 2)),
@@ -49,16 +50,7 @@ class ShareGroupHeartbeatRequest(Message):
         Field("rack_id", "RackId", "string", range(0, 2), nullable=range(0, 2)),
         Field("subscribed_topic_names", "SubscribedTopicNames", "[]string", range(0, 2), nullable=range(0, 2)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "group_id",
-        "member_id",
-        "member_epoch",
-        "rack_id",
-        "subscribed_topic_names",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     group_id: str
     """Id of the group that the member belongs to or joins."""
@@ -71,7 +63,6 @@ class ShareGroupHeartbeatRequest(Message):
     subscribed_topic_names: list[str] | None
     """Names of the subscribed topics; null if unchanged."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -90,32 +81,126 @@ class ShareGroupHeartbeatRequest(Message):
         self.subscribed_topic_names = subscribed_topic_names
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        return 2
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[ShareGroupHeartbeatRequest, i64]:
-        if 0 <= version <= 1:
-            return read_share_group_heartbeat_request_flexible(data, pos, version)
-        give_up()
+        """Versions 0-1."""
+        n: i64
+        end: i64
+        group_id: str
+        member_id: str
+        rack_id: str | None
+        subscribed_topic_names: list[str] | None
+        subscribed_topic_names_step: i64
+        if version < 0 or version > 1:
+            give_up()
+
+        # group_id: compact string
+        n = data[pos] - 1
+        pos += 1
+        if n < 0 or n > 126:
+            n, pos = read_string_length(data, pos)
+        end = pos + n
+        group_id = data[pos:end].decode()
+        pos = end
+        # member_id: compact string
+        n = data[pos] - 1
+        pos += 1
+        if n < 0 or n > 126:
+            n, pos = read_string_length(data, pos)
+        end = pos + n
+        member_id = data[pos:end].decode()
+        pos = end
+        member_epoch = read_i32_be(data, pos)
+        # rack_id: compact nullable string
+        n = data[pos + 4] - 1
+        pos += 5
+        if n < 0:
+            rack_id = None
+        else:
+            if n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            rack_id = data[pos:end].decode()
+            pos = end
+        # subscribed_topic_names: compact nullable array
+        n = data[pos] - 1
+        pos += 1
+        if n < 0:
+            subscribed_topic_names = None
+        else:
+            if n > 126:
+                n, pos = read_length(data, pos)
+            subscribed_topic_names = empty_list(n)
+            subscribed_topic_names_count = n
+            for subscribed_topic_names_step in range(subscribed_topic_names_count):
+                # string[]: compact string
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_string_length(data, pos)
+                end = pos + n
+                subscribed_topic_names_item = data[pos:end].decode()
+                pos = end
+                subscribed_topic_names.append(subscribed_topic_names_item)
+        message = new_ShareGroupHeartbeatRequest(group_id, member_id, member_epoch, rack_id, subscribed_topic_names)
+        if data[pos]:
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 1
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 1:
-            return write_share_group_heartbeat_request_flexible(out, self, version)
-        give_up()
+        """Versions 0-1."""
+        if version < 0 or version > 1:
+            give_up()
 
-
-def new_ShareGroupHeartbeatRequest(
-    group_id: str, member_id: str, member_epoch: int, rack_id: str | None, subscribed_topic_names: list[str] | None
-) -> ShareGroupHeartbeatRequest:
-    return ShareGroupHeartbeatRequest(
-        group_id=group_id,
-        member_id=member_id,
-        member_epoch=member_epoch,
-        rack_id=rack_id,
-        subscribed_topic_names=subscribed_topic_names,
-    )
+        raw = self.group_id.encode()
+        n = len(raw)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_string_length(out, n)
+        out.write(raw)
+        raw = self.member_id.encode()
+        n = len(raw)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_string_length(out, n)
+        out.write(raw)
+        write_i32_be(out, self.member_epoch)
+        rack_id = self.rack_id
+        if rack_id is None:
+            out.append(0)
+        else:
+            raw = rack_id.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+        subscribed_topic_names = self.subscribed_topic_names
+        if subscribed_topic_names is None:
+            out.append(0)
+        else:
+            n = len(subscribed_topic_names)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_uvarint(out, n + 1)
+            for subscribed_topic_names_item in subscribed_topic_names:
+                raw = subscribed_topic_names_item.encode()
+                n = len(raw)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_string_length(out, n)
+                out.write(raw)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
+        else:
+            out.append(0)
 
 
 @mypyc_attr(acyclic=True)
@@ -128,16 +213,13 @@ class TopicPartitions(Struct):
         Field("topic_id", "TopicId", "uuid", range(0, 2)),
         Field("partitions", "Partitions", "[]int32", range(0, 2)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("topic_id", "partitions", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     topic_id: Uuid
     """Id of the topic, which the consumer maps to a name through its metadata."""
     partitions: list[int]
     """Numbers of the assigned partitions of that topic."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -151,10 +233,6 @@ class TopicPartitions(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_TopicPartitions(topic_id: Uuid, partitions: list[int]) -> TopicPartitions:
-    return TopicPartitions(topic_id=topic_id, partitions=partitions)
-
-
 @mypyc_attr(acyclic=True)
 class Assignment(Struct):
     """Partitions that the member may fetch from, possibly shared with other members."""
@@ -164,14 +242,11 @@ class Assignment(Struct):
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("topic_partitions", "TopicPartitions", "[]TopicPartitions", range(0, 2)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("topic_partitions", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     topic_partitions: list[TopicPartitions]
     """Complete list, which replaces the previous one; no revocation needs to be confirmed."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -181,10 +256,6 @@ class Assignment(Struct):
     ) -> None:
         self.topic_partitions = [] if topic_partitions is None else topic_partitions
         self.unknown_tags = unknown_tags
-
-
-def new_Assignment(topic_partitions: list[TopicPartitions]) -> Assignment:
-    return Assignment(topic_partitions=topic_partitions)
 
 
 @mypyc_attr(acyclic=True)
@@ -198,6 +269,7 @@ class ShareGroupHeartbeatResponse(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 2)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 1}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(0, 2)),
@@ -208,18 +280,7 @@ class ShareGroupHeartbeatResponse(Message):
         Field("heartbeat_interval_ms", "HeartbeatIntervalMs", "int32", range(0, 2)),
         Field("assignment", "Assignment", "Assignment", range(0, 2), nullable=range(0, 2)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "throttle_time_ms",
-        "error_code",
-        "error_message",
-        "member_id",
-        "member_epoch",
-        "heartbeat_interval_ms",
-        "assignment",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     throttle_time_ms: int
     """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled."""
@@ -236,7 +297,6 @@ class ShareGroupHeartbeatResponse(Message):
     assignment: Assignment | None
     """Partitions that the member may fetch from; null if unchanged."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -259,313 +319,162 @@ class ShareGroupHeartbeatResponse(Message):
         self.assignment = assignment
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        return 1
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[ShareGroupHeartbeatResponse, i64]:
-        if 0 <= version <= 1:
-            return read_share_group_heartbeat_response_flexible(data, pos, version)
-        give_up()
+        """Versions 0-1."""
+        n: i64
+        end: i64
+        error_message: str | None
+        member_id: str | None
+        assignment: Assignment | None
+        topic_partitions: list[TopicPartitions]
+        topic_partitions_step: i64
+        partitions: list[int]
+        if version < 0 or version > 1:
+            give_up()
 
-    def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 1:
-            return write_share_group_heartbeat_response_flexible(out, self, version)
-        give_up()
-
-
-def new_ShareGroupHeartbeatResponse(
-    throttle_time_ms: int,
-    error_code: int,
-    error_message: str | None,
-    member_id: str | None,
-    member_epoch: int,
-    heartbeat_interval_ms: int,
-    assignment: Assignment | None,
-) -> ShareGroupHeartbeatResponse:
-    return ShareGroupHeartbeatResponse(
-        throttle_time_ms=throttle_time_ms,
-        error_code=error_code,
-        error_message=error_message,
-        member_id=member_id,
-        member_epoch=member_epoch,
-        heartbeat_interval_ms=heartbeat_interval_ms,
-        assignment=assignment,
-    )
-
-
-def read_share_group_heartbeat_request_flexible(
-    data: bytes, pos: i64, version: i64
-) -> tuple[ShareGroupHeartbeatRequest, i64]:
-    """Versions 0-1."""
-    n: i64
-    end: i64
-    group_id: str
-    member_id: str
-    rack_id: str | None
-    subscribed_topic_names: list[str] | None
-    subscribed_topic_names_step: i64
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_string_length(data, pos)
-    end = pos + n
-    group_id = data[pos:end].decode()
-    pos = end
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_string_length(data, pos)
-    end = pos + n
-    member_id = data[pos:end].decode()
-    pos = end
-    member_epoch = read_i32_be(data, pos)
-    n = data[pos + 4] - 1
-    pos += 5
-    if n < 0:
-        rack_id = None
-    else:
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        rack_id = data[pos:end].decode()
-        pos = end
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        subscribed_topic_names = None
-    else:
-        if n > 126:
-            n, pos = read_length(data, pos)
-        subscribed_topic_names = empty_list(n)
-        subscribed_topic_names_count = n
-        for subscribed_topic_names_step in range(subscribed_topic_names_count):
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                give_up()
+        throttle_time_ms = read_i32_be(data, pos)
+        error_code = read_i16_be(data, pos + 4)
+        # error_message: compact nullable string
+        n = data[pos + 6] - 1
+        pos += 7
+        if n < 0:
+            error_message = None
+        else:
             if n > 126:
                 n, pos = read_string_length(data, pos)
             end = pos + n
-            subscribed_topic_names_item = data[pos:end].decode()
+            error_message = data[pos:end].decode()
             pos = end
-            subscribed_topic_names.append(subscribed_topic_names_item)
-    message = new_ShareGroupHeartbeatRequest(group_id, member_id, member_epoch, rack_id, subscribed_topic_names)
-    if data[pos]:
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
+        # member_id: compact nullable string
+        n = data[pos] - 1
         pos += 1
-    return message, pos
-
-
-def write_share_group_heartbeat_request_flexible(
-    out: BytesWriter, message: ShareGroupHeartbeatRequest, version: i64
-) -> None:
-    """Versions 0-1."""
-    raw = message.group_id.encode()
-    n = len(raw)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_string_length(out, n)
-    out.write(raw)
-    raw = message.member_id.encode()
-    n = len(raw)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_string_length(out, n)
-    out.write(raw)
-    write_i32_be(out, message.member_epoch)
-    rack_id = message.rack_id
-    if rack_id is None:
-        out.append(0)
-    else:
-        raw = rack_id.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
+        if n < 0:
+            member_id = None
         else:
-            write_string_length(out, n)
-        out.write(raw)
-    subscribed_topic_names = message.subscribed_topic_names
-    if subscribed_topic_names is None:
-        out.append(0)
-    else:
-        n = len(subscribed_topic_names)
-        if n < 127:
-            out.append(n + 1)
+            if n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            member_id = data[pos:end].decode()
+            pos = end
+        member_epoch = read_i32_be(data, pos)
+        heartbeat_interval_ms = read_i32_be(data, pos + 4)
+        # assignment: nullable struct
+        n = data[pos + 8]
+        pos += 9
+        if n > 127:
+            assignment = None
         else:
-            write_uvarint(out, n + 1)
-        for subscribed_topic_names_item in subscribed_topic_names:
-            raw = subscribed_topic_names_item.encode()
+            # assignment
+            # topic_partitions: compact array
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_length(data, pos)
+            topic_partitions = empty_list(n)
+            topic_partitions_count = n
+            for topic_partitions_step in range(topic_partitions_count):
+                # assignment.topic_partitions[]
+                topic_id = Uuid(data[pos : pos + 16])
+                # partitions: compact array
+                n = data[pos + 16] - 1
+                pos += 17
+                if n < 0 or n > 126:
+                    n, pos = read_length(data, pos)
+                if n:
+                    partitions = read_i32s(data, pos, n)
+                    pos += 4 * n
+                else:
+                    partitions = []
+                topic_partitions_item = new_TopicPartitions(topic_id, partitions)
+                if data[pos]:
+                    topic_partitions_item.unknown_tags, pos = read_tags(data, pos)
+                else:
+                    pos += 1
+                topic_partitions.append(topic_partitions_item)
+            assignment = new_Assignment(topic_partitions)
+            if data[pos]:
+                assignment.unknown_tags, pos = read_tags(data, pos)
+            else:
+                pos += 1
+        message = new_ShareGroupHeartbeatResponse(
+            throttle_time_ms, error_code, error_message, member_id, member_epoch, heartbeat_interval_ms, assignment
+        )
+        if data[pos]:
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 1
+        return message, pos
+
+    def _write(self, out: BytesWriter, version: i64) -> None:
+        """Versions 0-1."""
+        if version < 0 or version > 1:
+            give_up()
+
+        write_i32_be(out, self.throttle_time_ms)
+        write_i16_be(out, self.error_code)
+        error_message = self.error_message
+        if error_message is None:
+            out.append(0)
+        else:
+            raw = error_message.encode()
             n = len(raw)
             if n < 127:
                 out.append(n + 1)
             else:
                 write_string_length(out, n)
             out.write(raw)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
-
-
-def read_share_group_heartbeat_response_flexible(
-    data: bytes, pos: i64, version: i64
-) -> tuple[ShareGroupHeartbeatResponse, i64]:
-    """Versions 0-1."""
-    n: i64
-    end: i64
-    error_message: str | None
-    member_id: str | None
-    assignment: Assignment | None
-    topic_partitions: list[TopicPartitions]
-    topic_partitions_step: i64
-    partitions: list[int]
-    throttle_time_ms = read_i32_be(data, pos)
-    error_code = read_i16_be(data, pos + 4)
-    n = data[pos + 6] - 1
-    pos += 7
-    if n < 0:
-        error_message = None
-    else:
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        error_message = data[pos:end].decode()
-        pos = end
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        member_id = None
-    else:
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        member_id = data[pos:end].decode()
-        pos = end
-    member_epoch = read_i32_be(data, pos)
-    heartbeat_interval_ms = read_i32_be(data, pos + 4)
-    n = data[pos + 8]
-    pos += 9
-    if n > 127:
-        assignment = None
-    else:
-        # assignment
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_length(data, pos)
-        topic_partitions = empty_list(n)
-        topic_partitions_count = n
-        for topic_partitions_step in range(topic_partitions_count):
-            # assignment.topic_partitions[]
-            topic_id = Uuid(data[pos : pos + 16])
-            n = data[pos + 16] - 1
-            pos += 17
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_length(data, pos)
-            if n:
-                partitions = read_i32s(data, pos, n)
-                pos += 4 * n
+        member_id = self.member_id
+        if member_id is None:
+            out.append(0)
+        else:
+            raw = member_id.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
             else:
-                partitions = []
-            topic_partitions_item = new_TopicPartitions(topic_id, partitions)
-            if data[pos]:
-                topic_partitions_item.unknown_tags, pos = read_tags(data, pos)
-            else:
-                pos += 1
-            topic_partitions.append(topic_partitions_item)
-        assignment = new_Assignment(topic_partitions)
-        if data[pos]:
-            assignment.unknown_tags, pos = read_tags(data, pos)
+                write_string_length(out, n)
+            out.write(raw)
+        write_i32_be(out, self.member_epoch)
+        write_i32_be(out, self.heartbeat_interval_ms)
+        assignment = self.assignment
+        if assignment is None:
+            out.append(255)
         else:
-            pos += 1
-    message = new_ShareGroupHeartbeatResponse(
-        throttle_time_ms, error_code, error_message, member_id, member_epoch, heartbeat_interval_ms, assignment
-    )
-    if data[pos]:
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 1
-    return message, pos
-
-
-def write_share_group_heartbeat_response_flexible(
-    out: BytesWriter, message: ShareGroupHeartbeatResponse, version: i64
-) -> None:
-    """Versions 0-1."""
-    write_i32_be(out, message.throttle_time_ms)
-    write_i16_be(out, message.error_code)
-    error_message = message.error_message
-    if error_message is None:
-        out.append(0)
-    else:
-        raw = error_message.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-    member_id = message.member_id
-    if member_id is None:
-        out.append(0)
-    else:
-        raw = member_id.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-    write_i32_be(out, message.member_epoch)
-    write_i32_be(out, message.heartbeat_interval_ms)
-    assignment = message.assignment
-    if assignment is None:
-        out.append(255)
-    else:
-        out.append(1)
-        # assignment
-        topic_partitions = assignment.topic_partitions
-        n = len(topic_partitions)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_uvarint(out, n + 1)
-        for topic_partitions_item in topic_partitions:
-            # assignment.topic_partitions[]
-            write_uuid(out, topic_partitions_item.topic_id)
-            partitions = topic_partitions_item.partitions
-            n = len(partitions)
+            out.append(1)
+            # assignment
+            topic_partitions = assignment.topic_partitions
+            n = len(topic_partitions)
             if n < 127:
                 out.append(n + 1)
             else:
                 write_uvarint(out, n + 1)
-            for partitions_item in partitions:
-                write_i32_be(out, partitions_item)
-            if topic_partitions_item.unknown_tags:
-                write_tags(out, [], topic_partitions_item.unknown_tags)
+            for topic_partitions_item in topic_partitions:
+                # assignment.topic_partitions[]
+                write_uuid(out, topic_partitions_item.topic_id)
+                partitions = topic_partitions_item.partitions
+                n = len(partitions)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_uvarint(out, n + 1)
+                for partitions_item in partitions:
+                    write_i32_be(out, partitions_item)
+                if topic_partitions_item.unknown_tags:
+                    write_tags(out, [], topic_partitions_item.unknown_tags)
+                else:
+                    out.append(0)
+            if assignment.unknown_tags:
+                write_tags(out, [], assignment.unknown_tags)
             else:
                 out.append(0)
-        if assignment.unknown_tags:
-            write_tags(out, [], assignment.unknown_tags)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
         else:
             out.append(0)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
 
 
-install_constructors(globals())
+new_ShareGroupHeartbeatRequest = constructor(ShareGroupHeartbeatRequest)
+new_TopicPartitions = constructor(TopicPartitions)
+new_Assignment = constructor(Assignment)
+new_ShareGroupHeartbeatResponse = constructor(ShareGroupHeartbeatResponse)

@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter, read_i16_be, read_i32_be, read_i64_be, write_i16_be, write_i32_be, write_i64_be
 
 from kwire.message import FieldTags, Message, Struct
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.wire import (
     empty_list,
     give_up,
@@ -37,16 +37,13 @@ class StopReplicaPartitionV0(Struct):
         Field("topic_name", "TopicName", "string", range(0, 1)),
         Field("partition_index", "PartitionIndex", "int32", range(0, 1)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("topic_name", "partition_index", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     topic_name: str
     """Name of the topic that the partition belongs to. Versions 0."""
     partition_index: int
     """Number of the partition within its topic, counted from 0. Versions 0."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -60,10 +57,6 @@ class StopReplicaPartitionV0(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_StopReplicaPartitionV0(topic_name: str, partition_index: int) -> StopReplicaPartitionV0:
-    return StopReplicaPartitionV0(topic_name=topic_name, partition_index=partition_index)
-
-
 @mypyc_attr(acyclic=True)
 class StopReplicaTopicV1(Struct):
     """Replicas of one topic to stop."""
@@ -74,16 +67,13 @@ class StopReplicaTopicV1(Struct):
         Field("name", "Name", "string", range(1, 3)),
         Field("partition_indexes", "PartitionIndexes", "[]int32", range(1, 3)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("name", "partition_indexes", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     name: str
     """Name of the topic that the partitions belong to. Versions 1-2."""
     partition_indexes: list[int]
     """Numbers of the partitions that this broker should stop hosting. Versions 1-2."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -97,10 +87,6 @@ class StopReplicaTopicV1(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_StopReplicaTopicV1(name: str, partition_indexes: list[int]) -> StopReplicaTopicV1:
-    return StopReplicaTopicV1(name=name, partition_indexes=partition_indexes)
-
-
 @mypyc_attr(acyclic=True)
 class StopReplicaPartitionState(Struct):
     """One replica to stop, and whether to delete its data."""
@@ -112,9 +98,7 @@ class StopReplicaPartitionState(Struct):
         Field("leader_epoch", "LeaderEpoch", "int32", range(3, 5)),
         Field("delete_partition", "DeletePartition", "bool", range(3, 5)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("partition_index", "leader_epoch", "delete_partition", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     partition_index: int
     """Number of the partition within its topic, counted from 0. Versions 3+."""
@@ -124,7 +108,6 @@ class StopReplicaPartitionState(Struct):
     delete_partition: bool
     """True to delete the data of this partition, false to only stop replicating it. Versions 3+."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -140,14 +123,6 @@ class StopReplicaPartitionState(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_StopReplicaPartitionState(
-    partition_index: int, leader_epoch: int, delete_partition: bool
-) -> StopReplicaPartitionState:
-    return StopReplicaPartitionState(
-        partition_index=partition_index, leader_epoch=leader_epoch, delete_partition=delete_partition
-    )
-
-
 @mypyc_attr(acyclic=True)
 class StopReplicaTopicState(Struct):
     """Replicas of one topic to stop, with details for each."""
@@ -158,16 +133,13 @@ class StopReplicaTopicState(Struct):
         Field("topic_name", "TopicName", "string", range(3, 5)),
         Field("partition_states", "PartitionStates", "[]StopReplicaPartitionState", range(3, 5)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("topic_name", "partition_states", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     topic_name: str
     """Name of the topic that the partitions belong to. Versions 3+."""
     partition_states: list[StopReplicaPartitionState]
     """Leader epoch and choice to delete for each partition. Versions 3+."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -181,12 +153,6 @@ class StopReplicaTopicState(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_StopReplicaTopicState(
-    topic_name: str, partition_states: list[StopReplicaPartitionState]
-) -> StopReplicaTopicState:
-    return StopReplicaTopicState(topic_name=topic_name, partition_states=partition_states)
-
-
 @mypyc_attr(acyclic=True)
 class StopReplicaRequest(Message):
     """Sent by the controller to a broker to stop hosting the listed replicas and optionally delete their data.
@@ -198,6 +164,7 @@ class StopReplicaRequest(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 5)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 5)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 1, 2: 2}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("controller_id", "ControllerId", "int32", range(0, 5)),
@@ -215,19 +182,7 @@ class StopReplicaRequest(Message):
         Field("topics", "Topics", "[]StopReplicaTopicV1", range(1, 3)),
         Field("topic_states", "TopicStates", "[]StopReplicaTopicState", range(3, 5)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "controller_id",
-        "is_kraft_controller",
-        "controller_epoch",
-        "broker_epoch",
-        "delete_partitions",
-        "ungrouped_partitions",
-        "topics",
-        "topic_states",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     controller_id: int
     """Node id of the controller that sends the request."""
@@ -248,7 +203,6 @@ class StopReplicaRequest(Message):
     topic_states: list[StopReplicaTopicState]
     """Replicas to stop, grouped by topic, with an epoch and the choice to delete for each partition. Versions 3+."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -273,48 +227,374 @@ class StopReplicaRequest(Message):
         self.topic_states = [] if topic_states is None else topic_states
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        if version <= 1:
-            return 1
-        return 2
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[StopReplicaRequest, i64]:
-        if 2 <= version <= 4:
-            return read_stop_replica_request_flexible(data, pos, version)
-        if 0 <= version <= 1:
-            return read_stop_replica_request_classic(data, pos, version)
-        give_up()
+        """Versions 2-4."""
+        n: i64
+        end: i64
+        ungrouped_partitions: list[StopReplicaPartitionV0]
+        topics: list[StopReplicaTopicV1]
+        topics_step: i64
+        name: str
+        partition_indexes: list[int]
+        topic_states: list[StopReplicaTopicState]
+        topic_states_step: i64
+        topic_name: str
+        partition_states: list[StopReplicaPartitionState]
+        partition_states_step: i64
+        if version < 2:
+            return StopReplicaRequest._read_classic(data, pos, version)
+        if version > 4:
+            give_up()
+
+        controller_id = read_i32_be(data, pos)
+        pos += 4
+        if version >= 4:
+            is_kraft_controller = data[pos] != 0
+            pos += 1
+        else:
+            is_kraft_controller = False
+        controller_epoch = read_i32_be(data, pos)
+        broker_epoch = read_i64_be(data, pos + 4)
+        pos += 12
+        if version <= 2:
+            delete_partitions = data[pos] != 0
+            pos += 1
+        else:
+            delete_partitions = False
+        ungrouped_partitions = []
+        if version <= 2:
+            # topics: compact array
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_length(data, pos)
+            topics = empty_list(n)
+            topics_count = n
+            for topics_step in range(topics_count):
+                # topics[]
+                # name: compact string
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_string_length(data, pos)
+                end = pos + n
+                name = data[pos:end].decode()
+                pos = end
+                # partition_indexes: compact array
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_length(data, pos)
+                if n:
+                    partition_indexes = read_i32s(data, pos, n)
+                    pos += 4 * n
+                else:
+                    partition_indexes = []
+                topics_item = new_StopReplicaTopicV1(name, partition_indexes)
+                if data[pos]:
+                    topics_item.unknown_tags, pos = read_tags(data, pos)
+                else:
+                    pos += 1
+                topics.append(topics_item)
+            topic_states = []
+        else:
+            topics = []
+            # topic_states: compact array
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_length(data, pos)
+            topic_states = empty_list(n)
+            topic_states_count = n
+            for topic_states_step in range(topic_states_count):
+                # topic_states[]
+                # topic_name: compact string
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_string_length(data, pos)
+                end = pos + n
+                topic_name = data[pos:end].decode()
+                pos = end
+                # partition_states: compact array
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_length(data, pos)
+                partition_states = empty_list(n)
+                partition_states_count = n
+                for partition_states_step in range(partition_states_count):
+                    # topic_states[].partition_states[]
+                    partition_index = read_i32_be(data, pos)
+                    leader_epoch = read_i32_be(data, pos + 4)
+                    delete_partition = data[pos + 8] != 0
+                    partition_states_item = new_StopReplicaPartitionState(
+                        partition_index, leader_epoch, delete_partition
+                    )
+                    if data[pos + 9]:
+                        pos += 9
+                        partition_states_item.unknown_tags, pos = read_tags(data, pos)
+                    else:
+                        pos += 10
+                    partition_states.append(partition_states_item)
+                topic_states_item = new_StopReplicaTopicState(topic_name, partition_states)
+                if data[pos]:
+                    topic_states_item.unknown_tags, pos = read_tags(data, pos)
+                else:
+                    pos += 1
+                topic_states.append(topic_states_item)
+        message = new_StopReplicaRequest(
+            controller_id,
+            is_kraft_controller,
+            controller_epoch,
+            broker_epoch,
+            delete_partitions,
+            ungrouped_partitions,
+            topics,
+            topic_states,
+        )
+        if data[pos]:
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 1
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 2 <= version <= 4:
-            return write_stop_replica_request_flexible(out, self, version)
-        if 0 <= version <= 1:
-            return write_stop_replica_request_classic(out, self, version)
-        give_up()
+        """Versions 2-4."""
+        if version < 2:
+            return self._write_classic(out, version)
+        if version > 4:
+            give_up()
 
+        write_i32_be(out, self.controller_id)
+        if version <= 3:
+            if self.is_kraft_controller:
+                give_up()
+        else:
+            out.append(1 if self.is_kraft_controller else self.is_kraft_controller & 0)  # & 0 refuses None
+        write_i32_be(out, self.controller_epoch)
+        write_i64_be(out, self.broker_epoch)
+        if version <= 2:
+            out.append(1 if self.delete_partitions else self.delete_partitions & 0)  # & 0 refuses None
+        else:
+            if self.delete_partitions:
+                give_up()
+        if self.ungrouped_partitions != []:
+            give_up()
+        if version <= 2:
+            topics = self.topics
+            n = len(topics)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_uvarint(out, n + 1)
+            for topics_item in topics:
+                # topics[]
+                raw = topics_item.name.encode()
+                n = len(raw)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_string_length(out, n)
+                out.write(raw)
+                partition_indexes = topics_item.partition_indexes
+                n = len(partition_indexes)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_uvarint(out, n + 1)
+                for partition_indexes_item in partition_indexes:
+                    write_i32_be(out, partition_indexes_item)
+                if topics_item.unknown_tags:
+                    write_tags(out, [], topics_item.unknown_tags)
+                else:
+                    out.append(0)
+            if self.topic_states != []:
+                give_up()
+        else:
+            if self.topics != []:
+                give_up()
+            topic_states = self.topic_states
+            n = len(topic_states)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_uvarint(out, n + 1)
+            for topic_states_item in topic_states:
+                # topic_states[]
+                raw = topic_states_item.topic_name.encode()
+                n = len(raw)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_string_length(out, n)
+                out.write(raw)
+                partition_states = topic_states_item.partition_states
+                n = len(partition_states)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_uvarint(out, n + 1)
+                for partition_states_item in partition_states:
+                    # topic_states[].partition_states[]
+                    write_i32_be(out, partition_states_item.partition_index)
+                    write_i32_be(out, partition_states_item.leader_epoch)
+                    out.append(
+                        1 if partition_states_item.delete_partition else partition_states_item.delete_partition & 0
+                    )  # & 0 refuses None
+                    if partition_states_item.unknown_tags:
+                        write_tags(out, [], partition_states_item.unknown_tags)
+                    else:
+                        out.append(0)
+                if topic_states_item.unknown_tags:
+                    write_tags(out, [], topic_states_item.unknown_tags)
+                else:
+                    out.append(0)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
+        else:
+            out.append(0)
 
-def new_StopReplicaRequest(
-    controller_id: int,
-    is_kraft_controller: bool,
-    controller_epoch: int,
-    broker_epoch: int,
-    delete_partitions: bool,
-    ungrouped_partitions: list[StopReplicaPartitionV0],
-    topics: list[StopReplicaTopicV1],
-    topic_states: list[StopReplicaTopicState],
-) -> StopReplicaRequest:
-    return StopReplicaRequest(
-        controller_id=controller_id,
-        is_kraft_controller=is_kraft_controller,
-        controller_epoch=controller_epoch,
-        broker_epoch=broker_epoch,
-        delete_partitions=delete_partitions,
-        ungrouped_partitions=ungrouped_partitions,
-        topics=topics,
-        topic_states=topic_states,
-    )
+    @staticmethod
+    def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[StopReplicaRequest, i64]:
+        """Versions 0-1."""
+        n: int
+        end: i64
+        ungrouped_partitions: list[StopReplicaPartitionV0]
+        ungrouped_partitions_step: i64
+        topic_name: str
+        topics: list[StopReplicaTopicV1]
+        topics_step: i64
+        name: str
+        partition_indexes: list[int]
+        topic_states: list[StopReplicaTopicState]
+        if version < 0:
+            give_up()
+
+        controller_id = read_i32_be(data, pos)
+        is_kraft_controller = False
+        controller_epoch = read_i32_be(data, pos + 4)
+        pos += 8
+        if version >= 1:
+            broker_epoch = read_i64_be(data, pos)
+            pos += 8
+        else:
+            broker_epoch = -1
+        delete_partitions = data[pos] != 0
+        pos += 1
+        if version <= 0:
+            # ungrouped_partitions: array
+            n = read_i32_be(data, pos)
+            pos += 4
+            if n < 0:
+                give_up()
+            ungrouped_partitions = empty_list(n)
+            ungrouped_partitions_count = n
+            for ungrouped_partitions_step in range(ungrouped_partitions_count):
+                # ungrouped_partitions[]
+                # topic_name: string
+                n = read_i16_be(data, pos)
+                pos += 2
+                if n < 0:
+                    give_up()
+                end = pos + n
+                topic_name = data[pos:end].decode()
+                pos = end
+                partition_index = read_i32_be(data, pos)
+                ungrouped_partitions_item = new_StopReplicaPartitionV0(topic_name, partition_index)
+                pos += 4
+                ungrouped_partitions.append(ungrouped_partitions_item)
+            topics = []
+        else:
+            ungrouped_partitions = []
+            # topics: array
+            n = read_i32_be(data, pos)
+            pos += 4
+            if n < 0:
+                give_up()
+            topics = empty_list(n)
+            topics_count = n
+            for topics_step in range(topics_count):
+                # topics[]
+                # name: string
+                n = read_i16_be(data, pos)
+                pos += 2
+                if n < 0:
+                    give_up()
+                end = pos + n
+                name = data[pos:end].decode()
+                pos = end
+                # partition_indexes: array
+                n = read_i32_be(data, pos)
+                pos += 4
+                if n < 0:
+                    give_up()
+                if n:
+                    partition_indexes = read_i32s(data, pos, n)
+                    pos += 4 * n
+                else:
+                    partition_indexes = []
+                topics_item = new_StopReplicaTopicV1(name, partition_indexes)
+                topics.append(topics_item)
+        topic_states = []
+        message = new_StopReplicaRequest(
+            controller_id,
+            is_kraft_controller,
+            controller_epoch,
+            broker_epoch,
+            delete_partitions,
+            ungrouped_partitions,
+            topics,
+            topic_states,
+        )
+        return message, pos
+
+    def _write_classic(self, out: BytesWriter, version: i64) -> None:
+        """Versions 0-1."""
+        if version < 0:
+            give_up()
+
+        write_i32_be(out, self.controller_id)
+        if self.is_kraft_controller:
+            give_up()
+        write_i32_be(out, self.controller_epoch)
+        if version >= 1:
+            write_i64_be(out, self.broker_epoch)
+        out.append(1 if self.delete_partitions else self.delete_partitions & 0)  # & 0 refuses None
+        if version <= 0:
+            ungrouped_partitions = self.ungrouped_partitions
+            write_i32_be(out, len(ungrouped_partitions))
+            for ungrouped_partitions_item in ungrouped_partitions:
+                # ungrouped_partitions[]
+                raw = ungrouped_partitions_item.topic_name.encode()
+                write_i16_be(out, len(raw))
+                out.write(raw)
+                write_i32_be(out, ungrouped_partitions_item.partition_index)
+                if ungrouped_partitions_item.unknown_tags:
+                    give_up()
+            if self.topics != []:
+                give_up()
+        else:
+            if self.ungrouped_partitions != []:
+                give_up()
+            topics = self.topics
+            write_i32_be(out, len(topics))
+            for topics_item in topics:
+                # topics[]
+                raw = topics_item.name.encode()
+                write_i16_be(out, len(raw))
+                out.write(raw)
+                partition_indexes = topics_item.partition_indexes
+                write_i32_be(out, len(partition_indexes))
+                for partition_indexes_item in partition_indexes:
+                    write_i32_be(out, partition_indexes_item)
+                if topics_item.unknown_tags:
+                    give_up()
+        if self.topic_states != []:
+            give_up()
+        if self.unknown_tags:
+            give_up()
 
 
 @mypyc_attr(acyclic=True)
@@ -328,9 +608,7 @@ class StopReplicaPartitionError(Struct):
         Field("partition_index", "PartitionIndex", "int32", range(0, 5)),
         Field("error_code", "ErrorCode", "int16", range(0, 5)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("topic_name", "partition_index", "error_code", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     topic_name: str
     """Name of the topic that the partition belongs to."""
@@ -339,7 +617,6 @@ class StopReplicaPartitionError(Struct):
     error_code: int
     """0 if the replica was stopped and, if requested, deleted; otherwise the reason."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -355,12 +632,6 @@ class StopReplicaPartitionError(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_StopReplicaPartitionError(
-    topic_name: str, partition_index: int, error_code: int
-) -> StopReplicaPartitionError:
-    return StopReplicaPartitionError(topic_name=topic_name, partition_index=partition_index, error_code=error_code)
-
-
 @mypyc_attr(acyclic=True)
 class StopReplicaResponse(Message):
     """Reports which replicas the broker stopped or deleted.
@@ -372,6 +643,7 @@ class StopReplicaResponse(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 5)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 5)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 0, 2: 1}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("error_code", "ErrorCode", "int16", range(0, 5)),
@@ -383,16 +655,13 @@ class StopReplicaResponse(Message):
             former_names=("partitions",),
         ),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("error_code", "partition_errors", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     error_code: int
     """Error of the request as a whole, e.g. a stale controller or broker epoch; 0 on success."""
     partition_errors: list[StopReplicaPartitionError]
     """Outcome for each partition of the request."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -405,66 +674,111 @@ class StopReplicaResponse(Message):
         self.partition_errors = [] if partition_errors is None else partition_errors
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        if version <= 1:
-            return 0
-        return 1
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[StopReplicaResponse, i64]:
-        if 2 <= version <= 4:
-            return read_stop_replica_response_flexible(data, pos, version)
-        if 0 <= version <= 1:
-            return read_stop_replica_response_classic(data, pos, version)
-        give_up()
+        """Versions 2-4."""
+        n: i64
+        end: i64
+        partition_errors: list[StopReplicaPartitionError]
+        partition_errors_step: i64
+        topic_name: str
+        if version < 2:
+            return StopReplicaResponse._read_classic(data, pos, version)
+        if version > 4:
+            give_up()
+
+        error_code = read_i16_be(data, pos)
+        # partition_errors: compact array
+        n = data[pos + 2] - 1
+        pos += 3
+        if n < 0 or n > 126:
+            n, pos = read_length(data, pos)
+        partition_errors = empty_list(n)
+        partition_errors_count = n
+        for partition_errors_step in range(partition_errors_count):
+            # partition_errors[]
+            # topic_name: compact string
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            topic_name = data[pos:end].decode()
+            pos = end
+            partition_index = read_i32_be(data, pos)
+            partition_errors_error_code = read_i16_be(data, pos + 4)
+            partition_errors_item = new_StopReplicaPartitionError(
+                topic_name, partition_index, partition_errors_error_code
+            )
+            if data[pos + 6]:
+                pos += 6
+                partition_errors_item.unknown_tags, pos = read_tags(data, pos)
+            else:
+                pos += 7
+            partition_errors.append(partition_errors_item)
+        message = new_StopReplicaResponse(error_code, partition_errors)
+        if data[pos]:
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 1
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 2 <= version <= 4:
-            return write_stop_replica_response_flexible(out, self, version)
-        if 0 <= version <= 1:
-            return write_stop_replica_response_classic(out, self, version)
-        give_up()
+        """Versions 2-4."""
+        if version < 2:
+            return self._write_classic(out, version)
+        if version > 4:
+            give_up()
 
+        write_i16_be(out, self.error_code)
+        partition_errors = self.partition_errors
+        n = len(partition_errors)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_uvarint(out, n + 1)
+        for partition_errors_item in partition_errors:
+            # partition_errors[]
+            raw = partition_errors_item.topic_name.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+            write_i32_be(out, partition_errors_item.partition_index)
+            write_i16_be(out, partition_errors_item.error_code)
+            if partition_errors_item.unknown_tags:
+                write_tags(out, [], partition_errors_item.unknown_tags)
+            else:
+                out.append(0)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
+        else:
+            out.append(0)
 
-def new_StopReplicaResponse(
-    error_code: int, partition_errors: list[StopReplicaPartitionError]
-) -> StopReplicaResponse:
-    return StopReplicaResponse(error_code=error_code, partition_errors=partition_errors)
+    @staticmethod
+    def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[StopReplicaResponse, i64]:
+        """Versions 0-1."""
+        n: int
+        end: i64
+        partition_errors: list[StopReplicaPartitionError]
+        partition_errors_step: i64
+        topic_name: str
+        if version < 0:
+            give_up()
 
-
-def read_stop_replica_request_classic(data: bytes, pos: i64, version: i64) -> tuple[StopReplicaRequest, i64]:
-    """Versions 0-1."""
-    n: int
-    end: i64
-    ungrouped_partitions: list[StopReplicaPartitionV0]
-    ungrouped_partitions_step: i64
-    topic_name: str
-    topics: list[StopReplicaTopicV1]
-    topics_step: i64
-    name: str
-    partition_indexes: list[int]
-    topic_states: list[StopReplicaTopicState]
-    controller_id = read_i32_be(data, pos)
-    is_kraft_controller = False
-    controller_epoch = read_i32_be(data, pos + 4)
-    pos += 8
-    if version >= 1:
-        broker_epoch = read_i64_be(data, pos)
-        pos += 8
-    else:
-        broker_epoch = -1
-    delete_partitions = data[pos] != 0
-    pos += 1
-    if version <= 0:
-        n = read_i32_be(data, pos)
-        pos += 4
+        error_code = read_i16_be(data, pos)
+        # partition_errors: array
+        n = read_i32_be(data, pos + 2)
+        pos += 6
         if n < 0:
             give_up()
-        ungrouped_partitions = empty_list(n)
-        ungrouped_partitions_count = n
-        for ungrouped_partitions_step in range(ungrouped_partitions_count):
-            # ungrouped_partitions[]
+        partition_errors = empty_list(n)
+        partition_errors_count = n
+        for partition_errors_step in range(partition_errors_count):
+            # partition_errors[]
+            # topic_name: string
             n = read_i16_be(data, pos)
             pos += 2
             if n < 0:
@@ -473,446 +787,40 @@ def read_stop_replica_request_classic(data: bytes, pos: i64, version: i64) -> tu
             topic_name = data[pos:end].decode()
             pos = end
             partition_index = read_i32_be(data, pos)
-            ungrouped_partitions_item = new_StopReplicaPartitionV0(topic_name, partition_index)
-            pos += 4
-            ungrouped_partitions.append(ungrouped_partitions_item)
-        topics = []
-    else:
-        ungrouped_partitions = []
-        n = read_i32_be(data, pos)
-        pos += 4
-        if n < 0:
-            give_up()
-        topics = empty_list(n)
-        topics_count = n
-        for topics_step in range(topics_count):
-            # topics[]
-            n = read_i16_be(data, pos)
-            pos += 2
-            if n < 0:
-                give_up()
-            end = pos + n
-            name = data[pos:end].decode()
-            pos = end
-            n = read_i32_be(data, pos)
-            pos += 4
-            if n < 0:
-                give_up()
-            if n:
-                partition_indexes = read_i32s(data, pos, n)
-                pos += 4 * n
-            else:
-                partition_indexes = []
-            topics_item = new_StopReplicaTopicV1(name, partition_indexes)
-            topics.append(topics_item)
-    topic_states = []
-    message = new_StopReplicaRequest(
-        controller_id,
-        is_kraft_controller,
-        controller_epoch,
-        broker_epoch,
-        delete_partitions,
-        ungrouped_partitions,
-        topics,
-        topic_states,
-    )
-    return message, pos
-
-
-def write_stop_replica_request_classic(out: BytesWriter, message: StopReplicaRequest, version: i64) -> None:
-    """Versions 0-1."""
-    write_i32_be(out, message.controller_id)
-    if message.is_kraft_controller:
-        give_up()
-    write_i32_be(out, message.controller_epoch)
-    if version >= 1:
-        write_i64_be(out, message.broker_epoch)
-    out.append(1 if message.delete_partitions else message.delete_partitions & 0)
-    if version <= 0:
-        ungrouped_partitions = message.ungrouped_partitions
-        write_i32_be(out, len(ungrouped_partitions))
-        for ungrouped_partitions_item in ungrouped_partitions:
-            # ungrouped_partitions[]
-            raw = ungrouped_partitions_item.topic_name.encode()
-            write_i16_be(out, len(raw))
-            out.write(raw)
-            write_i32_be(out, ungrouped_partitions_item.partition_index)
-            if ungrouped_partitions_item.unknown_tags:
-                give_up()
-        if message.topics != []:
-            give_up()
-    else:
-        if message.ungrouped_partitions != []:
-            give_up()
-        topics = message.topics
-        write_i32_be(out, len(topics))
-        for topics_item in topics:
-            # topics[]
-            raw = topics_item.name.encode()
-            write_i16_be(out, len(raw))
-            out.write(raw)
-            partition_indexes = topics_item.partition_indexes
-            write_i32_be(out, len(partition_indexes))
-            for partition_indexes_item in partition_indexes:
-                write_i32_be(out, partition_indexes_item)
-            if topics_item.unknown_tags:
-                give_up()
-    if message.topic_states != []:
-        give_up()
-    if message.unknown_tags:
-        give_up()
-
-
-def read_stop_replica_request_flexible(data: bytes, pos: i64, version: i64) -> tuple[StopReplicaRequest, i64]:
-    """Versions 2-4."""
-    n: i64
-    end: i64
-    ungrouped_partitions: list[StopReplicaPartitionV0]
-    topics: list[StopReplicaTopicV1]
-    topics_step: i64
-    name: str
-    partition_indexes: list[int]
-    topic_states: list[StopReplicaTopicState]
-    topic_states_step: i64
-    topic_name: str
-    partition_states: list[StopReplicaPartitionState]
-    partition_states_step: i64
-    controller_id = read_i32_be(data, pos)
-    pos += 4
-    if version >= 4:
-        is_kraft_controller = data[pos] != 0
-        pos += 1
-    else:
-        is_kraft_controller = False
-    controller_epoch = read_i32_be(data, pos)
-    broker_epoch = read_i64_be(data, pos + 4)
-    pos += 12
-    if version <= 2:
-        delete_partitions = data[pos] != 0
-        pos += 1
-    else:
-        delete_partitions = False
-    ungrouped_partitions = []
-    if version <= 2:
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_length(data, pos)
-        topics = empty_list(n)
-        topics_count = n
-        for topics_step in range(topics_count):
-            # topics[]
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
-            name = data[pos:end].decode()
-            pos = end
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_length(data, pos)
-            if n:
-                partition_indexes = read_i32s(data, pos, n)
-                pos += 4 * n
-            else:
-                partition_indexes = []
-            topics_item = new_StopReplicaTopicV1(name, partition_indexes)
-            if data[pos]:
-                topics_item.unknown_tags, pos = read_tags(data, pos)
-            else:
-                pos += 1
-            topics.append(topics_item)
-        topic_states = []
-    else:
-        topics = []
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_length(data, pos)
-        topic_states = empty_list(n)
-        topic_states_count = n
-        for topic_states_step in range(topic_states_count):
-            # topic_states[]
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
-            topic_name = data[pos:end].decode()
-            pos = end
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_length(data, pos)
-            partition_states = empty_list(n)
-            partition_states_count = n
-            for partition_states_step in range(partition_states_count):
-                # topic_states[].partition_states[]
-                partition_index = read_i32_be(data, pos)
-                leader_epoch = read_i32_be(data, pos + 4)
-                delete_partition = data[pos + 8] != 0
-                partition_states_item = new_StopReplicaPartitionState(partition_index, leader_epoch, delete_partition)
-                if data[pos + 9]:
-                    pos += 9
-                    partition_states_item.unknown_tags, pos = read_tags(data, pos)
-                else:
-                    pos += 10
-                partition_states.append(partition_states_item)
-            topic_states_item = new_StopReplicaTopicState(topic_name, partition_states)
-            if data[pos]:
-                topic_states_item.unknown_tags, pos = read_tags(data, pos)
-            else:
-                pos += 1
-            topic_states.append(topic_states_item)
-    message = new_StopReplicaRequest(
-        controller_id,
-        is_kraft_controller,
-        controller_epoch,
-        broker_epoch,
-        delete_partitions,
-        ungrouped_partitions,
-        topics,
-        topic_states,
-    )
-    if data[pos]:
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 1
-    return message, pos
-
-
-def write_stop_replica_request_flexible(out: BytesWriter, message: StopReplicaRequest, version: i64) -> None:
-    """Versions 2-4."""
-    write_i32_be(out, message.controller_id)
-    if version <= 3:
-        if message.is_kraft_controller:
-            give_up()
-    else:
-        out.append(1 if message.is_kraft_controller else message.is_kraft_controller & 0)
-    write_i32_be(out, message.controller_epoch)
-    write_i64_be(out, message.broker_epoch)
-    if version <= 2:
-        out.append(1 if message.delete_partitions else message.delete_partitions & 0)
-    else:
-        if message.delete_partitions:
-            give_up()
-    if message.ungrouped_partitions != []:
-        give_up()
-    if version <= 2:
-        topics = message.topics
-        n = len(topics)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_uvarint(out, n + 1)
-        for topics_item in topics:
-            # topics[]
-            raw = topics_item.name.encode()
-            n = len(raw)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_string_length(out, n)
-            out.write(raw)
-            partition_indexes = topics_item.partition_indexes
-            n = len(partition_indexes)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_uvarint(out, n + 1)
-            for partition_indexes_item in partition_indexes:
-                write_i32_be(out, partition_indexes_item)
-            if topics_item.unknown_tags:
-                write_tags(out, [], topics_item.unknown_tags)
-            else:
-                out.append(0)
-        if message.topic_states != []:
-            give_up()
-    else:
-        if message.topics != []:
-            give_up()
-        topic_states = message.topic_states
-        n = len(topic_states)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_uvarint(out, n + 1)
-        for topic_states_item in topic_states:
-            # topic_states[]
-            raw = topic_states_item.topic_name.encode()
-            n = len(raw)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_string_length(out, n)
-            out.write(raw)
-            partition_states = topic_states_item.partition_states
-            n = len(partition_states)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_uvarint(out, n + 1)
-            for partition_states_item in partition_states:
-                # topic_states[].partition_states[]
-                write_i32_be(out, partition_states_item.partition_index)
-                write_i32_be(out, partition_states_item.leader_epoch)
-                out.append(
-                    1 if partition_states_item.delete_partition else partition_states_item.delete_partition & 0
-                )
-                if partition_states_item.unknown_tags:
-                    write_tags(out, [], partition_states_item.unknown_tags)
-                else:
-                    out.append(0)
-            if topic_states_item.unknown_tags:
-                write_tags(out, [], topic_states_item.unknown_tags)
-            else:
-                out.append(0)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
-
-
-def read_stop_replica_response_classic(data: bytes, pos: i64, version: i64) -> tuple[StopReplicaResponse, i64]:
-    """Versions 0-1."""
-    n: int
-    end: i64
-    partition_errors: list[StopReplicaPartitionError]
-    partition_errors_step: i64
-    topic_name: str
-    error_code = read_i16_be(data, pos)
-    n = read_i32_be(data, pos + 2)
-    pos += 6
-    if n < 0:
-        give_up()
-    partition_errors = empty_list(n)
-    partition_errors_count = n
-    for partition_errors_step in range(partition_errors_count):
-        # partition_errors[]
-        n = read_i16_be(data, pos)
-        pos += 2
-        if n < 0:
-            give_up()
-        end = pos + n
-        topic_name = data[pos:end].decode()
-        pos = end
-        partition_index = read_i32_be(data, pos)
-        partition_errors_error_code = read_i16_be(data, pos + 4)
-        partition_errors_item = new_StopReplicaPartitionError(
-            topic_name, partition_index, partition_errors_error_code
-        )
-        pos += 6
-        partition_errors.append(partition_errors_item)
-    message = new_StopReplicaResponse(error_code, partition_errors)
-    return message, pos
-
-
-def write_stop_replica_response_classic(out: BytesWriter, message: StopReplicaResponse, version: i64) -> None:
-    """Versions 0-1."""
-    write_i16_be(out, message.error_code)
-    partition_errors = message.partition_errors
-    write_i32_be(out, len(partition_errors))
-    for partition_errors_item in partition_errors:
-        # partition_errors[]
-        raw = partition_errors_item.topic_name.encode()
-        write_i16_be(out, len(raw))
-        out.write(raw)
-        write_i32_be(out, partition_errors_item.partition_index)
-        write_i16_be(out, partition_errors_item.error_code)
-        if partition_errors_item.unknown_tags:
-            give_up()
-    if message.unknown_tags:
-        give_up()
-
-
-def read_stop_replica_response_flexible(data: bytes, pos: i64, version: i64) -> tuple[StopReplicaResponse, i64]:
-    """Versions 2-4."""
-    n: i64
-    end: i64
-    partition_errors: list[StopReplicaPartitionError]
-    partition_errors_step: i64
-    topic_name: str
-    error_code = read_i16_be(data, pos)
-    n = data[pos + 2] - 1
-    pos += 3
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    partition_errors = empty_list(n)
-    partition_errors_count = n
-    for partition_errors_step in range(partition_errors_count):
-        # partition_errors[]
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        topic_name = data[pos:end].decode()
-        pos = end
-        partition_index = read_i32_be(data, pos)
-        partition_errors_error_code = read_i16_be(data, pos + 4)
-        partition_errors_item = new_StopReplicaPartitionError(
-            topic_name, partition_index, partition_errors_error_code
-        )
-        if data[pos + 6]:
+            partition_errors_error_code = read_i16_be(data, pos + 4)
+            partition_errors_item = new_StopReplicaPartitionError(
+                topic_name, partition_index, partition_errors_error_code
+            )
             pos += 6
-            partition_errors_item.unknown_tags, pos = read_tags(data, pos)
-        else:
-            pos += 7
-        partition_errors.append(partition_errors_item)
-    message = new_StopReplicaResponse(error_code, partition_errors)
-    if data[pos]:
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 1
-    return message, pos
+            partition_errors.append(partition_errors_item)
+        message = new_StopReplicaResponse(error_code, partition_errors)
+        return message, pos
+
+    def _write_classic(self, out: BytesWriter, version: i64) -> None:
+        """Versions 0-1."""
+        if version < 0:
+            give_up()
+
+        write_i16_be(out, self.error_code)
+        partition_errors = self.partition_errors
+        write_i32_be(out, len(partition_errors))
+        for partition_errors_item in partition_errors:
+            # partition_errors[]
+            raw = partition_errors_item.topic_name.encode()
+            write_i16_be(out, len(raw))
+            out.write(raw)
+            write_i32_be(out, partition_errors_item.partition_index)
+            write_i16_be(out, partition_errors_item.error_code)
+            if partition_errors_item.unknown_tags:
+                give_up()
+        if self.unknown_tags:
+            give_up()
 
 
-def write_stop_replica_response_flexible(out: BytesWriter, message: StopReplicaResponse, version: i64) -> None:
-    """Versions 2-4."""
-    write_i16_be(out, message.error_code)
-    partition_errors = message.partition_errors
-    n = len(partition_errors)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for partition_errors_item in partition_errors:
-        # partition_errors[]
-        raw = partition_errors_item.topic_name.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-        write_i32_be(out, partition_errors_item.partition_index)
-        write_i16_be(out, partition_errors_item.error_code)
-        if partition_errors_item.unknown_tags:
-            write_tags(out, [], partition_errors_item.unknown_tags)
-        else:
-            out.append(0)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
-
-
-install_constructors(globals())
+new_StopReplicaPartitionV0 = constructor(StopReplicaPartitionV0)
+new_StopReplicaTopicV1 = constructor(StopReplicaTopicV1)
+new_StopReplicaPartitionState = constructor(StopReplicaPartitionState)
+new_StopReplicaTopicState = constructor(StopReplicaTopicState)
+new_StopReplicaRequest = constructor(StopReplicaRequest)
+new_StopReplicaPartitionError = constructor(StopReplicaPartitionError)
+new_StopReplicaResponse = constructor(StopReplicaResponse)

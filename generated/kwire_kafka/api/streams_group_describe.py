@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter, read_i16_be, read_i32_be, read_i64_be, write_i16_be, write_i32_be, write_i64_be
 
 from kwire.message import FieldTags, Message, Struct
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.wire import (
     empty_list,
     give_up,
@@ -41,20 +41,14 @@ class StreamsGroupDescribeRequest(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 2)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 2}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("group_ids", "GroupIds", "[]string", range(0, 2)),
         Field("include_authorized_operations", "IncludeAuthorizedOperations", "bool", range(0, 2)),
         Field("include_topology_description", "IncludeTopologyDescription", "bool", range(1, 2)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "group_ids",
-        "include_authorized_operations",
-        "include_topology_description",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     group_ids: list[str]
     """Groups to describe; the receiving broker must be the coordinator of each."""
@@ -63,7 +57,6 @@ class StreamsGroupDescribeRequest(Message):
     include_topology_description: bool
     """True also returns the stored description of each group's topology. Versions 1+."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -78,30 +71,82 @@ class StreamsGroupDescribeRequest(Message):
         self.include_topology_description = include_topology_description
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        return 2
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[StreamsGroupDescribeRequest, i64]:
-        if 0 <= version <= 1:
-            return read_streams_group_describe_request_flexible(data, pos, version)
-        give_up()
+        """Versions 0-1."""
+        n: i64
+        end: i64
+        group_ids: list[str]
+        group_ids_step: i64
+        if version < 0 or version > 1:
+            give_up()
+
+        # group_ids: compact array
+        n = data[pos] - 1
+        pos += 1
+        if n < 0 or n > 126:
+            n, pos = read_length(data, pos)
+        group_ids = empty_list(n)
+        group_ids_count = n
+        for group_ids_step in range(group_ids_count):
+            # string[]: compact string
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            group_ids_item = data[pos:end].decode()
+            pos = end
+            group_ids.append(group_ids_item)
+        include_authorized_operations = data[pos] != 0
+        pos += 1
+        if version >= 1:
+            include_topology_description = data[pos] != 0
+            pos += 1
+        else:
+            include_topology_description = False
+        message = new_StreamsGroupDescribeRequest(
+            group_ids, include_authorized_operations, include_topology_description
+        )
+        if data[pos]:
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 1
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 1:
-            return write_streams_group_describe_request_flexible(out, self, version)
-        give_up()
+        """Versions 0-1."""
+        if version < 0 or version > 1:
+            give_up()
 
-
-def new_StreamsGroupDescribeRequest(
-    group_ids: list[str], include_authorized_operations: bool, include_topology_description: bool
-) -> StreamsGroupDescribeRequest:
-    return StreamsGroupDescribeRequest(
-        group_ids=group_ids,
-        include_authorized_operations=include_authorized_operations,
-        include_topology_description=include_topology_description,
-    )
+        group_ids = self.group_ids
+        n = len(group_ids)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_uvarint(out, n + 1)
+        for group_ids_item in group_ids:
+            raw = group_ids_item.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+        out.append(
+            1 if self.include_authorized_operations else self.include_authorized_operations & 0
+        )  # & 0 refuses None
+        if version <= 0:
+            if self.include_topology_description:
+                give_up()
+        else:
+            out.append(
+                1 if self.include_topology_description else self.include_topology_description & 0
+            )  # & 0 refuses None
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
+        else:
+            out.append(0)
 
 
 @mypyc_attr(acyclic=True)
@@ -114,16 +159,13 @@ class KeyValue(Struct):
         Field("key", "Key", "string", range(0, 2)),
         Field("value", "Value", "string", range(0, 2)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("key", "value", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     key: str
     """Name of the client tag or topic setting."""
     value: str
     """Value of the client tag or topic setting, as text."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -135,10 +177,6 @@ class KeyValue(Struct):
         self.key = key
         self.value = value
         self.unknown_tags = unknown_tags
-
-
-def new_KeyValue(key: str, value: str) -> KeyValue:
-    return KeyValue(key=key, value=value)
 
 
 @mypyc_attr(acyclic=True)
@@ -153,9 +191,7 @@ class TopicInfo(Struct):
         Field("replication_factor", "ReplicationFactor", "int16", range(0, 2)),
         Field("topic_configs", "TopicConfigs", "[]KeyValue", range(0, 2)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("name", "partitions", "replication_factor", "topic_configs", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     name: str
     """Full name of the internal topic."""
@@ -166,7 +202,6 @@ class TopicInfo(Struct):
     topic_configs: list[KeyValue]
     """Setting overrides of the topic."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -184,12 +219,6 @@ class TopicInfo(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_TopicInfo(name: str, partitions: int, replication_factor: int, topic_configs: list[KeyValue]) -> TopicInfo:
-    return TopicInfo(
-        name=name, partitions=partitions, replication_factor=replication_factor, topic_configs=topic_configs
-    )
-
-
 @mypyc_attr(acyclic=True)
 class Subtopology(Struct):
     """One subtopology with its topics, assigned independently of the others."""
@@ -203,16 +232,7 @@ class Subtopology(Struct):
         Field("state_changelog_topics", "StateChangelogTopics", "[]TopicInfo", range(0, 2)),
         Field("repartition_source_topics", "RepartitionSourceTopics", "[]TopicInfo", range(0, 2)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "subtopology_id",
-        "source_topics",
-        "repartition_sink_topics",
-        "state_changelog_topics",
-        "repartition_source_topics",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     subtopology_id: str
     """Id of the subtopology, unique within the topology and referred to by tasks."""
@@ -225,7 +245,6 @@ class Subtopology(Struct):
     repartition_source_topics: list[TopicInfo]
     """Internal repartition topics that the subtopology reads."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -245,22 +264,6 @@ class Subtopology(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_Subtopology(
-    subtopology_id: str,
-    source_topics: list[str],
-    repartition_sink_topics: list[str],
-    state_changelog_topics: list[TopicInfo],
-    repartition_source_topics: list[TopicInfo],
-) -> Subtopology:
-    return Subtopology(
-        subtopology_id=subtopology_id,
-        source_topics=source_topics,
-        repartition_sink_topics=repartition_sink_topics,
-        state_changelog_topics=state_changelog_topics,
-        repartition_source_topics=repartition_source_topics,
-    )
-
-
 @mypyc_attr(acyclic=True)
 class Topology(Struct):
     """Topology of the group, as stored by the coordinator."""
@@ -271,16 +274,13 @@ class Topology(Struct):
         Field("epoch", "Epoch", "int32", range(0, 2)),
         Field("subtopologies", "Subtopologies", "[]Subtopology", range(0, 2), nullable=range(0, 2)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("epoch", "subtopologies", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     epoch: int
     """Epoch of the topology, compared with that of each member."""
     subtopologies: list[Subtopology] | None
     """Subtopologies after topics are resolved; null while the group is not initialized."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -294,10 +294,6 @@ class Topology(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_Topology(epoch: int, subtopologies: list[Subtopology] | None) -> Topology:
-    return Topology(epoch=epoch, subtopologies=subtopologies)
-
-
 @mypyc_attr(acyclic=True)
 class Endpoint(Struct):
     """Address of a member for interactive queries."""
@@ -308,16 +304,13 @@ class Endpoint(Struct):
         Field("host", "Host", "string", range(0, 2)),
         Field("port", "Port", "uint16", range(0, 2)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("host", "port", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     host: str
     """Host name or IP address for interactive queries."""
     port: int
     """TCP port for interactive queries."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -331,10 +324,6 @@ class Endpoint(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_Endpoint(host: str, port: int) -> Endpoint:
-    return Endpoint(host=host, port=port)
-
-
 @mypyc_attr(acyclic=True)
 class TaskOffset(Struct):
     """Progress of one stateful task."""
@@ -346,9 +335,7 @@ class TaskOffset(Struct):
         Field("partition", "Partition", "int32", range(0, 2)),
         Field("offset", "Offset", "int64", range(0, 2)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("subtopology_id", "partition", "offset", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     subtopology_id: str
     """Subtopology of the task."""
@@ -357,7 +344,6 @@ class TaskOffset(Struct):
     offset: int
     """Sum of the offsets over all changelog partitions of the task."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -373,10 +359,6 @@ class TaskOffset(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_TaskOffset(subtopology_id: str, partition: int, offset: int) -> TaskOffset:
-    return TaskOffset(subtopology_id=subtopology_id, partition=partition, offset=offset)
-
-
 @mypyc_attr(acyclic=True)
 class TaskIds(Struct):
     """Tasks of one subtopology."""
@@ -387,16 +369,13 @@ class TaskIds(Struct):
         Field("subtopology_id", "SubtopologyId", "string", range(0, 2)),
         Field("partitions", "Partitions", "[]int32", range(0, 2)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("subtopology_id", "partitions", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     subtopology_id: str
     """Subtopology of the tasks."""
     partitions: list[int]
     """Partition numbers, one for each task."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -410,10 +389,6 @@ class TaskIds(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_TaskIds(subtopology_id: str, partitions: list[int]) -> TaskIds:
-    return TaskIds(subtopology_id=subtopology_id, partitions=partitions)
-
-
 @mypyc_attr(acyclic=True)
 class Assignment(Struct):
     """Tasks by role, either owned or targeted."""
@@ -425,9 +400,7 @@ class Assignment(Struct):
         Field("standby_tasks", "StandbyTasks", "[]TaskIds", range(0, 2)),
         Field("warmup_tasks", "WarmupTasks", "[]TaskIds", range(0, 2)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("active_tasks", "standby_tasks", "warmup_tasks", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     active_tasks: list[TaskIds]
     """Tasks that process input."""
@@ -436,7 +409,6 @@ class Assignment(Struct):
     warmup_tasks: list[TaskIds]
     """Tasks whose state is restored here before they become active."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -450,12 +422,6 @@ class Assignment(Struct):
         self.standby_tasks = [] if standby_tasks is None else standby_tasks
         self.warmup_tasks = [] if warmup_tasks is None else warmup_tasks
         self.unknown_tags = unknown_tags
-
-
-def new_Assignment(
-    active_tasks: list[TaskIds], standby_tasks: list[TaskIds], warmup_tasks: list[TaskIds]
-) -> Assignment:
-    return Assignment(active_tasks=active_tasks, standby_tasks=standby_tasks, warmup_tasks=warmup_tasks)
 
 
 @mypyc_attr(acyclic=True)
@@ -481,26 +447,7 @@ class Member(Struct):
         Field("target_assignment", "TargetAssignment", "Assignment", range(0, 2)),
         Field("is_classic", "IsClassic", "bool", range(0, 2)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "member_id",
-        "member_epoch",
-        "instance_id",
-        "rack_id",
-        "client_id",
-        "client_host",
-        "topology_epoch",
-        "process_id",
-        "user_endpoint",
-        "client_tags",
-        "task_offsets",
-        "task_end_offsets",
-        "assignment",
-        "target_assignment",
-        "is_classic",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     member_id: str
     """Id of the member, a UUID generated by the client and constant for its lifetime."""
@@ -533,7 +480,6 @@ class Member(Struct):
     is_classic: bool
     """True if the member still uses the classic JoinGroup protocol (during live migration)."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -573,42 +519,6 @@ class Member(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_Member(
-    member_id: str,
-    member_epoch: int,
-    instance_id: str | None,
-    rack_id: str | None,
-    client_id: str,
-    client_host: str,
-    topology_epoch: int,
-    process_id: str,
-    user_endpoint: Endpoint | None,
-    client_tags: list[KeyValue],
-    task_offsets: list[TaskOffset],
-    task_end_offsets: list[TaskOffset],
-    assignment: Assignment,
-    target_assignment: Assignment,
-    is_classic: bool,
-) -> Member:
-    return Member(
-        member_id=member_id,
-        member_epoch=member_epoch,
-        instance_id=instance_id,
-        rack_id=rack_id,
-        client_id=client_id,
-        client_host=client_host,
-        topology_epoch=topology_epoch,
-        process_id=process_id,
-        user_endpoint=user_endpoint,
-        client_tags=client_tags,
-        task_offsets=task_offsets,
-        task_end_offsets=task_end_offsets,
-        assignment=assignment,
-        target_assignment=target_assignment,
-        is_classic=is_classic,
-    )
-
-
 @mypyc_attr(acyclic=True)
 class TopologyDescriptionNode(Struct):
     """One node of the processing graph, with the edges that leave it."""
@@ -623,17 +533,7 @@ class TopologyDescriptionNode(Struct):
         Field("stores", "Stores", "[]string", range(1, 2)),
         Field("successors", "Successors", "[]string", range(1, 2)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "name",
-        "node_type",
-        "source_topics",
-        "sink_topic",
-        "stores",
-        "successors",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     name: str
     """Name of the node, unique within the topology, such as KSTREAM-SOURCE-0000000000. Versions 1+."""
@@ -652,7 +552,6 @@ class TopologyDescriptionNode(Struct):
     successors: list[str]
     """Names of the nodes that receive this node's output; the only form in which edges are sent. Versions 1+."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -674,24 +573,6 @@ class TopologyDescriptionNode(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_TopologyDescriptionNode(
-    name: str,
-    node_type: int,
-    source_topics: list[str],
-    sink_topic: str | None,
-    stores: list[str],
-    successors: list[str],
-) -> TopologyDescriptionNode:
-    return TopologyDescriptionNode(
-        name=name,
-        node_type=node_type,
-        source_topics=source_topics,
-        sink_topic=sink_topic,
-        stores=stores,
-        successors=successors,
-    )
-
-
 @mypyc_attr(acyclic=True)
 class TopologyDescriptionSubtopology(Struct):
     """One connected part of the graph."""
@@ -702,16 +583,13 @@ class TopologyDescriptionSubtopology(Struct):
         Field("subtopology_id", "SubtopologyId", "string", range(1, 2)),
         Field("nodes", "Nodes", "[]TopologyDescriptionNode", range(1, 2)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("subtopology_id", "nodes", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     subtopology_id: str
     """Id of the subtopology, also the first part of its task ids. Versions 1+."""
     nodes: list[TopologyDescriptionNode]
     """All nodes of the subtopology, in any order. Versions 1+."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -725,12 +603,6 @@ class TopologyDescriptionSubtopology(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_TopologyDescriptionSubtopology(
-    subtopology_id: str, nodes: list[TopologyDescriptionNode]
-) -> TopologyDescriptionSubtopology:
-    return TopologyDescriptionSubtopology(subtopology_id=subtopology_id, nodes=nodes)
-
-
 @mypyc_attr(acyclic=True)
 class TopologyDescriptionGlobalStore(Struct):
     """One global store, as the two nodes that fill it."""
@@ -741,16 +613,13 @@ class TopologyDescriptionGlobalStore(Struct):
         Field("source", "Source", "TopologyDescriptionNode", range(1, 2)),
         Field("processor", "Processor", "TopologyDescriptionNode", range(1, 2)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("source", "processor", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     source: TopologyDescriptionNode
     """The node that reads the topic of the store. Versions 1+."""
     processor: TopologyDescriptionNode
     """The node that writes the records into the store. Versions 1+."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -764,12 +633,6 @@ class TopologyDescriptionGlobalStore(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_TopologyDescriptionGlobalStore(
-    source: TopologyDescriptionNode, processor: TopologyDescriptionNode
-) -> TopologyDescriptionGlobalStore:
-    return TopologyDescriptionGlobalStore(source=source, processor=processor)
-
-
 @mypyc_attr(acyclic=True)
 class TopologyDescription(Struct):
     """The processing graph of the application: its subtopologies and its global stores."""
@@ -780,16 +643,13 @@ class TopologyDescription(Struct):
         Field("subtopologies", "Subtopologies", "[]TopologyDescriptionSubtopology", range(1, 2)),
         Field("global_stores", "GlobalStores", "[]TopologyDescriptionGlobalStore", range(1, 2)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("subtopologies", "global_stores", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     subtopologies: list[TopologyDescriptionSubtopology]
     """Parts of the graph that run as tasks of their own. Versions 1+."""
     global_stores: list[TopologyDescriptionGlobalStore]
     """State stores of which every instance holds all data. Versions 1+."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -801,12 +661,6 @@ class TopologyDescription(Struct):
         self.subtopologies = [] if subtopologies is None else subtopologies
         self.global_stores = [] if global_stores is None else global_stores
         self.unknown_tags = unknown_tags
-
-
-def new_TopologyDescription(
-    subtopologies: list[TopologyDescriptionSubtopology], global_stores: list[TopologyDescriptionGlobalStore]
-) -> TopologyDescription:
-    return TopologyDescription(subtopologies=subtopologies, global_stores=global_stores)
 
 
 @mypyc_attr(acyclic=True)
@@ -837,23 +691,7 @@ class DescribedGroup(Struct):
         ),
         Field("assignor_name", "AssignorName", "string", range(1, 2), nullable=range(1, 2), ignorable=True),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "error_code",
-        "error_message",
-        "group_id",
-        "group_state",
-        "group_epoch",
-        "assignment_epoch",
-        "topology",
-        "members",
-        "authorized_operations",
-        "topology_description",
-        "topology_description_status",
-        "assignor_name",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     error_code: int
     """0 on success; otherwise the reason, e.g. an unknown group or a missing permission."""
@@ -886,7 +724,6 @@ class DescribedGroup(Struct):
     no rebalance; null in case of an error. Versions 1+.
     """
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -920,36 +757,6 @@ class DescribedGroup(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_DescribedGroup(
-    error_code: int,
-    error_message: str | None,
-    group_id: str,
-    group_state: str,
-    group_epoch: int,
-    assignment_epoch: int,
-    topology: Topology | None,
-    members: list[Member],
-    authorized_operations: int,
-    topology_description: TopologyDescription | None,
-    topology_description_status: int,
-    assignor_name: str | None,
-) -> DescribedGroup:
-    return DescribedGroup(
-        error_code=error_code,
-        error_message=error_message,
-        group_id=group_id,
-        group_state=group_state,
-        group_epoch=group_epoch,
-        assignment_epoch=assignment_epoch,
-        topology=topology,
-        members=members,
-        authorized_operations=authorized_operations,
-        topology_description=topology_description,
-        topology_description_status=topology_description_status,
-        assignor_name=assignor_name,
-    )
-
-
 @mypyc_attr(acyclic=True)
 class StreamsGroupDescribeResponse(Message):
     """Returns each requested Streams group with its topology, members and tasks.
@@ -961,21 +768,19 @@ class StreamsGroupDescribeResponse(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 2)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 1}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(0, 2)),
         Field("groups", "Groups", "[]DescribedGroup", range(0, 2)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("throttle_time_ms", "groups", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     throttle_time_ms: int
     """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled."""
     groups: list[DescribedGroup]
     """One entry for each requested group."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -988,2106 +793,1973 @@ class StreamsGroupDescribeResponse(Message):
         self.groups = [] if groups is None else groups
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        return 1
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[StreamsGroupDescribeResponse, i64]:
-        if 0 <= version <= 1:
-            return read_streams_group_describe_response_flexible(data, pos, version)
-        give_up()
-
-    def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 1:
-            return write_streams_group_describe_response_flexible(out, self, version)
-        give_up()
-
-
-def new_StreamsGroupDescribeResponse(
-    throttle_time_ms: int, groups: list[DescribedGroup]
-) -> StreamsGroupDescribeResponse:
-    return StreamsGroupDescribeResponse(throttle_time_ms=throttle_time_ms, groups=groups)
-
-
-def read_streams_group_describe_request_flexible(
-    data: bytes, pos: i64, version: i64
-) -> tuple[StreamsGroupDescribeRequest, i64]:
-    """Versions 0-1."""
-    n: i64
-    end: i64
-    group_ids: list[str]
-    group_ids_step: i64
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    group_ids = empty_list(n)
-    group_ids_count = n
-    for group_ids_step in range(group_ids_count):
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
+        """Versions 0-1."""
+        n: i64
+        end: i64
+        groups: list[DescribedGroup]
+        groups_step: i64
+        error_message: str | None
+        group_id: str
+        group_state: str
+        topology: Topology | None
+        topology_subtopologies: list[Subtopology] | None
+        topology_subtopologies_step: i64
+        topology_subtopologies_subtopology_id: str
+        subtopologies_source_topics: list[str]
+        subtopologies_source_topics_step: i64
+        repartition_sink_topics: list[str]
+        repartition_sink_topics_step: i64
+        state_changelog_topics: list[TopicInfo]
+        state_changelog_topics_step: i64
+        state_changelog_topics_name: str
+        state_changelog_topics_topic_configs: list[KeyValue]
+        state_changelog_topics_topic_configs_step: i64
+        state_changelog_topics_topic_configs_key: str
+        state_changelog_topics_topic_configs_value: str
+        repartition_source_topics: list[TopicInfo]
+        repartition_source_topics_step: i64
+        repartition_source_topics_name: str
+        repartition_source_topics_topic_configs: list[KeyValue]
+        repartition_source_topics_topic_configs_step: i64
+        repartition_source_topics_topic_configs_key: str
+        repartition_source_topics_topic_configs_value: str
+        members: list[Member]
+        members_step: i64
+        member_id: str
+        instance_id: str | None
+        rack_id: str | None
+        client_id: str
+        client_host: str
+        process_id: str
+        user_endpoint: Endpoint | None
+        host: str
+        client_tags: list[KeyValue]
+        client_tags_step: i64
+        client_tags_key: str
+        client_tags_value: str
+        task_offsets: list[TaskOffset]
+        task_offsets_step: i64
+        task_offsets_subtopology_id: str
+        task_end_offsets: list[TaskOffset]
+        task_end_offsets_step: i64
+        task_end_offsets_subtopology_id: str
+        assignment: Assignment
+        assignment_active_tasks: list[TaskIds]
+        assignment_active_tasks_step: i64
+        assignment_active_tasks_subtopology_id: str
+        assignment_active_tasks_partitions: list[int]
+        assignment_standby_tasks: list[TaskIds]
+        assignment_standby_tasks_step: i64
+        assignment_standby_tasks_subtopology_id: str
+        assignment_standby_tasks_partitions: list[int]
+        assignment_warmup_tasks: list[TaskIds]
+        assignment_warmup_tasks_step: i64
+        assignment_warmup_tasks_subtopology_id: str
+        assignment_warmup_tasks_partitions: list[int]
+        target_assignment: Assignment
+        target_assignment_active_tasks: list[TaskIds]
+        target_assignment_active_tasks_step: i64
+        target_assignment_active_tasks_subtopology_id: str
+        target_assignment_active_tasks_partitions: list[int]
+        target_assignment_standby_tasks: list[TaskIds]
+        target_assignment_standby_tasks_step: i64
+        target_assignment_standby_tasks_subtopology_id: str
+        target_assignment_standby_tasks_partitions: list[int]
+        target_assignment_warmup_tasks: list[TaskIds]
+        target_assignment_warmup_tasks_step: i64
+        target_assignment_warmup_tasks_subtopology_id: str
+        target_assignment_warmup_tasks_partitions: list[int]
+        topology_description: TopologyDescription | None
+        topology_description_subtopologies: list[TopologyDescriptionSubtopology]
+        topology_description_subtopologies_step: i64
+        topology_description_subtopologies_subtopology_id: str
+        nodes: list[TopologyDescriptionNode]
+        nodes_step: i64
+        nodes_name: str
+        nodes_source_topics: list[str]
+        nodes_source_topics_step: i64
+        nodes_sink_topic: str | None
+        nodes_stores: list[str]
+        nodes_stores_step: i64
+        nodes_successors: list[str]
+        nodes_successors_step: i64
+        global_stores: list[TopologyDescriptionGlobalStore]
+        global_stores_step: i64
+        source: TopologyDescriptionNode
+        source_name: str
+        source_source_topics: list[str]
+        source_source_topics_step: i64
+        source_sink_topic: str | None
+        source_stores: list[str]
+        source_stores_step: i64
+        source_successors: list[str]
+        source_successors_step: i64
+        processor: TopologyDescriptionNode
+        processor_name: str
+        processor_source_topics: list[str]
+        processor_source_topics_step: i64
+        processor_sink_topic: str | None
+        processor_stores: list[str]
+        processor_stores_step: i64
+        processor_successors: list[str]
+        processor_successors_step: i64
+        assignor_name: str | None
+        if version < 0 or version > 1:
             give_up()
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        group_ids_item = data[pos:end].decode()
-        pos = end
-        group_ids.append(group_ids_item)
-    include_authorized_operations = data[pos] != 0
-    pos += 1
-    if version >= 1:
-        include_topology_description = data[pos] != 0
-        pos += 1
-    else:
-        include_topology_description = False
-    message = new_StreamsGroupDescribeRequest(group_ids, include_authorized_operations, include_topology_description)
-    if data[pos]:
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 1
-    return message, pos
 
-
-def write_streams_group_describe_request_flexible(
-    out: BytesWriter, message: StreamsGroupDescribeRequest, version: i64
-) -> None:
-    """Versions 0-1."""
-    group_ids = message.group_ids
-    n = len(group_ids)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for group_ids_item in group_ids:
-        raw = group_ids_item.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-    out.append(1 if message.include_authorized_operations else message.include_authorized_operations & 0)
-    if version <= 0:
-        if message.include_topology_description:
-            give_up()
-    else:
-        out.append(1 if message.include_topology_description else message.include_topology_description & 0)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
-
-
-def read_streams_group_describe_response_flexible(
-    data: bytes, pos: i64, version: i64
-) -> tuple[StreamsGroupDescribeResponse, i64]:
-    """Versions 0-1."""
-    n: i64
-    end: i64
-    groups: list[DescribedGroup]
-    groups_step: i64
-    error_message: str | None
-    group_id: str
-    group_state: str
-    topology: Topology | None
-    topology_subtopologies: list[Subtopology] | None
-    topology_subtopologies_step: i64
-    topology_subtopologies_subtopology_id: str
-    subtopologies_source_topics: list[str]
-    subtopologies_source_topics_step: i64
-    repartition_sink_topics: list[str]
-    repartition_sink_topics_step: i64
-    state_changelog_topics: list[TopicInfo]
-    state_changelog_topics_step: i64
-    state_changelog_topics_name: str
-    state_changelog_topics_topic_configs: list[KeyValue]
-    state_changelog_topics_topic_configs_step: i64
-    state_changelog_topics_topic_configs_key: str
-    state_changelog_topics_topic_configs_value: str
-    repartition_source_topics: list[TopicInfo]
-    repartition_source_topics_step: i64
-    repartition_source_topics_name: str
-    repartition_source_topics_topic_configs: list[KeyValue]
-    repartition_source_topics_topic_configs_step: i64
-    repartition_source_topics_topic_configs_key: str
-    repartition_source_topics_topic_configs_value: str
-    members: list[Member]
-    members_step: i64
-    member_id: str
-    instance_id: str | None
-    rack_id: str | None
-    client_id: str
-    client_host: str
-    process_id: str
-    user_endpoint: Endpoint | None
-    host: str
-    client_tags: list[KeyValue]
-    client_tags_step: i64
-    client_tags_key: str
-    client_tags_value: str
-    task_offsets: list[TaskOffset]
-    task_offsets_step: i64
-    task_offsets_subtopology_id: str
-    task_end_offsets: list[TaskOffset]
-    task_end_offsets_step: i64
-    task_end_offsets_subtopology_id: str
-    assignment: Assignment
-    assignment_active_tasks: list[TaskIds]
-    assignment_active_tasks_step: i64
-    assignment_active_tasks_subtopology_id: str
-    assignment_active_tasks_partitions: list[int]
-    assignment_standby_tasks: list[TaskIds]
-    assignment_standby_tasks_step: i64
-    assignment_standby_tasks_subtopology_id: str
-    assignment_standby_tasks_partitions: list[int]
-    assignment_warmup_tasks: list[TaskIds]
-    assignment_warmup_tasks_step: i64
-    assignment_warmup_tasks_subtopology_id: str
-    assignment_warmup_tasks_partitions: list[int]
-    target_assignment: Assignment
-    target_assignment_active_tasks: list[TaskIds]
-    target_assignment_active_tasks_step: i64
-    target_assignment_active_tasks_subtopology_id: str
-    target_assignment_active_tasks_partitions: list[int]
-    target_assignment_standby_tasks: list[TaskIds]
-    target_assignment_standby_tasks_step: i64
-    target_assignment_standby_tasks_subtopology_id: str
-    target_assignment_standby_tasks_partitions: list[int]
-    target_assignment_warmup_tasks: list[TaskIds]
-    target_assignment_warmup_tasks_step: i64
-    target_assignment_warmup_tasks_subtopology_id: str
-    target_assignment_warmup_tasks_partitions: list[int]
-    topology_description: TopologyDescription | None
-    topology_description_subtopologies: list[TopologyDescriptionSubtopology]
-    topology_description_subtopologies_step: i64
-    topology_description_subtopologies_subtopology_id: str
-    nodes: list[TopologyDescriptionNode]
-    nodes_step: i64
-    nodes_name: str
-    nodes_source_topics: list[str]
-    nodes_source_topics_step: i64
-    nodes_sink_topic: str | None
-    nodes_stores: list[str]
-    nodes_stores_step: i64
-    nodes_successors: list[str]
-    nodes_successors_step: i64
-    global_stores: list[TopologyDescriptionGlobalStore]
-    global_stores_step: i64
-    source: TopologyDescriptionNode
-    source_name: str
-    source_source_topics: list[str]
-    source_source_topics_step: i64
-    source_sink_topic: str | None
-    source_stores: list[str]
-    source_stores_step: i64
-    source_successors: list[str]
-    source_successors_step: i64
-    processor: TopologyDescriptionNode
-    processor_name: str
-    processor_source_topics: list[str]
-    processor_source_topics_step: i64
-    processor_sink_topic: str | None
-    processor_stores: list[str]
-    processor_stores_step: i64
-    processor_successors: list[str]
-    processor_successors_step: i64
-    assignor_name: str | None
-    throttle_time_ms = read_i32_be(data, pos)
-    n = data[pos + 4] - 1
-    pos += 5
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    groups = empty_list(n)
-    groups_count = n
-    for groups_step in range(groups_count):
-        # groups[]
-        error_code = read_i16_be(data, pos)
-        n = data[pos + 2] - 1
-        pos += 3
-        if n < 0:
-            error_message = None
-        else:
-            if n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
-            error_message = data[pos:end].decode()
-            pos = end
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        group_id = data[pos:end].decode()
-        pos = end
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        group_state = data[pos:end].decode()
-        pos = end
-        group_epoch = read_i32_be(data, pos)
-        assignment_epoch = read_i32_be(data, pos + 4)
-        n = data[pos + 8]
-        pos += 9
-        if n > 127:
-            topology = None
-        else:
-            # groups[].topology
-            epoch = read_i32_be(data, pos)
-            n = data[pos + 4] - 1
-            pos += 5
+        throttle_time_ms = read_i32_be(data, pos)
+        # groups: compact array
+        n = data[pos + 4] - 1
+        pos += 5
+        if n < 0 or n > 126:
+            n, pos = read_length(data, pos)
+        groups = empty_list(n)
+        groups_count = n
+        for groups_step in range(groups_count):
+            # groups[]
+            error_code = read_i16_be(data, pos)
+            # error_message: compact nullable string
+            n = data[pos + 2] - 1
+            pos += 3
             if n < 0:
-                topology_subtopologies = None
+                error_message = None
             else:
                 if n > 126:
-                    n, pos = read_length(data, pos)
-                topology_subtopologies = empty_list(n)
-                topology_subtopologies_count = n
-                for topology_subtopologies_step in range(topology_subtopologies_count):
-                    # groups[].topology.subtopologies[]
-                    n = data[pos] - 1
+                    n, pos = read_string_length(data, pos)
+                end = pos + n
+                error_message = data[pos:end].decode()
+                pos = end
+            # group_id: compact string
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            group_id = data[pos:end].decode()
+            pos = end
+            # group_state: compact string
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            group_state = data[pos:end].decode()
+            pos = end
+            group_epoch = read_i32_be(data, pos)
+            assignment_epoch = read_i32_be(data, pos + 4)
+            # topology: nullable struct
+            n = data[pos + 8]
+            pos += 9
+            if n > 127:
+                topology = None
+            else:
+                # groups[].topology
+                epoch = read_i32_be(data, pos)
+                # subtopologies: compact nullable array
+                n = data[pos + 4] - 1
+                pos += 5
+                if n < 0:
+                    topology_subtopologies = None
+                else:
+                    if n > 126:
+                        n, pos = read_length(data, pos)
+                    topology_subtopologies = empty_list(n)
+                    topology_subtopologies_count = n
+                    for topology_subtopologies_step in range(topology_subtopologies_count):
+                        # groups[].topology.subtopologies[]
+                        # subtopology_id: compact string
+                        n = data[pos] - 1
+                        pos += 1
+                        if n < 0 or n > 126:
+                            n, pos = read_string_length(data, pos)
+                        end = pos + n
+                        topology_subtopologies_subtopology_id = data[pos:end].decode()
+                        pos = end
+                        # source_topics: compact array
+                        n = data[pos] - 1
+                        pos += 1
+                        if n < 0 or n > 126:
+                            n, pos = read_length(data, pos)
+                        subtopologies_source_topics = empty_list(n)
+                        subtopologies_source_topics_count = n
+                        for subtopologies_source_topics_step in range(subtopologies_source_topics_count):
+                            # string[]: compact string
+                            n = data[pos] - 1
+                            pos += 1
+                            if n < 0 or n > 126:
+                                n, pos = read_string_length(data, pos)
+                            end = pos + n
+                            subtopologies_source_topics_item = data[pos:end].decode()
+                            pos = end
+                            subtopologies_source_topics.append(subtopologies_source_topics_item)
+                        # repartition_sink_topics: compact array
+                        n = data[pos] - 1
+                        pos += 1
+                        if n < 0 or n > 126:
+                            n, pos = read_length(data, pos)
+                        repartition_sink_topics = empty_list(n)
+                        repartition_sink_topics_count = n
+                        for repartition_sink_topics_step in range(repartition_sink_topics_count):
+                            # string[]: compact string
+                            n = data[pos] - 1
+                            pos += 1
+                            if n < 0 or n > 126:
+                                n, pos = read_string_length(data, pos)
+                            end = pos + n
+                            repartition_sink_topics_item = data[pos:end].decode()
+                            pos = end
+                            repartition_sink_topics.append(repartition_sink_topics_item)
+                        # state_changelog_topics: compact array
+                        n = data[pos] - 1
+                        pos += 1
+                        if n < 0 or n > 126:
+                            n, pos = read_length(data, pos)
+                        state_changelog_topics = empty_list(n)
+                        state_changelog_topics_count = n
+                        for state_changelog_topics_step in range(state_changelog_topics_count):
+                            # groups[].topology.subtopologies[].state_changelog_topics[]
+                            # name: compact string
+                            n = data[pos] - 1
+                            pos += 1
+                            if n < 0 or n > 126:
+                                n, pos = read_string_length(data, pos)
+                            end = pos + n
+                            state_changelog_topics_name = data[pos:end].decode()
+                            pos = end
+                            state_changelog_topics_partitions = read_i32_be(data, pos)
+                            state_changelog_topics_replication_factor = read_i16_be(data, pos + 4)
+                            # topic_configs: compact array
+                            n = data[pos + 6] - 1
+                            pos += 7
+                            if n < 0 or n > 126:
+                                n, pos = read_length(data, pos)
+                            state_changelog_topics_topic_configs = empty_list(n)
+                            state_changelog_topics_topic_configs_count = n
+                            for state_changelog_topics_topic_configs_step in range(
+                                state_changelog_topics_topic_configs_count
+                            ):
+                                # groups[].topology.subtopologies[].state_changelog_topics[].topic_configs[]
+                                # key: compact string
+                                n = data[pos] - 1
+                                pos += 1
+                                if n < 0 or n > 126:
+                                    n, pos = read_string_length(data, pos)
+                                end = pos + n
+                                state_changelog_topics_topic_configs_key = data[pos:end].decode()
+                                pos = end
+                                # value: compact string
+                                n = data[pos] - 1
+                                pos += 1
+                                if n < 0 or n > 126:
+                                    n, pos = read_string_length(data, pos)
+                                end = pos + n
+                                state_changelog_topics_topic_configs_value = data[pos:end].decode()
+                                pos = end
+                                state_changelog_topics_topic_configs_item = new_KeyValue(
+                                    state_changelog_topics_topic_configs_key,
+                                    state_changelog_topics_topic_configs_value,
+                                )
+                                if data[pos]:
+                                    state_changelog_topics_topic_configs_item.unknown_tags, pos = read_tags(data, pos)
+                                else:
+                                    pos += 1
+                                state_changelog_topics_topic_configs.append(state_changelog_topics_topic_configs_item)
+                            state_changelog_topics_item = new_TopicInfo(
+                                state_changelog_topics_name,
+                                state_changelog_topics_partitions,
+                                state_changelog_topics_replication_factor,
+                                state_changelog_topics_topic_configs,
+                            )
+                            if data[pos]:
+                                state_changelog_topics_item.unknown_tags, pos = read_tags(data, pos)
+                            else:
+                                pos += 1
+                            state_changelog_topics.append(state_changelog_topics_item)
+                        # repartition_source_topics: compact array
+                        n = data[pos] - 1
+                        pos += 1
+                        if n < 0 or n > 126:
+                            n, pos = read_length(data, pos)
+                        repartition_source_topics = empty_list(n)
+                        repartition_source_topics_count = n
+                        for repartition_source_topics_step in range(repartition_source_topics_count):
+                            # groups[].topology.subtopologies[].repartition_source_topics[]
+                            # name: compact string
+                            n = data[pos] - 1
+                            pos += 1
+                            if n < 0 or n > 126:
+                                n, pos = read_string_length(data, pos)
+                            end = pos + n
+                            repartition_source_topics_name = data[pos:end].decode()
+                            pos = end
+                            repartition_source_topics_partitions = read_i32_be(data, pos)
+                            repartition_source_topics_replication_factor = read_i16_be(data, pos + 4)
+                            # topic_configs: compact array
+                            n = data[pos + 6] - 1
+                            pos += 7
+                            if n < 0 or n > 126:
+                                n, pos = read_length(data, pos)
+                            repartition_source_topics_topic_configs = empty_list(n)
+                            repartition_source_topics_topic_configs_count = n
+                            for repartition_source_topics_topic_configs_step in range(
+                                repartition_source_topics_topic_configs_count
+                            ):
+                                # groups[].topology.subtopologies[].repartition_source_topics[].topic_configs[]
+                                # key: compact string
+                                n = data[pos] - 1
+                                pos += 1
+                                if n < 0 or n > 126:
+                                    n, pos = read_string_length(data, pos)
+                                end = pos + n
+                                repartition_source_topics_topic_configs_key = data[pos:end].decode()
+                                pos = end
+                                # value: compact string
+                                n = data[pos] - 1
+                                pos += 1
+                                if n < 0 or n > 126:
+                                    n, pos = read_string_length(data, pos)
+                                end = pos + n
+                                repartition_source_topics_topic_configs_value = data[pos:end].decode()
+                                pos = end
+                                repartition_source_topics_topic_configs_item = new_KeyValue(
+                                    repartition_source_topics_topic_configs_key,
+                                    repartition_source_topics_topic_configs_value,
+                                )
+                                if data[pos]:
+                                    repartition_source_topics_topic_configs_item.unknown_tags, pos = read_tags(
+                                        data, pos
+                                    )
+                                else:
+                                    pos += 1
+                                repartition_source_topics_topic_configs.append(
+                                    repartition_source_topics_topic_configs_item
+                                )
+                            repartition_source_topics_item = new_TopicInfo(
+                                repartition_source_topics_name,
+                                repartition_source_topics_partitions,
+                                repartition_source_topics_replication_factor,
+                                repartition_source_topics_topic_configs,
+                            )
+                            if data[pos]:
+                                repartition_source_topics_item.unknown_tags, pos = read_tags(data, pos)
+                            else:
+                                pos += 1
+                            repartition_source_topics.append(repartition_source_topics_item)
+                        topology_subtopologies_item = new_Subtopology(
+                            topology_subtopologies_subtopology_id,
+                            subtopologies_source_topics,
+                            repartition_sink_topics,
+                            state_changelog_topics,
+                            repartition_source_topics,
+                        )
+                        if data[pos]:
+                            topology_subtopologies_item.unknown_tags, pos = read_tags(data, pos)
+                        else:
+                            pos += 1
+                        topology_subtopologies.append(topology_subtopologies_item)
+                topology = new_Topology(epoch, topology_subtopologies)
+                if data[pos]:
+                    topology.unknown_tags, pos = read_tags(data, pos)
+                else:
                     pos += 1
-                    if n < 0:
-                        give_up()
+            # members: compact array
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_length(data, pos)
+            members = empty_list(n)
+            members_count = n
+            for members_step in range(members_count):
+                # groups[].members[]
+                # member_id: compact string
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_string_length(data, pos)
+                end = pos + n
+                member_id = data[pos:end].decode()
+                pos = end
+                member_epoch = read_i32_be(data, pos)
+                # instance_id: compact nullable string
+                n = data[pos + 4] - 1
+                pos += 5
+                if n < 0:
+                    instance_id = None
+                else:
                     if n > 126:
                         n, pos = read_string_length(data, pos)
                     end = pos + n
-                    topology_subtopologies_subtopology_id = data[pos:end].decode()
+                    instance_id = data[pos:end].decode()
                     pos = end
+                # rack_id: compact nullable string
+                n = data[pos] - 1
+                pos += 1
+                if n < 0:
+                    rack_id = None
+                else:
+                    if n > 126:
+                        n, pos = read_string_length(data, pos)
+                    end = pos + n
+                    rack_id = data[pos:end].decode()
+                    pos = end
+                # client_id: compact string
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_string_length(data, pos)
+                end = pos + n
+                client_id = data[pos:end].decode()
+                pos = end
+                # client_host: compact string
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_string_length(data, pos)
+                end = pos + n
+                client_host = data[pos:end].decode()
+                pos = end
+                members_topology_epoch = read_i32_be(data, pos)
+                # process_id: compact string
+                n = data[pos + 4] - 1
+                pos += 5
+                if n < 0 or n > 126:
+                    n, pos = read_string_length(data, pos)
+                end = pos + n
+                process_id = data[pos:end].decode()
+                pos = end
+                # user_endpoint: nullable struct
+                n = data[pos]
+                pos += 1
+                if n > 127:
+                    user_endpoint = None
+                else:
+                    # groups[].members[].user_endpoint
+                    # host: compact string
                     n = data[pos] - 1
                     pos += 1
-                    if n < 0:
-                        give_up()
-                    if n > 126:
-                        n, pos = read_length(data, pos)
-                    subtopologies_source_topics = empty_list(n)
-                    subtopologies_source_topics_count = n
-                    for subtopologies_source_topics_step in range(subtopologies_source_topics_count):
-                        n = data[pos] - 1
-                        pos += 1
-                        if n < 0:
-                            give_up()
-                        if n > 126:
-                            n, pos = read_string_length(data, pos)
-                        end = pos + n
-                        subtopologies_source_topics_item = data[pos:end].decode()
-                        pos = end
-                        subtopologies_source_topics.append(subtopologies_source_topics_item)
+                    if n < 0 or n > 126:
+                        n, pos = read_string_length(data, pos)
+                    end = pos + n
+                    host = data[pos:end].decode()
+                    pos = end
+                    port = read_u16(data, pos)
+                    user_endpoint = new_Endpoint(host, port)
+                    if data[pos + 2]:
+                        pos += 2
+                        user_endpoint.unknown_tags, pos = read_tags(data, pos)
+                    else:
+                        pos += 3
+                # client_tags: compact array
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_length(data, pos)
+                client_tags = empty_list(n)
+                client_tags_count = n
+                for client_tags_step in range(client_tags_count):
+                    # groups[].members[].client_tags[]
+                    # key: compact string
                     n = data[pos] - 1
                     pos += 1
-                    if n < 0:
-                        give_up()
-                    if n > 126:
-                        n, pos = read_length(data, pos)
-                    repartition_sink_topics = empty_list(n)
-                    repartition_sink_topics_count = n
-                    for repartition_sink_topics_step in range(repartition_sink_topics_count):
-                        n = data[pos] - 1
-                        pos += 1
-                        if n < 0:
-                            give_up()
-                        if n > 126:
-                            n, pos = read_string_length(data, pos)
-                        end = pos + n
-                        repartition_sink_topics_item = data[pos:end].decode()
-                        pos = end
-                        repartition_sink_topics.append(repartition_sink_topics_item)
+                    if n < 0 or n > 126:
+                        n, pos = read_string_length(data, pos)
+                    end = pos + n
+                    client_tags_key = data[pos:end].decode()
+                    pos = end
+                    # value: compact string
                     n = data[pos] - 1
                     pos += 1
-                    if n < 0:
-                        give_up()
-                    if n > 126:
-                        n, pos = read_length(data, pos)
-                    state_changelog_topics = empty_list(n)
-                    state_changelog_topics_count = n
-                    for state_changelog_topics_step in range(state_changelog_topics_count):
-                        # groups[].topology.subtopologies[].state_changelog_topics[]
-                        n = data[pos] - 1
-                        pos += 1
-                        if n < 0:
-                            give_up()
-                        if n > 126:
-                            n, pos = read_string_length(data, pos)
-                        end = pos + n
-                        state_changelog_topics_name = data[pos:end].decode()
-                        pos = end
-                        state_changelog_topics_partitions = read_i32_be(data, pos)
-                        state_changelog_topics_replication_factor = read_i16_be(data, pos + 4)
-                        n = data[pos + 6] - 1
-                        pos += 7
-                        if n < 0:
-                            give_up()
-                        if n > 126:
-                            n, pos = read_length(data, pos)
-                        state_changelog_topics_topic_configs = empty_list(n)
-                        state_changelog_topics_topic_configs_count = n
-                        for state_changelog_topics_topic_configs_step in range(
-                            state_changelog_topics_topic_configs_count
-                        ):
-                            # groups[].topology.subtopologies[].state_changelog_topics[].topic_configs[]
-                            n = data[pos] - 1
-                            pos += 1
-                            if n < 0:
-                                give_up()
-                            if n > 126:
-                                n, pos = read_string_length(data, pos)
-                            end = pos + n
-                            state_changelog_topics_topic_configs_key = data[pos:end].decode()
-                            pos = end
-                            n = data[pos] - 1
-                            pos += 1
-                            if n < 0:
-                                give_up()
-                            if n > 126:
-                                n, pos = read_string_length(data, pos)
-                            end = pos + n
-                            state_changelog_topics_topic_configs_value = data[pos:end].decode()
-                            pos = end
-                            state_changelog_topics_topic_configs_item = new_KeyValue(
-                                state_changelog_topics_topic_configs_key, state_changelog_topics_topic_configs_value
-                            )
-                            if data[pos]:
-                                state_changelog_topics_topic_configs_item.unknown_tags, pos = read_tags(data, pos)
-                            else:
-                                pos += 1
-                            state_changelog_topics_topic_configs.append(state_changelog_topics_topic_configs_item)
-                        state_changelog_topics_item = new_TopicInfo(
-                            state_changelog_topics_name,
-                            state_changelog_topics_partitions,
-                            state_changelog_topics_replication_factor,
-                            state_changelog_topics_topic_configs,
-                        )
-                        if data[pos]:
-                            state_changelog_topics_item.unknown_tags, pos = read_tags(data, pos)
-                        else:
-                            pos += 1
-                        state_changelog_topics.append(state_changelog_topics_item)
-                    n = data[pos] - 1
-                    pos += 1
-                    if n < 0:
-                        give_up()
-                    if n > 126:
-                        n, pos = read_length(data, pos)
-                    repartition_source_topics = empty_list(n)
-                    repartition_source_topics_count = n
-                    for repartition_source_topics_step in range(repartition_source_topics_count):
-                        # groups[].topology.subtopologies[].repartition_source_topics[]
-                        n = data[pos] - 1
-                        pos += 1
-                        if n < 0:
-                            give_up()
-                        if n > 126:
-                            n, pos = read_string_length(data, pos)
-                        end = pos + n
-                        repartition_source_topics_name = data[pos:end].decode()
-                        pos = end
-                        repartition_source_topics_partitions = read_i32_be(data, pos)
-                        repartition_source_topics_replication_factor = read_i16_be(data, pos + 4)
-                        n = data[pos + 6] - 1
-                        pos += 7
-                        if n < 0:
-                            give_up()
-                        if n > 126:
-                            n, pos = read_length(data, pos)
-                        repartition_source_topics_topic_configs = empty_list(n)
-                        repartition_source_topics_topic_configs_count = n
-                        for repartition_source_topics_topic_configs_step in range(
-                            repartition_source_topics_topic_configs_count
-                        ):
-                            # groups[].topology.subtopologies[].repartition_source_topics[].topic_configs[]
-                            n = data[pos] - 1
-                            pos += 1
-                            if n < 0:
-                                give_up()
-                            if n > 126:
-                                n, pos = read_string_length(data, pos)
-                            end = pos + n
-                            repartition_source_topics_topic_configs_key = data[pos:end].decode()
-                            pos = end
-                            n = data[pos] - 1
-                            pos += 1
-                            if n < 0:
-                                give_up()
-                            if n > 126:
-                                n, pos = read_string_length(data, pos)
-                            end = pos + n
-                            repartition_source_topics_topic_configs_value = data[pos:end].decode()
-                            pos = end
-                            repartition_source_topics_topic_configs_item = new_KeyValue(
-                                repartition_source_topics_topic_configs_key,
-                                repartition_source_topics_topic_configs_value,
-                            )
-                            if data[pos]:
-                                repartition_source_topics_topic_configs_item.unknown_tags, pos = read_tags(data, pos)
-                            else:
-                                pos += 1
-                            repartition_source_topics_topic_configs.append(
-                                repartition_source_topics_topic_configs_item
-                            )
-                        repartition_source_topics_item = new_TopicInfo(
-                            repartition_source_topics_name,
-                            repartition_source_topics_partitions,
-                            repartition_source_topics_replication_factor,
-                            repartition_source_topics_topic_configs,
-                        )
-                        if data[pos]:
-                            repartition_source_topics_item.unknown_tags, pos = read_tags(data, pos)
-                        else:
-                            pos += 1
-                        repartition_source_topics.append(repartition_source_topics_item)
-                    topology_subtopologies_item = new_Subtopology(
-                        topology_subtopologies_subtopology_id,
-                        subtopologies_source_topics,
-                        repartition_sink_topics,
-                        state_changelog_topics,
-                        repartition_source_topics,
-                    )
+                    if n < 0 or n > 126:
+                        n, pos = read_string_length(data, pos)
+                    end = pos + n
+                    client_tags_value = data[pos:end].decode()
+                    pos = end
+                    client_tags_item = new_KeyValue(client_tags_key, client_tags_value)
                     if data[pos]:
-                        topology_subtopologies_item.unknown_tags, pos = read_tags(data, pos)
+                        client_tags_item.unknown_tags, pos = read_tags(data, pos)
                     else:
                         pos += 1
-                    topology_subtopologies.append(topology_subtopologies_item)
-            topology = new_Topology(epoch, topology_subtopologies)
-            if data[pos]:
-                topology.unknown_tags, pos = read_tags(data, pos)
-            else:
-                pos += 1
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_length(data, pos)
-        members = empty_list(n)
-        members_count = n
-        for members_step in range(members_count):
-            # groups[].members[]
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
-            member_id = data[pos:end].decode()
-            pos = end
-            member_epoch = read_i32_be(data, pos)
-            n = data[pos + 4] - 1
-            pos += 5
-            if n < 0:
-                instance_id = None
-            else:
-                if n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
-                instance_id = data[pos:end].decode()
-                pos = end
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                rack_id = None
-            else:
-                if n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
-                rack_id = data[pos:end].decode()
-                pos = end
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
-            client_id = data[pos:end].decode()
-            pos = end
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
-            client_host = data[pos:end].decode()
-            pos = end
-            members_topology_epoch = read_i32_be(data, pos)
-            n = data[pos + 4] - 1
-            pos += 5
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
-            process_id = data[pos:end].decode()
-            pos = end
-            n = data[pos]
-            pos += 1
-            if n > 127:
-                user_endpoint = None
-            else:
-                # groups[].members[].user_endpoint
+                    client_tags.append(client_tags_item)
+                # task_offsets: compact array
                 n = data[pos] - 1
                 pos += 1
-                if n < 0:
-                    give_up()
-                if n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
-                host = data[pos:end].decode()
-                pos = end
-                port = read_u16(data, pos)
-                user_endpoint = new_Endpoint(host, port)
-                if data[pos + 2]:
-                    pos += 2
-                    user_endpoint.unknown_tags, pos = read_tags(data, pos)
-                else:
-                    pos += 3
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_length(data, pos)
-            client_tags = empty_list(n)
-            client_tags_count = n
-            for client_tags_step in range(client_tags_count):
-                # groups[].members[].client_tags[]
-                n = data[pos] - 1
-                pos += 1
-                if n < 0:
-                    give_up()
-                if n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
-                client_tags_key = data[pos:end].decode()
-                pos = end
-                n = data[pos] - 1
-                pos += 1
-                if n < 0:
-                    give_up()
-                if n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
-                client_tags_value = data[pos:end].decode()
-                pos = end
-                client_tags_item = new_KeyValue(client_tags_key, client_tags_value)
-                if data[pos]:
-                    client_tags_item.unknown_tags, pos = read_tags(data, pos)
-                else:
-                    pos += 1
-                client_tags.append(client_tags_item)
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_length(data, pos)
-            task_offsets = empty_list(n)
-            task_offsets_count = n
-            for task_offsets_step in range(task_offsets_count):
-                # groups[].members[].task_offsets[]
-                n = data[pos] - 1
-                pos += 1
-                if n < 0:
-                    give_up()
-                if n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
-                task_offsets_subtopology_id = data[pos:end].decode()
-                pos = end
-                task_offsets_partition = read_i32_be(data, pos)
-                task_offsets_offset = read_i64_be(data, pos + 4)
-                task_offsets_item = new_TaskOffset(
-                    task_offsets_subtopology_id, task_offsets_partition, task_offsets_offset
-                )
-                if data[pos + 12]:
-                    pos += 12
-                    task_offsets_item.unknown_tags, pos = read_tags(data, pos)
-                else:
-                    pos += 13
-                task_offsets.append(task_offsets_item)
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_length(data, pos)
-            task_end_offsets = empty_list(n)
-            task_end_offsets_count = n
-            for task_end_offsets_step in range(task_end_offsets_count):
-                # groups[].members[].task_end_offsets[]
-                n = data[pos] - 1
-                pos += 1
-                if n < 0:
-                    give_up()
-                if n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
-                task_end_offsets_subtopology_id = data[pos:end].decode()
-                pos = end
-                task_end_offsets_partition = read_i32_be(data, pos)
-                task_end_offsets_offset = read_i64_be(data, pos + 4)
-                task_end_offsets_item = new_TaskOffset(
-                    task_end_offsets_subtopology_id, task_end_offsets_partition, task_end_offsets_offset
-                )
-                if data[pos + 12]:
-                    pos += 12
-                    task_end_offsets_item.unknown_tags, pos = read_tags(data, pos)
-                else:
-                    pos += 13
-                task_end_offsets.append(task_end_offsets_item)
-            # groups[].members[].assignment
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_length(data, pos)
-            assignment_active_tasks = empty_list(n)
-            assignment_active_tasks_count = n
-            for assignment_active_tasks_step in range(assignment_active_tasks_count):
-                # groups[].members[].assignment.active_tasks[]
-                n = data[pos] - 1
-                pos += 1
-                if n < 0:
-                    give_up()
-                if n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
-                assignment_active_tasks_subtopology_id = data[pos:end].decode()
-                pos = end
-                n = data[pos] - 1
-                pos += 1
-                if n < 0:
-                    give_up()
-                if n > 126:
+                if n < 0 or n > 126:
                     n, pos = read_length(data, pos)
-                if n:
-                    assignment_active_tasks_partitions = read_i32s(data, pos, n)
-                    pos += 4 * n
-                else:
-                    assignment_active_tasks_partitions = []
-                assignment_active_tasks_item = new_TaskIds(
-                    assignment_active_tasks_subtopology_id, assignment_active_tasks_partitions
-                )
-                if data[pos]:
-                    assignment_active_tasks_item.unknown_tags, pos = read_tags(data, pos)
-                else:
-                    pos += 1
-                assignment_active_tasks.append(assignment_active_tasks_item)
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_length(data, pos)
-            assignment_standby_tasks = empty_list(n)
-            assignment_standby_tasks_count = n
-            for assignment_standby_tasks_step in range(assignment_standby_tasks_count):
-                # groups[].members[].assignment.standby_tasks[]
-                n = data[pos] - 1
-                pos += 1
-                if n < 0:
-                    give_up()
-                if n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
-                assignment_standby_tasks_subtopology_id = data[pos:end].decode()
-                pos = end
-                n = data[pos] - 1
-                pos += 1
-                if n < 0:
-                    give_up()
-                if n > 126:
-                    n, pos = read_length(data, pos)
-                if n:
-                    assignment_standby_tasks_partitions = read_i32s(data, pos, n)
-                    pos += 4 * n
-                else:
-                    assignment_standby_tasks_partitions = []
-                assignment_standby_tasks_item = new_TaskIds(
-                    assignment_standby_tasks_subtopology_id, assignment_standby_tasks_partitions
-                )
-                if data[pos]:
-                    assignment_standby_tasks_item.unknown_tags, pos = read_tags(data, pos)
-                else:
-                    pos += 1
-                assignment_standby_tasks.append(assignment_standby_tasks_item)
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_length(data, pos)
-            assignment_warmup_tasks = empty_list(n)
-            assignment_warmup_tasks_count = n
-            for assignment_warmup_tasks_step in range(assignment_warmup_tasks_count):
-                # groups[].members[].assignment.warmup_tasks[]
-                n = data[pos] - 1
-                pos += 1
-                if n < 0:
-                    give_up()
-                if n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
-                assignment_warmup_tasks_subtopology_id = data[pos:end].decode()
-                pos = end
-                n = data[pos] - 1
-                pos += 1
-                if n < 0:
-                    give_up()
-                if n > 126:
-                    n, pos = read_length(data, pos)
-                if n:
-                    assignment_warmup_tasks_partitions = read_i32s(data, pos, n)
-                    pos += 4 * n
-                else:
-                    assignment_warmup_tasks_partitions = []
-                assignment_warmup_tasks_item = new_TaskIds(
-                    assignment_warmup_tasks_subtopology_id, assignment_warmup_tasks_partitions
-                )
-                if data[pos]:
-                    assignment_warmup_tasks_item.unknown_tags, pos = read_tags(data, pos)
-                else:
-                    pos += 1
-                assignment_warmup_tasks.append(assignment_warmup_tasks_item)
-            assignment = new_Assignment(assignment_active_tasks, assignment_standby_tasks, assignment_warmup_tasks)
-            if data[pos]:
-                assignment.unknown_tags, pos = read_tags(data, pos)
-            else:
-                pos += 1
-            # groups[].members[].target_assignment
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_length(data, pos)
-            target_assignment_active_tasks = empty_list(n)
-            target_assignment_active_tasks_count = n
-            for target_assignment_active_tasks_step in range(target_assignment_active_tasks_count):
-                # groups[].members[].target_assignment.active_tasks[]
-                n = data[pos] - 1
-                pos += 1
-                if n < 0:
-                    give_up()
-                if n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
-                target_assignment_active_tasks_subtopology_id = data[pos:end].decode()
-                pos = end
-                n = data[pos] - 1
-                pos += 1
-                if n < 0:
-                    give_up()
-                if n > 126:
-                    n, pos = read_length(data, pos)
-                if n:
-                    target_assignment_active_tasks_partitions = read_i32s(data, pos, n)
-                    pos += 4 * n
-                else:
-                    target_assignment_active_tasks_partitions = []
-                target_assignment_active_tasks_item = new_TaskIds(
-                    target_assignment_active_tasks_subtopology_id, target_assignment_active_tasks_partitions
-                )
-                if data[pos]:
-                    target_assignment_active_tasks_item.unknown_tags, pos = read_tags(data, pos)
-                else:
-                    pos += 1
-                target_assignment_active_tasks.append(target_assignment_active_tasks_item)
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_length(data, pos)
-            target_assignment_standby_tasks = empty_list(n)
-            target_assignment_standby_tasks_count = n
-            for target_assignment_standby_tasks_step in range(target_assignment_standby_tasks_count):
-                # groups[].members[].target_assignment.standby_tasks[]
-                n = data[pos] - 1
-                pos += 1
-                if n < 0:
-                    give_up()
-                if n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
-                target_assignment_standby_tasks_subtopology_id = data[pos:end].decode()
-                pos = end
-                n = data[pos] - 1
-                pos += 1
-                if n < 0:
-                    give_up()
-                if n > 126:
-                    n, pos = read_length(data, pos)
-                if n:
-                    target_assignment_standby_tasks_partitions = read_i32s(data, pos, n)
-                    pos += 4 * n
-                else:
-                    target_assignment_standby_tasks_partitions = []
-                target_assignment_standby_tasks_item = new_TaskIds(
-                    target_assignment_standby_tasks_subtopology_id, target_assignment_standby_tasks_partitions
-                )
-                if data[pos]:
-                    target_assignment_standby_tasks_item.unknown_tags, pos = read_tags(data, pos)
-                else:
-                    pos += 1
-                target_assignment_standby_tasks.append(target_assignment_standby_tasks_item)
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_length(data, pos)
-            target_assignment_warmup_tasks = empty_list(n)
-            target_assignment_warmup_tasks_count = n
-            for target_assignment_warmup_tasks_step in range(target_assignment_warmup_tasks_count):
-                # groups[].members[].target_assignment.warmup_tasks[]
-                n = data[pos] - 1
-                pos += 1
-                if n < 0:
-                    give_up()
-                if n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
-                target_assignment_warmup_tasks_subtopology_id = data[pos:end].decode()
-                pos = end
-                n = data[pos] - 1
-                pos += 1
-                if n < 0:
-                    give_up()
-                if n > 126:
-                    n, pos = read_length(data, pos)
-                if n:
-                    target_assignment_warmup_tasks_partitions = read_i32s(data, pos, n)
-                    pos += 4 * n
-                else:
-                    target_assignment_warmup_tasks_partitions = []
-                target_assignment_warmup_tasks_item = new_TaskIds(
-                    target_assignment_warmup_tasks_subtopology_id, target_assignment_warmup_tasks_partitions
-                )
-                if data[pos]:
-                    target_assignment_warmup_tasks_item.unknown_tags, pos = read_tags(data, pos)
-                else:
-                    pos += 1
-                target_assignment_warmup_tasks.append(target_assignment_warmup_tasks_item)
-            target_assignment = new_Assignment(
-                target_assignment_active_tasks, target_assignment_standby_tasks, target_assignment_warmup_tasks
-            )
-            if data[pos]:
-                target_assignment.unknown_tags, pos = read_tags(data, pos)
-            else:
-                pos += 1
-            is_classic = data[pos] != 0
-            members_item = new_Member(
-                member_id,
-                member_epoch,
-                instance_id,
-                rack_id,
-                client_id,
-                client_host,
-                members_topology_epoch,
-                process_id,
-                user_endpoint,
-                client_tags,
-                task_offsets,
-                task_end_offsets,
-                assignment,
-                target_assignment,
-                is_classic,
-            )
-            if data[pos + 1]:
-                pos += 1
-                members_item.unknown_tags, pos = read_tags(data, pos)
-            else:
-                pos += 2
-            members.append(members_item)
-        authorized_operations = read_i32_be(data, pos)
-        pos += 4
-        if version >= 1:
-            n = data[pos]
-            pos += 1
-            if n > 127:
-                topology_description = None
-            else:
-                # groups[].topology_description
-                n = data[pos] - 1
-                pos += 1
-                if n < 0:
-                    give_up()
-                if n > 126:
-                    n, pos = read_length(data, pos)
-                topology_description_subtopologies = empty_list(n)
-                topology_description_subtopologies_count = n
-                for topology_description_subtopologies_step in range(topology_description_subtopologies_count):
-                    # groups[].topology_description.subtopologies[]
+                task_offsets = empty_list(n)
+                task_offsets_count = n
+                for task_offsets_step in range(task_offsets_count):
+                    # groups[].members[].task_offsets[]
+                    # subtopology_id: compact string
                     n = data[pos] - 1
                     pos += 1
-                    if n < 0:
-                        give_up()
-                    if n > 126:
+                    if n < 0 or n > 126:
                         n, pos = read_string_length(data, pos)
                     end = pos + n
-                    topology_description_subtopologies_subtopology_id = data[pos:end].decode()
+                    task_offsets_subtopology_id = data[pos:end].decode()
                     pos = end
+                    task_offsets_partition = read_i32_be(data, pos)
+                    task_offsets_offset = read_i64_be(data, pos + 4)
+                    task_offsets_item = new_TaskOffset(
+                        task_offsets_subtopology_id, task_offsets_partition, task_offsets_offset
+                    )
+                    if data[pos + 12]:
+                        pos += 12
+                        task_offsets_item.unknown_tags, pos = read_tags(data, pos)
+                    else:
+                        pos += 13
+                    task_offsets.append(task_offsets_item)
+                # task_end_offsets: compact array
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_length(data, pos)
+                task_end_offsets = empty_list(n)
+                task_end_offsets_count = n
+                for task_end_offsets_step in range(task_end_offsets_count):
+                    # groups[].members[].task_end_offsets[]
+                    # subtopology_id: compact string
                     n = data[pos] - 1
                     pos += 1
-                    if n < 0:
-                        give_up()
-                    if n > 126:
+                    if n < 0 or n > 126:
+                        n, pos = read_string_length(data, pos)
+                    end = pos + n
+                    task_end_offsets_subtopology_id = data[pos:end].decode()
+                    pos = end
+                    task_end_offsets_partition = read_i32_be(data, pos)
+                    task_end_offsets_offset = read_i64_be(data, pos + 4)
+                    task_end_offsets_item = new_TaskOffset(
+                        task_end_offsets_subtopology_id, task_end_offsets_partition, task_end_offsets_offset
+                    )
+                    if data[pos + 12]:
+                        pos += 12
+                        task_end_offsets_item.unknown_tags, pos = read_tags(data, pos)
+                    else:
+                        pos += 13
+                    task_end_offsets.append(task_end_offsets_item)
+                # groups[].members[].assignment
+                # active_tasks: compact array
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_length(data, pos)
+                assignment_active_tasks = empty_list(n)
+                assignment_active_tasks_count = n
+                for assignment_active_tasks_step in range(assignment_active_tasks_count):
+                    # groups[].members[].assignment.active_tasks[]
+                    # subtopology_id: compact string
+                    n = data[pos] - 1
+                    pos += 1
+                    if n < 0 or n > 126:
+                        n, pos = read_string_length(data, pos)
+                    end = pos + n
+                    assignment_active_tasks_subtopology_id = data[pos:end].decode()
+                    pos = end
+                    # partitions: compact array
+                    n = data[pos] - 1
+                    pos += 1
+                    if n < 0 or n > 126:
                         n, pos = read_length(data, pos)
-                    nodes = empty_list(n)
-                    nodes_count = n
-                    for nodes_step in range(nodes_count):
-                        # groups[].topology_description.subtopologies[].nodes[]
+                    if n:
+                        assignment_active_tasks_partitions = read_i32s(data, pos, n)
+                        pos += 4 * n
+                    else:
+                        assignment_active_tasks_partitions = []
+                    assignment_active_tasks_item = new_TaskIds(
+                        assignment_active_tasks_subtopology_id, assignment_active_tasks_partitions
+                    )
+                    if data[pos]:
+                        assignment_active_tasks_item.unknown_tags, pos = read_tags(data, pos)
+                    else:
+                        pos += 1
+                    assignment_active_tasks.append(assignment_active_tasks_item)
+                # standby_tasks: compact array
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_length(data, pos)
+                assignment_standby_tasks = empty_list(n)
+                assignment_standby_tasks_count = n
+                for assignment_standby_tasks_step in range(assignment_standby_tasks_count):
+                    # groups[].members[].assignment.standby_tasks[]
+                    # subtopology_id: compact string
+                    n = data[pos] - 1
+                    pos += 1
+                    if n < 0 or n > 126:
+                        n, pos = read_string_length(data, pos)
+                    end = pos + n
+                    assignment_standby_tasks_subtopology_id = data[pos:end].decode()
+                    pos = end
+                    # partitions: compact array
+                    n = data[pos] - 1
+                    pos += 1
+                    if n < 0 or n > 126:
+                        n, pos = read_length(data, pos)
+                    if n:
+                        assignment_standby_tasks_partitions = read_i32s(data, pos, n)
+                        pos += 4 * n
+                    else:
+                        assignment_standby_tasks_partitions = []
+                    assignment_standby_tasks_item = new_TaskIds(
+                        assignment_standby_tasks_subtopology_id, assignment_standby_tasks_partitions
+                    )
+                    if data[pos]:
+                        assignment_standby_tasks_item.unknown_tags, pos = read_tags(data, pos)
+                    else:
+                        pos += 1
+                    assignment_standby_tasks.append(assignment_standby_tasks_item)
+                # warmup_tasks: compact array
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_length(data, pos)
+                assignment_warmup_tasks = empty_list(n)
+                assignment_warmup_tasks_count = n
+                for assignment_warmup_tasks_step in range(assignment_warmup_tasks_count):
+                    # groups[].members[].assignment.warmup_tasks[]
+                    # subtopology_id: compact string
+                    n = data[pos] - 1
+                    pos += 1
+                    if n < 0 or n > 126:
+                        n, pos = read_string_length(data, pos)
+                    end = pos + n
+                    assignment_warmup_tasks_subtopology_id = data[pos:end].decode()
+                    pos = end
+                    # partitions: compact array
+                    n = data[pos] - 1
+                    pos += 1
+                    if n < 0 or n > 126:
+                        n, pos = read_length(data, pos)
+                    if n:
+                        assignment_warmup_tasks_partitions = read_i32s(data, pos, n)
+                        pos += 4 * n
+                    else:
+                        assignment_warmup_tasks_partitions = []
+                    assignment_warmup_tasks_item = new_TaskIds(
+                        assignment_warmup_tasks_subtopology_id, assignment_warmup_tasks_partitions
+                    )
+                    if data[pos]:
+                        assignment_warmup_tasks_item.unknown_tags, pos = read_tags(data, pos)
+                    else:
+                        pos += 1
+                    assignment_warmup_tasks.append(assignment_warmup_tasks_item)
+                assignment = new_Assignment(
+                    assignment_active_tasks, assignment_standby_tasks, assignment_warmup_tasks
+                )
+                if data[pos]:
+                    assignment.unknown_tags, pos = read_tags(data, pos)
+                else:
+                    pos += 1
+                # groups[].members[].target_assignment
+                # active_tasks: compact array
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_length(data, pos)
+                target_assignment_active_tasks = empty_list(n)
+                target_assignment_active_tasks_count = n
+                for target_assignment_active_tasks_step in range(target_assignment_active_tasks_count):
+                    # groups[].members[].target_assignment.active_tasks[]
+                    # subtopology_id: compact string
+                    n = data[pos] - 1
+                    pos += 1
+                    if n < 0 or n > 126:
+                        n, pos = read_string_length(data, pos)
+                    end = pos + n
+                    target_assignment_active_tasks_subtopology_id = data[pos:end].decode()
+                    pos = end
+                    # partitions: compact array
+                    n = data[pos] - 1
+                    pos += 1
+                    if n < 0 or n > 126:
+                        n, pos = read_length(data, pos)
+                    if n:
+                        target_assignment_active_tasks_partitions = read_i32s(data, pos, n)
+                        pos += 4 * n
+                    else:
+                        target_assignment_active_tasks_partitions = []
+                    target_assignment_active_tasks_item = new_TaskIds(
+                        target_assignment_active_tasks_subtopology_id, target_assignment_active_tasks_partitions
+                    )
+                    if data[pos]:
+                        target_assignment_active_tasks_item.unknown_tags, pos = read_tags(data, pos)
+                    else:
+                        pos += 1
+                    target_assignment_active_tasks.append(target_assignment_active_tasks_item)
+                # standby_tasks: compact array
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_length(data, pos)
+                target_assignment_standby_tasks = empty_list(n)
+                target_assignment_standby_tasks_count = n
+                for target_assignment_standby_tasks_step in range(target_assignment_standby_tasks_count):
+                    # groups[].members[].target_assignment.standby_tasks[]
+                    # subtopology_id: compact string
+                    n = data[pos] - 1
+                    pos += 1
+                    if n < 0 or n > 126:
+                        n, pos = read_string_length(data, pos)
+                    end = pos + n
+                    target_assignment_standby_tasks_subtopology_id = data[pos:end].decode()
+                    pos = end
+                    # partitions: compact array
+                    n = data[pos] - 1
+                    pos += 1
+                    if n < 0 or n > 126:
+                        n, pos = read_length(data, pos)
+                    if n:
+                        target_assignment_standby_tasks_partitions = read_i32s(data, pos, n)
+                        pos += 4 * n
+                    else:
+                        target_assignment_standby_tasks_partitions = []
+                    target_assignment_standby_tasks_item = new_TaskIds(
+                        target_assignment_standby_tasks_subtopology_id, target_assignment_standby_tasks_partitions
+                    )
+                    if data[pos]:
+                        target_assignment_standby_tasks_item.unknown_tags, pos = read_tags(data, pos)
+                    else:
+                        pos += 1
+                    target_assignment_standby_tasks.append(target_assignment_standby_tasks_item)
+                # warmup_tasks: compact array
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_length(data, pos)
+                target_assignment_warmup_tasks = empty_list(n)
+                target_assignment_warmup_tasks_count = n
+                for target_assignment_warmup_tasks_step in range(target_assignment_warmup_tasks_count):
+                    # groups[].members[].target_assignment.warmup_tasks[]
+                    # subtopology_id: compact string
+                    n = data[pos] - 1
+                    pos += 1
+                    if n < 0 or n > 126:
+                        n, pos = read_string_length(data, pos)
+                    end = pos + n
+                    target_assignment_warmup_tasks_subtopology_id = data[pos:end].decode()
+                    pos = end
+                    # partitions: compact array
+                    n = data[pos] - 1
+                    pos += 1
+                    if n < 0 or n > 126:
+                        n, pos = read_length(data, pos)
+                    if n:
+                        target_assignment_warmup_tasks_partitions = read_i32s(data, pos, n)
+                        pos += 4 * n
+                    else:
+                        target_assignment_warmup_tasks_partitions = []
+                    target_assignment_warmup_tasks_item = new_TaskIds(
+                        target_assignment_warmup_tasks_subtopology_id, target_assignment_warmup_tasks_partitions
+                    )
+                    if data[pos]:
+                        target_assignment_warmup_tasks_item.unknown_tags, pos = read_tags(data, pos)
+                    else:
+                        pos += 1
+                    target_assignment_warmup_tasks.append(target_assignment_warmup_tasks_item)
+                target_assignment = new_Assignment(
+                    target_assignment_active_tasks, target_assignment_standby_tasks, target_assignment_warmup_tasks
+                )
+                if data[pos]:
+                    target_assignment.unknown_tags, pos = read_tags(data, pos)
+                else:
+                    pos += 1
+                is_classic = data[pos] != 0
+                members_item = new_Member(
+                    member_id,
+                    member_epoch,
+                    instance_id,
+                    rack_id,
+                    client_id,
+                    client_host,
+                    members_topology_epoch,
+                    process_id,
+                    user_endpoint,
+                    client_tags,
+                    task_offsets,
+                    task_end_offsets,
+                    assignment,
+                    target_assignment,
+                    is_classic,
+                )
+                if data[pos + 1]:
+                    pos += 1
+                    members_item.unknown_tags, pos = read_tags(data, pos)
+                else:
+                    pos += 2
+                members.append(members_item)
+            authorized_operations = read_i32_be(data, pos)
+            pos += 4
+            if version >= 1:
+                # topology_description: nullable struct
+                n = data[pos]
+                pos += 1
+                if n > 127:
+                    topology_description = None
+                else:
+                    # groups[].topology_description
+                    # subtopologies: compact array
+                    n = data[pos] - 1
+                    pos += 1
+                    if n < 0 or n > 126:
+                        n, pos = read_length(data, pos)
+                    topology_description_subtopologies = empty_list(n)
+                    topology_description_subtopologies_count = n
+                    for topology_description_subtopologies_step in range(topology_description_subtopologies_count):
+                        # groups[].topology_description.subtopologies[]
+                        # subtopology_id: compact string
                         n = data[pos] - 1
                         pos += 1
-                        if n < 0:
-                            give_up()
-                        if n > 126:
+                        if n < 0 or n > 126:
                             n, pos = read_string_length(data, pos)
                         end = pos + n
-                        nodes_name = data[pos:end].decode()
+                        topology_description_subtopologies_subtopology_id = data[pos:end].decode()
                         pos = end
-                        nodes_node_type = (data[pos] ^ 128) - 128
+                        # nodes: compact array
+                        n = data[pos] - 1
+                        pos += 1
+                        if n < 0 or n > 126:
+                            n, pos = read_length(data, pos)
+                        nodes = empty_list(n)
+                        nodes_count = n
+                        for nodes_step in range(nodes_count):
+                            # groups[].topology_description.subtopologies[].nodes[]
+                            # name: compact string
+                            n = data[pos] - 1
+                            pos += 1
+                            if n < 0 or n > 126:
+                                n, pos = read_string_length(data, pos)
+                            end = pos + n
+                            nodes_name = data[pos:end].decode()
+                            pos = end
+                            nodes_node_type = (data[pos] ^ 128) - 128
+                            # source_topics: compact array
+                            n = data[pos + 1] - 1
+                            pos += 2
+                            if n < 0 or n > 126:
+                                n, pos = read_length(data, pos)
+                            nodes_source_topics = empty_list(n)
+                            nodes_source_topics_count = n
+                            for nodes_source_topics_step in range(nodes_source_topics_count):
+                                # string[]: compact string
+                                n = data[pos] - 1
+                                pos += 1
+                                if n < 0 or n > 126:
+                                    n, pos = read_string_length(data, pos)
+                                end = pos + n
+                                nodes_source_topics_item = data[pos:end].decode()
+                                pos = end
+                                nodes_source_topics.append(nodes_source_topics_item)
+                            # sink_topic: compact nullable string
+                            n = data[pos] - 1
+                            pos += 1
+                            if n < 0:
+                                nodes_sink_topic = None
+                            else:
+                                if n > 126:
+                                    n, pos = read_string_length(data, pos)
+                                end = pos + n
+                                nodes_sink_topic = data[pos:end].decode()
+                                pos = end
+                            # stores: compact array
+                            n = data[pos] - 1
+                            pos += 1
+                            if n < 0 or n > 126:
+                                n, pos = read_length(data, pos)
+                            nodes_stores = empty_list(n)
+                            nodes_stores_count = n
+                            for nodes_stores_step in range(nodes_stores_count):
+                                # string[]: compact string
+                                n = data[pos] - 1
+                                pos += 1
+                                if n < 0 or n > 126:
+                                    n, pos = read_string_length(data, pos)
+                                end = pos + n
+                                nodes_stores_item = data[pos:end].decode()
+                                pos = end
+                                nodes_stores.append(nodes_stores_item)
+                            # successors: compact array
+                            n = data[pos] - 1
+                            pos += 1
+                            if n < 0 or n > 126:
+                                n, pos = read_length(data, pos)
+                            nodes_successors = empty_list(n)
+                            nodes_successors_count = n
+                            for nodes_successors_step in range(nodes_successors_count):
+                                # string[]: compact string
+                                n = data[pos] - 1
+                                pos += 1
+                                if n < 0 or n > 126:
+                                    n, pos = read_string_length(data, pos)
+                                end = pos + n
+                                nodes_successors_item = data[pos:end].decode()
+                                pos = end
+                                nodes_successors.append(nodes_successors_item)
+                            nodes_item = new_TopologyDescriptionNode(
+                                nodes_name,
+                                nodes_node_type,
+                                nodes_source_topics,
+                                nodes_sink_topic,
+                                nodes_stores,
+                                nodes_successors,
+                            )
+                            if data[pos]:
+                                nodes_item.unknown_tags, pos = read_tags(data, pos)
+                            else:
+                                pos += 1
+                            nodes.append(nodes_item)
+                        topology_description_subtopologies_item = new_TopologyDescriptionSubtopology(
+                            topology_description_subtopologies_subtopology_id, nodes
+                        )
+                        if data[pos]:
+                            topology_description_subtopologies_item.unknown_tags, pos = read_tags(data, pos)
+                        else:
+                            pos += 1
+                        topology_description_subtopologies.append(topology_description_subtopologies_item)
+                    # global_stores: compact array
+                    n = data[pos] - 1
+                    pos += 1
+                    if n < 0 or n > 126:
+                        n, pos = read_length(data, pos)
+                    global_stores = empty_list(n)
+                    global_stores_count = n
+                    for global_stores_step in range(global_stores_count):
+                        # groups[].topology_description.global_stores[]
+                        # groups[].topology_description.global_stores[].source
+                        # name: compact string
+                        n = data[pos] - 1
+                        pos += 1
+                        if n < 0 or n > 126:
+                            n, pos = read_string_length(data, pos)
+                        end = pos + n
+                        source_name = data[pos:end].decode()
+                        pos = end
+                        source_node_type = (data[pos] ^ 128) - 128
+                        # source_topics: compact array
                         n = data[pos + 1] - 1
                         pos += 2
-                        if n < 0:
-                            give_up()
-                        if n > 126:
+                        if n < 0 or n > 126:
                             n, pos = read_length(data, pos)
-                        nodes_source_topics = empty_list(n)
-                        nodes_source_topics_count = n
-                        for nodes_source_topics_step in range(nodes_source_topics_count):
+                        source_source_topics = empty_list(n)
+                        source_source_topics_count = n
+                        for source_source_topics_step in range(source_source_topics_count):
+                            # string[]: compact string
                             n = data[pos] - 1
                             pos += 1
-                            if n < 0:
-                                give_up()
-                            if n > 126:
+                            if n < 0 or n > 126:
                                 n, pos = read_string_length(data, pos)
                             end = pos + n
-                            nodes_source_topics_item = data[pos:end].decode()
+                            source_source_topics_item = data[pos:end].decode()
                             pos = end
-                            nodes_source_topics.append(nodes_source_topics_item)
+                            source_source_topics.append(source_source_topics_item)
+                        # sink_topic: compact nullable string
                         n = data[pos] - 1
                         pos += 1
                         if n < 0:
-                            nodes_sink_topic = None
+                            source_sink_topic = None
                         else:
                             if n > 126:
                                 n, pos = read_string_length(data, pos)
                             end = pos + n
-                            nodes_sink_topic = data[pos:end].decode()
+                            source_sink_topic = data[pos:end].decode()
                             pos = end
+                        # stores: compact array
                         n = data[pos] - 1
                         pos += 1
-                        if n < 0:
-                            give_up()
-                        if n > 126:
+                        if n < 0 or n > 126:
                             n, pos = read_length(data, pos)
-                        nodes_stores = empty_list(n)
-                        nodes_stores_count = n
-                        for nodes_stores_step in range(nodes_stores_count):
+                        source_stores = empty_list(n)
+                        source_stores_count = n
+                        for source_stores_step in range(source_stores_count):
+                            # string[]: compact string
                             n = data[pos] - 1
                             pos += 1
-                            if n < 0:
-                                give_up()
-                            if n > 126:
+                            if n < 0 or n > 126:
                                 n, pos = read_string_length(data, pos)
                             end = pos + n
-                            nodes_stores_item = data[pos:end].decode()
+                            source_stores_item = data[pos:end].decode()
                             pos = end
-                            nodes_stores.append(nodes_stores_item)
+                            source_stores.append(source_stores_item)
+                        # successors: compact array
                         n = data[pos] - 1
                         pos += 1
-                        if n < 0:
-                            give_up()
-                        if n > 126:
+                        if n < 0 or n > 126:
                             n, pos = read_length(data, pos)
-                        nodes_successors = empty_list(n)
-                        nodes_successors_count = n
-                        for nodes_successors_step in range(nodes_successors_count):
+                        source_successors = empty_list(n)
+                        source_successors_count = n
+                        for source_successors_step in range(source_successors_count):
+                            # string[]: compact string
                             n = data[pos] - 1
                             pos += 1
-                            if n < 0:
-                                give_up()
-                            if n > 126:
+                            if n < 0 or n > 126:
                                 n, pos = read_string_length(data, pos)
                             end = pos + n
-                            nodes_successors_item = data[pos:end].decode()
+                            source_successors_item = data[pos:end].decode()
                             pos = end
-                            nodes_successors.append(nodes_successors_item)
-                        nodes_item = new_TopologyDescriptionNode(
-                            nodes_name,
-                            nodes_node_type,
-                            nodes_source_topics,
-                            nodes_sink_topic,
-                            nodes_stores,
-                            nodes_successors,
+                            source_successors.append(source_successors_item)
+                        source = new_TopologyDescriptionNode(
+                            source_name,
+                            source_node_type,
+                            source_source_topics,
+                            source_sink_topic,
+                            source_stores,
+                            source_successors,
                         )
                         if data[pos]:
-                            nodes_item.unknown_tags, pos = read_tags(data, pos)
+                            source.unknown_tags, pos = read_tags(data, pos)
                         else:
                             pos += 1
-                        nodes.append(nodes_item)
-                    topology_description_subtopologies_item = new_TopologyDescriptionSubtopology(
-                        topology_description_subtopologies_subtopology_id, nodes
-                    )
+                        # groups[].topology_description.global_stores[].processor
+                        # name: compact string
+                        n = data[pos] - 1
+                        pos += 1
+                        if n < 0 or n > 126:
+                            n, pos = read_string_length(data, pos)
+                        end = pos + n
+                        processor_name = data[pos:end].decode()
+                        pos = end
+                        processor_node_type = (data[pos] ^ 128) - 128
+                        # source_topics: compact array
+                        n = data[pos + 1] - 1
+                        pos += 2
+                        if n < 0 or n > 126:
+                            n, pos = read_length(data, pos)
+                        processor_source_topics = empty_list(n)
+                        processor_source_topics_count = n
+                        for processor_source_topics_step in range(processor_source_topics_count):
+                            # string[]: compact string
+                            n = data[pos] - 1
+                            pos += 1
+                            if n < 0 or n > 126:
+                                n, pos = read_string_length(data, pos)
+                            end = pos + n
+                            processor_source_topics_item = data[pos:end].decode()
+                            pos = end
+                            processor_source_topics.append(processor_source_topics_item)
+                        # sink_topic: compact nullable string
+                        n = data[pos] - 1
+                        pos += 1
+                        if n < 0:
+                            processor_sink_topic = None
+                        else:
+                            if n > 126:
+                                n, pos = read_string_length(data, pos)
+                            end = pos + n
+                            processor_sink_topic = data[pos:end].decode()
+                            pos = end
+                        # stores: compact array
+                        n = data[pos] - 1
+                        pos += 1
+                        if n < 0 or n > 126:
+                            n, pos = read_length(data, pos)
+                        processor_stores = empty_list(n)
+                        processor_stores_count = n
+                        for processor_stores_step in range(processor_stores_count):
+                            # string[]: compact string
+                            n = data[pos] - 1
+                            pos += 1
+                            if n < 0 or n > 126:
+                                n, pos = read_string_length(data, pos)
+                            end = pos + n
+                            processor_stores_item = data[pos:end].decode()
+                            pos = end
+                            processor_stores.append(processor_stores_item)
+                        # successors: compact array
+                        n = data[pos] - 1
+                        pos += 1
+                        if n < 0 or n > 126:
+                            n, pos = read_length(data, pos)
+                        processor_successors = empty_list(n)
+                        processor_successors_count = n
+                        for processor_successors_step in range(processor_successors_count):
+                            # string[]: compact string
+                            n = data[pos] - 1
+                            pos += 1
+                            if n < 0 or n > 126:
+                                n, pos = read_string_length(data, pos)
+                            end = pos + n
+                            processor_successors_item = data[pos:end].decode()
+                            pos = end
+                            processor_successors.append(processor_successors_item)
+                        processor = new_TopologyDescriptionNode(
+                            processor_name,
+                            processor_node_type,
+                            processor_source_topics,
+                            processor_sink_topic,
+                            processor_stores,
+                            processor_successors,
+                        )
+                        if data[pos]:
+                            processor.unknown_tags, pos = read_tags(data, pos)
+                        else:
+                            pos += 1
+                        global_stores_item = new_TopologyDescriptionGlobalStore(source, processor)
+                        if data[pos]:
+                            global_stores_item.unknown_tags, pos = read_tags(data, pos)
+                        else:
+                            pos += 1
+                        global_stores.append(global_stores_item)
+                    topology_description = new_TopologyDescription(topology_description_subtopologies, global_stores)
                     if data[pos]:
-                        topology_description_subtopologies_item.unknown_tags, pos = read_tags(data, pos)
+                        topology_description.unknown_tags, pos = read_tags(data, pos)
                     else:
                         pos += 1
-                    topology_description_subtopologies.append(topology_description_subtopologies_item)
-                n = data[pos] - 1
-                pos += 1
+                topology_description_status = (data[pos] ^ 128) - 128
+                # assignor_name: compact nullable string
+                n = data[pos + 1] - 1
+                pos += 2
                 if n < 0:
-                    give_up()
-                if n > 126:
-                    n, pos = read_length(data, pos)
-                global_stores = empty_list(n)
-                global_stores_count = n
-                for global_stores_step in range(global_stores_count):
-                    # groups[].topology_description.global_stores[]
-                    # groups[].topology_description.global_stores[].source
-                    n = data[pos] - 1
-                    pos += 1
-                    if n < 0:
-                        give_up()
-                    if n > 126:
-                        n, pos = read_string_length(data, pos)
-                    end = pos + n
-                    source_name = data[pos:end].decode()
-                    pos = end
-                    source_node_type = (data[pos] ^ 128) - 128
-                    n = data[pos + 1] - 1
-                    pos += 2
-                    if n < 0:
-                        give_up()
-                    if n > 126:
-                        n, pos = read_length(data, pos)
-                    source_source_topics = empty_list(n)
-                    source_source_topics_count = n
-                    for source_source_topics_step in range(source_source_topics_count):
-                        n = data[pos] - 1
-                        pos += 1
-                        if n < 0:
-                            give_up()
-                        if n > 126:
-                            n, pos = read_string_length(data, pos)
-                        end = pos + n
-                        source_source_topics_item = data[pos:end].decode()
-                        pos = end
-                        source_source_topics.append(source_source_topics_item)
-                    n = data[pos] - 1
-                    pos += 1
-                    if n < 0:
-                        source_sink_topic = None
-                    else:
-                        if n > 126:
-                            n, pos = read_string_length(data, pos)
-                        end = pos + n
-                        source_sink_topic = data[pos:end].decode()
-                        pos = end
-                    n = data[pos] - 1
-                    pos += 1
-                    if n < 0:
-                        give_up()
-                    if n > 126:
-                        n, pos = read_length(data, pos)
-                    source_stores = empty_list(n)
-                    source_stores_count = n
-                    for source_stores_step in range(source_stores_count):
-                        n = data[pos] - 1
-                        pos += 1
-                        if n < 0:
-                            give_up()
-                        if n > 126:
-                            n, pos = read_string_length(data, pos)
-                        end = pos + n
-                        source_stores_item = data[pos:end].decode()
-                        pos = end
-                        source_stores.append(source_stores_item)
-                    n = data[pos] - 1
-                    pos += 1
-                    if n < 0:
-                        give_up()
-                    if n > 126:
-                        n, pos = read_length(data, pos)
-                    source_successors = empty_list(n)
-                    source_successors_count = n
-                    for source_successors_step in range(source_successors_count):
-                        n = data[pos] - 1
-                        pos += 1
-                        if n < 0:
-                            give_up()
-                        if n > 126:
-                            n, pos = read_string_length(data, pos)
-                        end = pos + n
-                        source_successors_item = data[pos:end].decode()
-                        pos = end
-                        source_successors.append(source_successors_item)
-                    source = new_TopologyDescriptionNode(
-                        source_name,
-                        source_node_type,
-                        source_source_topics,
-                        source_sink_topic,
-                        source_stores,
-                        source_successors,
-                    )
-                    if data[pos]:
-                        source.unknown_tags, pos = read_tags(data, pos)
-                    else:
-                        pos += 1
-                    # groups[].topology_description.global_stores[].processor
-                    n = data[pos] - 1
-                    pos += 1
-                    if n < 0:
-                        give_up()
-                    if n > 126:
-                        n, pos = read_string_length(data, pos)
-                    end = pos + n
-                    processor_name = data[pos:end].decode()
-                    pos = end
-                    processor_node_type = (data[pos] ^ 128) - 128
-                    n = data[pos + 1] - 1
-                    pos += 2
-                    if n < 0:
-                        give_up()
-                    if n > 126:
-                        n, pos = read_length(data, pos)
-                    processor_source_topics = empty_list(n)
-                    processor_source_topics_count = n
-                    for processor_source_topics_step in range(processor_source_topics_count):
-                        n = data[pos] - 1
-                        pos += 1
-                        if n < 0:
-                            give_up()
-                        if n > 126:
-                            n, pos = read_string_length(data, pos)
-                        end = pos + n
-                        processor_source_topics_item = data[pos:end].decode()
-                        pos = end
-                        processor_source_topics.append(processor_source_topics_item)
-                    n = data[pos] - 1
-                    pos += 1
-                    if n < 0:
-                        processor_sink_topic = None
-                    else:
-                        if n > 126:
-                            n, pos = read_string_length(data, pos)
-                        end = pos + n
-                        processor_sink_topic = data[pos:end].decode()
-                        pos = end
-                    n = data[pos] - 1
-                    pos += 1
-                    if n < 0:
-                        give_up()
-                    if n > 126:
-                        n, pos = read_length(data, pos)
-                    processor_stores = empty_list(n)
-                    processor_stores_count = n
-                    for processor_stores_step in range(processor_stores_count):
-                        n = data[pos] - 1
-                        pos += 1
-                        if n < 0:
-                            give_up()
-                        if n > 126:
-                            n, pos = read_string_length(data, pos)
-                        end = pos + n
-                        processor_stores_item = data[pos:end].decode()
-                        pos = end
-                        processor_stores.append(processor_stores_item)
-                    n = data[pos] - 1
-                    pos += 1
-                    if n < 0:
-                        give_up()
-                    if n > 126:
-                        n, pos = read_length(data, pos)
-                    processor_successors = empty_list(n)
-                    processor_successors_count = n
-                    for processor_successors_step in range(processor_successors_count):
-                        n = data[pos] - 1
-                        pos += 1
-                        if n < 0:
-                            give_up()
-                        if n > 126:
-                            n, pos = read_string_length(data, pos)
-                        end = pos + n
-                        processor_successors_item = data[pos:end].decode()
-                        pos = end
-                        processor_successors.append(processor_successors_item)
-                    processor = new_TopologyDescriptionNode(
-                        processor_name,
-                        processor_node_type,
-                        processor_source_topics,
-                        processor_sink_topic,
-                        processor_stores,
-                        processor_successors,
-                    )
-                    if data[pos]:
-                        processor.unknown_tags, pos = read_tags(data, pos)
-                    else:
-                        pos += 1
-                    global_stores_item = new_TopologyDescriptionGlobalStore(source, processor)
-                    if data[pos]:
-                        global_stores_item.unknown_tags, pos = read_tags(data, pos)
-                    else:
-                        pos += 1
-                    global_stores.append(global_stores_item)
-                topology_description = new_TopologyDescription(topology_description_subtopologies, global_stores)
-                if data[pos]:
-                    topology_description.unknown_tags, pos = read_tags(data, pos)
+                    assignor_name = None
                 else:
-                    pos += 1
-            topology_description_status = (data[pos] ^ 128) - 128
-            n = data[pos + 1] - 1
-            pos += 2
-            if n < 0:
-                assignor_name = None
+                    if n > 126:
+                        n, pos = read_string_length(data, pos)
+                    end = pos + n
+                    assignor_name = data[pos:end].decode()
+                    pos = end
             else:
-                if n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
-                assignor_name = data[pos:end].decode()
-                pos = end
-        else:
-            topology_description = None
-            topology_description_status = 0
-            assignor_name = None
-        groups_item = new_DescribedGroup(
-            error_code,
-            error_message,
-            group_id,
-            group_state,
-            group_epoch,
-            assignment_epoch,
-            topology,
-            members,
-            authorized_operations,
-            topology_description,
-            topology_description_status,
-            assignor_name,
-        )
+                topology_description = None
+                topology_description_status = 0
+                assignor_name = None
+            groups_item = new_DescribedGroup(
+                error_code,
+                error_message,
+                group_id,
+                group_state,
+                group_epoch,
+                assignment_epoch,
+                topology,
+                members,
+                authorized_operations,
+                topology_description,
+                topology_description_status,
+                assignor_name,
+            )
+            if data[pos]:
+                groups_item.unknown_tags, pos = read_tags(data, pos)
+            else:
+                pos += 1
+            groups.append(groups_item)
+        message = new_StreamsGroupDescribeResponse(throttle_time_ms, groups)
         if data[pos]:
-            groups_item.unknown_tags, pos = read_tags(data, pos)
+            message.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-        groups.append(groups_item)
-    message = new_StreamsGroupDescribeResponse(throttle_time_ms, groups)
-    if data[pos]:
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 1
-    return message, pos
+        return message, pos
 
+    def _write(self, out: BytesWriter, version: i64) -> None:
+        """Versions 0-1."""
+        if version < 0 or version > 1:
+            give_up()
 
-def write_streams_group_describe_response_flexible(
-    out: BytesWriter, message: StreamsGroupDescribeResponse, version: i64
-) -> None:
-    """Versions 0-1."""
-    write_i32_be(out, message.throttle_time_ms)
-    groups = message.groups
-    n = len(groups)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for groups_item in groups:
-        # groups[]
-        write_i16_be(out, groups_item.error_code)
-        error_message = groups_item.error_message
-        if error_message is None:
-            out.append(0)
-        else:
-            raw = error_message.encode()
-            n = len(raw)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_string_length(out, n)
-            out.write(raw)
-        raw = groups_item.group_id.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-        raw = groups_item.group_state.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-        write_i32_be(out, groups_item.group_epoch)
-        write_i32_be(out, groups_item.assignment_epoch)
-        topology = groups_item.topology
-        if topology is None:
-            out.append(255)
-        else:
-            out.append(1)
-            # groups[].topology
-            write_i32_be(out, topology.epoch)
-            topology_subtopologies = topology.subtopologies
-            if topology_subtopologies is None:
-                out.append(0)
-            else:
-                n = len(topology_subtopologies)
-                if n < 127:
-                    out.append(n + 1)
-                else:
-                    write_uvarint(out, n + 1)
-                for topology_subtopologies_item in topology_subtopologies:
-                    # groups[].topology.subtopologies[]
-                    raw = topology_subtopologies_item.subtopology_id.encode()
-                    n = len(raw)
-                    if n < 127:
-                        out.append(n + 1)
-                    else:
-                        write_string_length(out, n)
-                    out.write(raw)
-                    subtopologies_source_topics = topology_subtopologies_item.source_topics
-                    n = len(subtopologies_source_topics)
-                    if n < 127:
-                        out.append(n + 1)
-                    else:
-                        write_uvarint(out, n + 1)
-                    for subtopologies_source_topics_item in subtopologies_source_topics:
-                        raw = subtopologies_source_topics_item.encode()
-                        n = len(raw)
-                        if n < 127:
-                            out.append(n + 1)
-                        else:
-                            write_string_length(out, n)
-                        out.write(raw)
-                    repartition_sink_topics = topology_subtopologies_item.repartition_sink_topics
-                    n = len(repartition_sink_topics)
-                    if n < 127:
-                        out.append(n + 1)
-                    else:
-                        write_uvarint(out, n + 1)
-                    for repartition_sink_topics_item in repartition_sink_topics:
-                        raw = repartition_sink_topics_item.encode()
-                        n = len(raw)
-                        if n < 127:
-                            out.append(n + 1)
-                        else:
-                            write_string_length(out, n)
-                        out.write(raw)
-                    state_changelog_topics = topology_subtopologies_item.state_changelog_topics
-                    n = len(state_changelog_topics)
-                    if n < 127:
-                        out.append(n + 1)
-                    else:
-                        write_uvarint(out, n + 1)
-                    for state_changelog_topics_item in state_changelog_topics:
-                        # groups[].topology.subtopologies[].state_changelog_topics[]
-                        raw = state_changelog_topics_item.name.encode()
-                        n = len(raw)
-                        if n < 127:
-                            out.append(n + 1)
-                        else:
-                            write_string_length(out, n)
-                        out.write(raw)
-                        write_i32_be(out, state_changelog_topics_item.partitions)
-                        write_i16_be(out, state_changelog_topics_item.replication_factor)
-                        state_changelog_topics_topic_configs = state_changelog_topics_item.topic_configs
-                        n = len(state_changelog_topics_topic_configs)
-                        if n < 127:
-                            out.append(n + 1)
-                        else:
-                            write_uvarint(out, n + 1)
-                        for state_changelog_topics_topic_configs_item in state_changelog_topics_topic_configs:
-                            # groups[].topology.subtopologies[].state_changelog_topics[].topic_configs[]
-                            raw = state_changelog_topics_topic_configs_item.key.encode()
-                            n = len(raw)
-                            if n < 127:
-                                out.append(n + 1)
-                            else:
-                                write_string_length(out, n)
-                            out.write(raw)
-                            raw = state_changelog_topics_topic_configs_item.value.encode()
-                            n = len(raw)
-                            if n < 127:
-                                out.append(n + 1)
-                            else:
-                                write_string_length(out, n)
-                            out.write(raw)
-                            if state_changelog_topics_topic_configs_item.unknown_tags:
-                                write_tags(out, [], state_changelog_topics_topic_configs_item.unknown_tags)
-                            else:
-                                out.append(0)
-                        if state_changelog_topics_item.unknown_tags:
-                            write_tags(out, [], state_changelog_topics_item.unknown_tags)
-                        else:
-                            out.append(0)
-                    repartition_source_topics = topology_subtopologies_item.repartition_source_topics
-                    n = len(repartition_source_topics)
-                    if n < 127:
-                        out.append(n + 1)
-                    else:
-                        write_uvarint(out, n + 1)
-                    for repartition_source_topics_item in repartition_source_topics:
-                        # groups[].topology.subtopologies[].repartition_source_topics[]
-                        raw = repartition_source_topics_item.name.encode()
-                        n = len(raw)
-                        if n < 127:
-                            out.append(n + 1)
-                        else:
-                            write_string_length(out, n)
-                        out.write(raw)
-                        write_i32_be(out, repartition_source_topics_item.partitions)
-                        write_i16_be(out, repartition_source_topics_item.replication_factor)
-                        repartition_source_topics_topic_configs = repartition_source_topics_item.topic_configs
-                        n = len(repartition_source_topics_topic_configs)
-                        if n < 127:
-                            out.append(n + 1)
-                        else:
-                            write_uvarint(out, n + 1)
-                        for repartition_source_topics_topic_configs_item in repartition_source_topics_topic_configs:
-                            # groups[].topology.subtopologies[].repartition_source_topics[].topic_configs[]
-                            raw = repartition_source_topics_topic_configs_item.key.encode()
-                            n = len(raw)
-                            if n < 127:
-                                out.append(n + 1)
-                            else:
-                                write_string_length(out, n)
-                            out.write(raw)
-                            raw = repartition_source_topics_topic_configs_item.value.encode()
-                            n = len(raw)
-                            if n < 127:
-                                out.append(n + 1)
-                            else:
-                                write_string_length(out, n)
-                            out.write(raw)
-                            if repartition_source_topics_topic_configs_item.unknown_tags:
-                                write_tags(out, [], repartition_source_topics_topic_configs_item.unknown_tags)
-                            else:
-                                out.append(0)
-                        if repartition_source_topics_item.unknown_tags:
-                            write_tags(out, [], repartition_source_topics_item.unknown_tags)
-                        else:
-                            out.append(0)
-                    if topology_subtopologies_item.unknown_tags:
-                        write_tags(out, [], topology_subtopologies_item.unknown_tags)
-                    else:
-                        out.append(0)
-            if topology.unknown_tags:
-                write_tags(out, [], topology.unknown_tags)
-            else:
-                out.append(0)
-        members = groups_item.members
-        n = len(members)
+        write_i32_be(out, self.throttle_time_ms)
+        groups = self.groups
+        n = len(groups)
         if n < 127:
             out.append(n + 1)
         else:
             write_uvarint(out, n + 1)
-        for members_item in members:
-            # groups[].members[]
-            raw = members_item.member_id.encode()
-            n = len(raw)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_string_length(out, n)
-            out.write(raw)
-            write_i32_be(out, members_item.member_epoch)
-            instance_id = members_item.instance_id
-            if instance_id is None:
+        for groups_item in groups:
+            # groups[]
+            write_i16_be(out, groups_item.error_code)
+            error_message = groups_item.error_message
+            if error_message is None:
                 out.append(0)
             else:
-                raw = instance_id.encode()
+                raw = error_message.encode()
                 n = len(raw)
                 if n < 127:
                     out.append(n + 1)
                 else:
                     write_string_length(out, n)
                 out.write(raw)
-            rack_id = members_item.rack_id
-            if rack_id is None:
-                out.append(0)
-            else:
-                raw = rack_id.encode()
-                n = len(raw)
-                if n < 127:
-                    out.append(n + 1)
-                else:
-                    write_string_length(out, n)
-                out.write(raw)
-            raw = members_item.client_id.encode()
+            raw = groups_item.group_id.encode()
             n = len(raw)
             if n < 127:
                 out.append(n + 1)
             else:
                 write_string_length(out, n)
             out.write(raw)
-            raw = members_item.client_host.encode()
+            raw = groups_item.group_state.encode()
             n = len(raw)
             if n < 127:
                 out.append(n + 1)
             else:
                 write_string_length(out, n)
             out.write(raw)
-            write_i32_be(out, members_item.topology_epoch)
-            raw = members_item.process_id.encode()
-            n = len(raw)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_string_length(out, n)
-            out.write(raw)
-            user_endpoint = members_item.user_endpoint
-            if user_endpoint is None:
+            write_i32_be(out, groups_item.group_epoch)
+            write_i32_be(out, groups_item.assignment_epoch)
+            topology = groups_item.topology
+            if topology is None:
                 out.append(255)
             else:
                 out.append(1)
-                # groups[].members[].user_endpoint
-                raw = user_endpoint.host.encode()
-                n = len(raw)
-                if n < 127:
-                    out.append(n + 1)
-                else:
-                    write_string_length(out, n)
-                out.write(raw)
-                write_u16(out, user_endpoint.port)
-                if user_endpoint.unknown_tags:
-                    write_tags(out, [], user_endpoint.unknown_tags)
-                else:
+                # groups[].topology
+                write_i32_be(out, topology.epoch)
+                topology_subtopologies = topology.subtopologies
+                if topology_subtopologies is None:
                     out.append(0)
-            client_tags = members_item.client_tags
-            n = len(client_tags)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_uvarint(out, n + 1)
-            for client_tags_item in client_tags:
-                # groups[].members[].client_tags[]
-                raw = client_tags_item.key.encode()
-                n = len(raw)
-                if n < 127:
-                    out.append(n + 1)
                 else:
-                    write_string_length(out, n)
-                out.write(raw)
-                raw = client_tags_item.value.encode()
-                n = len(raw)
-                if n < 127:
-                    out.append(n + 1)
-                else:
-                    write_string_length(out, n)
-                out.write(raw)
-                if client_tags_item.unknown_tags:
-                    write_tags(out, [], client_tags_item.unknown_tags)
-                else:
-                    out.append(0)
-            task_offsets = members_item.task_offsets
-            n = len(task_offsets)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_uvarint(out, n + 1)
-            for task_offsets_item in task_offsets:
-                # groups[].members[].task_offsets[]
-                raw = task_offsets_item.subtopology_id.encode()
-                n = len(raw)
-                if n < 127:
-                    out.append(n + 1)
-                else:
-                    write_string_length(out, n)
-                out.write(raw)
-                write_i32_be(out, task_offsets_item.partition)
-                write_i64_be(out, task_offsets_item.offset)
-                if task_offsets_item.unknown_tags:
-                    write_tags(out, [], task_offsets_item.unknown_tags)
-                else:
-                    out.append(0)
-            task_end_offsets = members_item.task_end_offsets
-            n = len(task_end_offsets)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_uvarint(out, n + 1)
-            for task_end_offsets_item in task_end_offsets:
-                # groups[].members[].task_end_offsets[]
-                raw = task_end_offsets_item.subtopology_id.encode()
-                n = len(raw)
-                if n < 127:
-                    out.append(n + 1)
-                else:
-                    write_string_length(out, n)
-                out.write(raw)
-                write_i32_be(out, task_end_offsets_item.partition)
-                write_i64_be(out, task_end_offsets_item.offset)
-                if task_end_offsets_item.unknown_tags:
-                    write_tags(out, [], task_end_offsets_item.unknown_tags)
-                else:
-                    out.append(0)
-            # groups[].members[].assignment
-            assignment = members_item.assignment
-            assignment_active_tasks = assignment.active_tasks
-            n = len(assignment_active_tasks)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_uvarint(out, n + 1)
-            for assignment_active_tasks_item in assignment_active_tasks:
-                # groups[].members[].assignment.active_tasks[]
-                raw = assignment_active_tasks_item.subtopology_id.encode()
-                n = len(raw)
-                if n < 127:
-                    out.append(n + 1)
-                else:
-                    write_string_length(out, n)
-                out.write(raw)
-                assignment_active_tasks_partitions = assignment_active_tasks_item.partitions
-                n = len(assignment_active_tasks_partitions)
-                if n < 127:
-                    out.append(n + 1)
-                else:
-                    write_uvarint(out, n + 1)
-                for assignment_active_tasks_partitions_item in assignment_active_tasks_partitions:
-                    write_i32_be(out, assignment_active_tasks_partitions_item)
-                if assignment_active_tasks_item.unknown_tags:
-                    write_tags(out, [], assignment_active_tasks_item.unknown_tags)
-                else:
-                    out.append(0)
-            assignment_standby_tasks = assignment.standby_tasks
-            n = len(assignment_standby_tasks)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_uvarint(out, n + 1)
-            for assignment_standby_tasks_item in assignment_standby_tasks:
-                # groups[].members[].assignment.standby_tasks[]
-                raw = assignment_standby_tasks_item.subtopology_id.encode()
-                n = len(raw)
-                if n < 127:
-                    out.append(n + 1)
-                else:
-                    write_string_length(out, n)
-                out.write(raw)
-                assignment_standby_tasks_partitions = assignment_standby_tasks_item.partitions
-                n = len(assignment_standby_tasks_partitions)
-                if n < 127:
-                    out.append(n + 1)
-                else:
-                    write_uvarint(out, n + 1)
-                for assignment_standby_tasks_partitions_item in assignment_standby_tasks_partitions:
-                    write_i32_be(out, assignment_standby_tasks_partitions_item)
-                if assignment_standby_tasks_item.unknown_tags:
-                    write_tags(out, [], assignment_standby_tasks_item.unknown_tags)
-                else:
-                    out.append(0)
-            assignment_warmup_tasks = assignment.warmup_tasks
-            n = len(assignment_warmup_tasks)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_uvarint(out, n + 1)
-            for assignment_warmup_tasks_item in assignment_warmup_tasks:
-                # groups[].members[].assignment.warmup_tasks[]
-                raw = assignment_warmup_tasks_item.subtopology_id.encode()
-                n = len(raw)
-                if n < 127:
-                    out.append(n + 1)
-                else:
-                    write_string_length(out, n)
-                out.write(raw)
-                assignment_warmup_tasks_partitions = assignment_warmup_tasks_item.partitions
-                n = len(assignment_warmup_tasks_partitions)
-                if n < 127:
-                    out.append(n + 1)
-                else:
-                    write_uvarint(out, n + 1)
-                for assignment_warmup_tasks_partitions_item in assignment_warmup_tasks_partitions:
-                    write_i32_be(out, assignment_warmup_tasks_partitions_item)
-                if assignment_warmup_tasks_item.unknown_tags:
-                    write_tags(out, [], assignment_warmup_tasks_item.unknown_tags)
-                else:
-                    out.append(0)
-            if assignment.unknown_tags:
-                write_tags(out, [], assignment.unknown_tags)
-            else:
-                out.append(0)
-            # groups[].members[].target_assignment
-            target_assignment = members_item.target_assignment
-            target_assignment_active_tasks = target_assignment.active_tasks
-            n = len(target_assignment_active_tasks)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_uvarint(out, n + 1)
-            for target_assignment_active_tasks_item in target_assignment_active_tasks:
-                # groups[].members[].target_assignment.active_tasks[]
-                raw = target_assignment_active_tasks_item.subtopology_id.encode()
-                n = len(raw)
-                if n < 127:
-                    out.append(n + 1)
-                else:
-                    write_string_length(out, n)
-                out.write(raw)
-                target_assignment_active_tasks_partitions = target_assignment_active_tasks_item.partitions
-                n = len(target_assignment_active_tasks_partitions)
-                if n < 127:
-                    out.append(n + 1)
-                else:
-                    write_uvarint(out, n + 1)
-                for target_assignment_active_tasks_partitions_item in target_assignment_active_tasks_partitions:
-                    write_i32_be(out, target_assignment_active_tasks_partitions_item)
-                if target_assignment_active_tasks_item.unknown_tags:
-                    write_tags(out, [], target_assignment_active_tasks_item.unknown_tags)
-                else:
-                    out.append(0)
-            target_assignment_standby_tasks = target_assignment.standby_tasks
-            n = len(target_assignment_standby_tasks)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_uvarint(out, n + 1)
-            for target_assignment_standby_tasks_item in target_assignment_standby_tasks:
-                # groups[].members[].target_assignment.standby_tasks[]
-                raw = target_assignment_standby_tasks_item.subtopology_id.encode()
-                n = len(raw)
-                if n < 127:
-                    out.append(n + 1)
-                else:
-                    write_string_length(out, n)
-                out.write(raw)
-                target_assignment_standby_tasks_partitions = target_assignment_standby_tasks_item.partitions
-                n = len(target_assignment_standby_tasks_partitions)
-                if n < 127:
-                    out.append(n + 1)
-                else:
-                    write_uvarint(out, n + 1)
-                for target_assignment_standby_tasks_partitions_item in target_assignment_standby_tasks_partitions:
-                    write_i32_be(out, target_assignment_standby_tasks_partitions_item)
-                if target_assignment_standby_tasks_item.unknown_tags:
-                    write_tags(out, [], target_assignment_standby_tasks_item.unknown_tags)
-                else:
-                    out.append(0)
-            target_assignment_warmup_tasks = target_assignment.warmup_tasks
-            n = len(target_assignment_warmup_tasks)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_uvarint(out, n + 1)
-            for target_assignment_warmup_tasks_item in target_assignment_warmup_tasks:
-                # groups[].members[].target_assignment.warmup_tasks[]
-                raw = target_assignment_warmup_tasks_item.subtopology_id.encode()
-                n = len(raw)
-                if n < 127:
-                    out.append(n + 1)
-                else:
-                    write_string_length(out, n)
-                out.write(raw)
-                target_assignment_warmup_tasks_partitions = target_assignment_warmup_tasks_item.partitions
-                n = len(target_assignment_warmup_tasks_partitions)
-                if n < 127:
-                    out.append(n + 1)
-                else:
-                    write_uvarint(out, n + 1)
-                for target_assignment_warmup_tasks_partitions_item in target_assignment_warmup_tasks_partitions:
-                    write_i32_be(out, target_assignment_warmup_tasks_partitions_item)
-                if target_assignment_warmup_tasks_item.unknown_tags:
-                    write_tags(out, [], target_assignment_warmup_tasks_item.unknown_tags)
-                else:
-                    out.append(0)
-            if target_assignment.unknown_tags:
-                write_tags(out, [], target_assignment.unknown_tags)
-            else:
-                out.append(0)
-            out.append(1 if members_item.is_classic else members_item.is_classic & 0)
-            if members_item.unknown_tags:
-                write_tags(out, [], members_item.unknown_tags)
-            else:
-                out.append(0)
-        write_i32_be(out, groups_item.authorized_operations)
-        if version <= 0:
-            if groups_item.topology_description is not None:
-                give_up()
-            if groups_item.topology_description_status != 0:
-                give_up()
-        else:
-            topology_description = groups_item.topology_description
-            if topology_description is None:
-                out.append(255)
-            else:
-                out.append(1)
-                # groups[].topology_description
-                topology_description_subtopologies = topology_description.subtopologies
-                n = len(topology_description_subtopologies)
-                if n < 127:
-                    out.append(n + 1)
-                else:
-                    write_uvarint(out, n + 1)
-                for topology_description_subtopologies_item in topology_description_subtopologies:
-                    # groups[].topology_description.subtopologies[]
-                    raw = topology_description_subtopologies_item.subtopology_id.encode()
-                    n = len(raw)
-                    if n < 127:
-                        out.append(n + 1)
-                    else:
-                        write_string_length(out, n)
-                    out.write(raw)
-                    nodes = topology_description_subtopologies_item.nodes
-                    n = len(nodes)
+                    n = len(topology_subtopologies)
                     if n < 127:
                         out.append(n + 1)
                     else:
                         write_uvarint(out, n + 1)
-                    for nodes_item in nodes:
-                        # groups[].topology_description.subtopologies[].nodes[]
-                        raw = nodes_item.name.encode()
+                    for topology_subtopologies_item in topology_subtopologies:
+                        # groups[].topology.subtopologies[]
+                        raw = topology_subtopologies_item.subtopology_id.encode()
                         n = len(raw)
                         if n < 127:
                             out.append(n + 1)
                         else:
                             write_string_length(out, n)
                         out.write(raw)
-                        write_i8(out, nodes_item.node_type)
-                        nodes_source_topics = nodes_item.source_topics
-                        n = len(nodes_source_topics)
+                        subtopologies_source_topics = topology_subtopologies_item.source_topics
+                        n = len(subtopologies_source_topics)
                         if n < 127:
                             out.append(n + 1)
                         else:
                             write_uvarint(out, n + 1)
-                        for nodes_source_topics_item in nodes_source_topics:
-                            raw = nodes_source_topics_item.encode()
+                        for subtopologies_source_topics_item in subtopologies_source_topics:
+                            raw = subtopologies_source_topics_item.encode()
                             n = len(raw)
                             if n < 127:
                                 out.append(n + 1)
                             else:
                                 write_string_length(out, n)
                             out.write(raw)
-                        nodes_sink_topic = nodes_item.sink_topic
-                        if nodes_sink_topic is None:
-                            out.append(0)
-                        else:
-                            raw = nodes_sink_topic.encode()
-                            n = len(raw)
-                            if n < 127:
-                                out.append(n + 1)
-                            else:
-                                write_string_length(out, n)
-                            out.write(raw)
-                        nodes_stores = nodes_item.stores
-                        n = len(nodes_stores)
+                        repartition_sink_topics = topology_subtopologies_item.repartition_sink_topics
+                        n = len(repartition_sink_topics)
                         if n < 127:
                             out.append(n + 1)
                         else:
                             write_uvarint(out, n + 1)
-                        for nodes_stores_item in nodes_stores:
-                            raw = nodes_stores_item.encode()
+                        for repartition_sink_topics_item in repartition_sink_topics:
+                            raw = repartition_sink_topics_item.encode()
                             n = len(raw)
                             if n < 127:
                                 out.append(n + 1)
                             else:
                                 write_string_length(out, n)
                             out.write(raw)
-                        nodes_successors = nodes_item.successors
-                        n = len(nodes_successors)
+                        state_changelog_topics = topology_subtopologies_item.state_changelog_topics
+                        n = len(state_changelog_topics)
                         if n < 127:
                             out.append(n + 1)
                         else:
                             write_uvarint(out, n + 1)
-                        for nodes_successors_item in nodes_successors:
-                            raw = nodes_successors_item.encode()
+                        for state_changelog_topics_item in state_changelog_topics:
+                            # groups[].topology.subtopologies[].state_changelog_topics[]
+                            raw = state_changelog_topics_item.name.encode()
                             n = len(raw)
                             if n < 127:
                                 out.append(n + 1)
                             else:
                                 write_string_length(out, n)
                             out.write(raw)
-                        if nodes_item.unknown_tags:
-                            write_tags(out, [], nodes_item.unknown_tags)
+                            write_i32_be(out, state_changelog_topics_item.partitions)
+                            write_i16_be(out, state_changelog_topics_item.replication_factor)
+                            state_changelog_topics_topic_configs = state_changelog_topics_item.topic_configs
+                            n = len(state_changelog_topics_topic_configs)
+                            if n < 127:
+                                out.append(n + 1)
+                            else:
+                                write_uvarint(out, n + 1)
+                            for state_changelog_topics_topic_configs_item in state_changelog_topics_topic_configs:
+                                # groups[].topology.subtopologies[].state_changelog_topics[].topic_configs[]
+                                raw = state_changelog_topics_topic_configs_item.key.encode()
+                                n = len(raw)
+                                if n < 127:
+                                    out.append(n + 1)
+                                else:
+                                    write_string_length(out, n)
+                                out.write(raw)
+                                raw = state_changelog_topics_topic_configs_item.value.encode()
+                                n = len(raw)
+                                if n < 127:
+                                    out.append(n + 1)
+                                else:
+                                    write_string_length(out, n)
+                                out.write(raw)
+                                if state_changelog_topics_topic_configs_item.unknown_tags:
+                                    write_tags(out, [], state_changelog_topics_topic_configs_item.unknown_tags)
+                                else:
+                                    out.append(0)
+                            if state_changelog_topics_item.unknown_tags:
+                                write_tags(out, [], state_changelog_topics_item.unknown_tags)
+                            else:
+                                out.append(0)
+                        repartition_source_topics = topology_subtopologies_item.repartition_source_topics
+                        n = len(repartition_source_topics)
+                        if n < 127:
+                            out.append(n + 1)
+                        else:
+                            write_uvarint(out, n + 1)
+                        for repartition_source_topics_item in repartition_source_topics:
+                            # groups[].topology.subtopologies[].repartition_source_topics[]
+                            raw = repartition_source_topics_item.name.encode()
+                            n = len(raw)
+                            if n < 127:
+                                out.append(n + 1)
+                            else:
+                                write_string_length(out, n)
+                            out.write(raw)
+                            write_i32_be(out, repartition_source_topics_item.partitions)
+                            write_i16_be(out, repartition_source_topics_item.replication_factor)
+                            repartition_source_topics_topic_configs = repartition_source_topics_item.topic_configs
+                            n = len(repartition_source_topics_topic_configs)
+                            if n < 127:
+                                out.append(n + 1)
+                            else:
+                                write_uvarint(out, n + 1)
+                            for (
+                                repartition_source_topics_topic_configs_item
+                            ) in repartition_source_topics_topic_configs:
+                                # groups[].topology.subtopologies[].repartition_source_topics[].topic_configs[]
+                                raw = repartition_source_topics_topic_configs_item.key.encode()
+                                n = len(raw)
+                                if n < 127:
+                                    out.append(n + 1)
+                                else:
+                                    write_string_length(out, n)
+                                out.write(raw)
+                                raw = repartition_source_topics_topic_configs_item.value.encode()
+                                n = len(raw)
+                                if n < 127:
+                                    out.append(n + 1)
+                                else:
+                                    write_string_length(out, n)
+                                out.write(raw)
+                                if repartition_source_topics_topic_configs_item.unknown_tags:
+                                    write_tags(out, [], repartition_source_topics_topic_configs_item.unknown_tags)
+                                else:
+                                    out.append(0)
+                            if repartition_source_topics_item.unknown_tags:
+                                write_tags(out, [], repartition_source_topics_item.unknown_tags)
+                            else:
+                                out.append(0)
+                        if topology_subtopologies_item.unknown_tags:
+                            write_tags(out, [], topology_subtopologies_item.unknown_tags)
                         else:
                             out.append(0)
-                    if topology_description_subtopologies_item.unknown_tags:
-                        write_tags(out, [], topology_description_subtopologies_item.unknown_tags)
-                    else:
-                        out.append(0)
-                global_stores = topology_description.global_stores
-                n = len(global_stores)
-                if n < 127:
-                    out.append(n + 1)
-                else:
-                    write_uvarint(out, n + 1)
-                for global_stores_item in global_stores:
-                    # groups[].topology_description.global_stores[]
-                    # groups[].topology_description.global_stores[].source
-                    source = global_stores_item.source
-                    raw = source.name.encode()
-                    n = len(raw)
-                    if n < 127:
-                        out.append(n + 1)
-                    else:
-                        write_string_length(out, n)
-                    out.write(raw)
-                    write_i8(out, source.node_type)
-                    source_source_topics = source.source_topics
-                    n = len(source_source_topics)
-                    if n < 127:
-                        out.append(n + 1)
-                    else:
-                        write_uvarint(out, n + 1)
-                    for source_source_topics_item in source_source_topics:
-                        raw = source_source_topics_item.encode()
-                        n = len(raw)
-                        if n < 127:
-                            out.append(n + 1)
-                        else:
-                            write_string_length(out, n)
-                        out.write(raw)
-                    source_sink_topic = source.sink_topic
-                    if source_sink_topic is None:
-                        out.append(0)
-                    else:
-                        raw = source_sink_topic.encode()
-                        n = len(raw)
-                        if n < 127:
-                            out.append(n + 1)
-                        else:
-                            write_string_length(out, n)
-                        out.write(raw)
-                    source_stores = source.stores
-                    n = len(source_stores)
-                    if n < 127:
-                        out.append(n + 1)
-                    else:
-                        write_uvarint(out, n + 1)
-                    for source_stores_item in source_stores:
-                        raw = source_stores_item.encode()
-                        n = len(raw)
-                        if n < 127:
-                            out.append(n + 1)
-                        else:
-                            write_string_length(out, n)
-                        out.write(raw)
-                    source_successors = source.successors
-                    n = len(source_successors)
-                    if n < 127:
-                        out.append(n + 1)
-                    else:
-                        write_uvarint(out, n + 1)
-                    for source_successors_item in source_successors:
-                        raw = source_successors_item.encode()
-                        n = len(raw)
-                        if n < 127:
-                            out.append(n + 1)
-                        else:
-                            write_string_length(out, n)
-                        out.write(raw)
-                    if source.unknown_tags:
-                        write_tags(out, [], source.unknown_tags)
-                    else:
-                        out.append(0)
-                    # groups[].topology_description.global_stores[].processor
-                    processor = global_stores_item.processor
-                    raw = processor.name.encode()
-                    n = len(raw)
-                    if n < 127:
-                        out.append(n + 1)
-                    else:
-                        write_string_length(out, n)
-                    out.write(raw)
-                    write_i8(out, processor.node_type)
-                    processor_source_topics = processor.source_topics
-                    n = len(processor_source_topics)
-                    if n < 127:
-                        out.append(n + 1)
-                    else:
-                        write_uvarint(out, n + 1)
-                    for processor_source_topics_item in processor_source_topics:
-                        raw = processor_source_topics_item.encode()
-                        n = len(raw)
-                        if n < 127:
-                            out.append(n + 1)
-                        else:
-                            write_string_length(out, n)
-                        out.write(raw)
-                    processor_sink_topic = processor.sink_topic
-                    if processor_sink_topic is None:
-                        out.append(0)
-                    else:
-                        raw = processor_sink_topic.encode()
-                        n = len(raw)
-                        if n < 127:
-                            out.append(n + 1)
-                        else:
-                            write_string_length(out, n)
-                        out.write(raw)
-                    processor_stores = processor.stores
-                    n = len(processor_stores)
-                    if n < 127:
-                        out.append(n + 1)
-                    else:
-                        write_uvarint(out, n + 1)
-                    for processor_stores_item in processor_stores:
-                        raw = processor_stores_item.encode()
-                        n = len(raw)
-                        if n < 127:
-                            out.append(n + 1)
-                        else:
-                            write_string_length(out, n)
-                        out.write(raw)
-                    processor_successors = processor.successors
-                    n = len(processor_successors)
-                    if n < 127:
-                        out.append(n + 1)
-                    else:
-                        write_uvarint(out, n + 1)
-                    for processor_successors_item in processor_successors:
-                        raw = processor_successors_item.encode()
-                        n = len(raw)
-                        if n < 127:
-                            out.append(n + 1)
-                        else:
-                            write_string_length(out, n)
-                        out.write(raw)
-                    if processor.unknown_tags:
-                        write_tags(out, [], processor.unknown_tags)
-                    else:
-                        out.append(0)
-                    if global_stores_item.unknown_tags:
-                        write_tags(out, [], global_stores_item.unknown_tags)
-                    else:
-                        out.append(0)
-                if topology_description.unknown_tags:
-                    write_tags(out, [], topology_description.unknown_tags)
+                if topology.unknown_tags:
+                    write_tags(out, [], topology.unknown_tags)
                 else:
                     out.append(0)
-            write_i8(out, groups_item.topology_description_status)
-            assignor_name = groups_item.assignor_name
-            if assignor_name is None:
-                out.append(0)
+            members = groups_item.members
+            n = len(members)
+            if n < 127:
+                out.append(n + 1)
             else:
-                raw = assignor_name.encode()
+                write_uvarint(out, n + 1)
+            for members_item in members:
+                # groups[].members[]
+                raw = members_item.member_id.encode()
                 n = len(raw)
                 if n < 127:
                     out.append(n + 1)
                 else:
                     write_string_length(out, n)
                 out.write(raw)
-        if groups_item.unknown_tags:
-            write_tags(out, [], groups_item.unknown_tags)
+                write_i32_be(out, members_item.member_epoch)
+                instance_id = members_item.instance_id
+                if instance_id is None:
+                    out.append(0)
+                else:
+                    raw = instance_id.encode()
+                    n = len(raw)
+                    if n < 127:
+                        out.append(n + 1)
+                    else:
+                        write_string_length(out, n)
+                    out.write(raw)
+                rack_id = members_item.rack_id
+                if rack_id is None:
+                    out.append(0)
+                else:
+                    raw = rack_id.encode()
+                    n = len(raw)
+                    if n < 127:
+                        out.append(n + 1)
+                    else:
+                        write_string_length(out, n)
+                    out.write(raw)
+                raw = members_item.client_id.encode()
+                n = len(raw)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_string_length(out, n)
+                out.write(raw)
+                raw = members_item.client_host.encode()
+                n = len(raw)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_string_length(out, n)
+                out.write(raw)
+                write_i32_be(out, members_item.topology_epoch)
+                raw = members_item.process_id.encode()
+                n = len(raw)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_string_length(out, n)
+                out.write(raw)
+                user_endpoint = members_item.user_endpoint
+                if user_endpoint is None:
+                    out.append(255)
+                else:
+                    out.append(1)
+                    # groups[].members[].user_endpoint
+                    raw = user_endpoint.host.encode()
+                    n = len(raw)
+                    if n < 127:
+                        out.append(n + 1)
+                    else:
+                        write_string_length(out, n)
+                    out.write(raw)
+                    write_u16(out, user_endpoint.port)
+                    if user_endpoint.unknown_tags:
+                        write_tags(out, [], user_endpoint.unknown_tags)
+                    else:
+                        out.append(0)
+                client_tags = members_item.client_tags
+                n = len(client_tags)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_uvarint(out, n + 1)
+                for client_tags_item in client_tags:
+                    # groups[].members[].client_tags[]
+                    raw = client_tags_item.key.encode()
+                    n = len(raw)
+                    if n < 127:
+                        out.append(n + 1)
+                    else:
+                        write_string_length(out, n)
+                    out.write(raw)
+                    raw = client_tags_item.value.encode()
+                    n = len(raw)
+                    if n < 127:
+                        out.append(n + 1)
+                    else:
+                        write_string_length(out, n)
+                    out.write(raw)
+                    if client_tags_item.unknown_tags:
+                        write_tags(out, [], client_tags_item.unknown_tags)
+                    else:
+                        out.append(0)
+                task_offsets = members_item.task_offsets
+                n = len(task_offsets)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_uvarint(out, n + 1)
+                for task_offsets_item in task_offsets:
+                    # groups[].members[].task_offsets[]
+                    raw = task_offsets_item.subtopology_id.encode()
+                    n = len(raw)
+                    if n < 127:
+                        out.append(n + 1)
+                    else:
+                        write_string_length(out, n)
+                    out.write(raw)
+                    write_i32_be(out, task_offsets_item.partition)
+                    write_i64_be(out, task_offsets_item.offset)
+                    if task_offsets_item.unknown_tags:
+                        write_tags(out, [], task_offsets_item.unknown_tags)
+                    else:
+                        out.append(0)
+                task_end_offsets = members_item.task_end_offsets
+                n = len(task_end_offsets)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_uvarint(out, n + 1)
+                for task_end_offsets_item in task_end_offsets:
+                    # groups[].members[].task_end_offsets[]
+                    raw = task_end_offsets_item.subtopology_id.encode()
+                    n = len(raw)
+                    if n < 127:
+                        out.append(n + 1)
+                    else:
+                        write_string_length(out, n)
+                    out.write(raw)
+                    write_i32_be(out, task_end_offsets_item.partition)
+                    write_i64_be(out, task_end_offsets_item.offset)
+                    if task_end_offsets_item.unknown_tags:
+                        write_tags(out, [], task_end_offsets_item.unknown_tags)
+                    else:
+                        out.append(0)
+                # groups[].members[].assignment
+                assignment = members_item.assignment
+                assignment_active_tasks = assignment.active_tasks
+                n = len(assignment_active_tasks)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_uvarint(out, n + 1)
+                for assignment_active_tasks_item in assignment_active_tasks:
+                    # groups[].members[].assignment.active_tasks[]
+                    raw = assignment_active_tasks_item.subtopology_id.encode()
+                    n = len(raw)
+                    if n < 127:
+                        out.append(n + 1)
+                    else:
+                        write_string_length(out, n)
+                    out.write(raw)
+                    assignment_active_tasks_partitions = assignment_active_tasks_item.partitions
+                    n = len(assignment_active_tasks_partitions)
+                    if n < 127:
+                        out.append(n + 1)
+                    else:
+                        write_uvarint(out, n + 1)
+                    for assignment_active_tasks_partitions_item in assignment_active_tasks_partitions:
+                        write_i32_be(out, assignment_active_tasks_partitions_item)
+                    if assignment_active_tasks_item.unknown_tags:
+                        write_tags(out, [], assignment_active_tasks_item.unknown_tags)
+                    else:
+                        out.append(0)
+                assignment_standby_tasks = assignment.standby_tasks
+                n = len(assignment_standby_tasks)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_uvarint(out, n + 1)
+                for assignment_standby_tasks_item in assignment_standby_tasks:
+                    # groups[].members[].assignment.standby_tasks[]
+                    raw = assignment_standby_tasks_item.subtopology_id.encode()
+                    n = len(raw)
+                    if n < 127:
+                        out.append(n + 1)
+                    else:
+                        write_string_length(out, n)
+                    out.write(raw)
+                    assignment_standby_tasks_partitions = assignment_standby_tasks_item.partitions
+                    n = len(assignment_standby_tasks_partitions)
+                    if n < 127:
+                        out.append(n + 1)
+                    else:
+                        write_uvarint(out, n + 1)
+                    for assignment_standby_tasks_partitions_item in assignment_standby_tasks_partitions:
+                        write_i32_be(out, assignment_standby_tasks_partitions_item)
+                    if assignment_standby_tasks_item.unknown_tags:
+                        write_tags(out, [], assignment_standby_tasks_item.unknown_tags)
+                    else:
+                        out.append(0)
+                assignment_warmup_tasks = assignment.warmup_tasks
+                n = len(assignment_warmup_tasks)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_uvarint(out, n + 1)
+                for assignment_warmup_tasks_item in assignment_warmup_tasks:
+                    # groups[].members[].assignment.warmup_tasks[]
+                    raw = assignment_warmup_tasks_item.subtopology_id.encode()
+                    n = len(raw)
+                    if n < 127:
+                        out.append(n + 1)
+                    else:
+                        write_string_length(out, n)
+                    out.write(raw)
+                    assignment_warmup_tasks_partitions = assignment_warmup_tasks_item.partitions
+                    n = len(assignment_warmup_tasks_partitions)
+                    if n < 127:
+                        out.append(n + 1)
+                    else:
+                        write_uvarint(out, n + 1)
+                    for assignment_warmup_tasks_partitions_item in assignment_warmup_tasks_partitions:
+                        write_i32_be(out, assignment_warmup_tasks_partitions_item)
+                    if assignment_warmup_tasks_item.unknown_tags:
+                        write_tags(out, [], assignment_warmup_tasks_item.unknown_tags)
+                    else:
+                        out.append(0)
+                if assignment.unknown_tags:
+                    write_tags(out, [], assignment.unknown_tags)
+                else:
+                    out.append(0)
+                # groups[].members[].target_assignment
+                target_assignment = members_item.target_assignment
+                target_assignment_active_tasks = target_assignment.active_tasks
+                n = len(target_assignment_active_tasks)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_uvarint(out, n + 1)
+                for target_assignment_active_tasks_item in target_assignment_active_tasks:
+                    # groups[].members[].target_assignment.active_tasks[]
+                    raw = target_assignment_active_tasks_item.subtopology_id.encode()
+                    n = len(raw)
+                    if n < 127:
+                        out.append(n + 1)
+                    else:
+                        write_string_length(out, n)
+                    out.write(raw)
+                    target_assignment_active_tasks_partitions = target_assignment_active_tasks_item.partitions
+                    n = len(target_assignment_active_tasks_partitions)
+                    if n < 127:
+                        out.append(n + 1)
+                    else:
+                        write_uvarint(out, n + 1)
+                    for target_assignment_active_tasks_partitions_item in target_assignment_active_tasks_partitions:
+                        write_i32_be(out, target_assignment_active_tasks_partitions_item)
+                    if target_assignment_active_tasks_item.unknown_tags:
+                        write_tags(out, [], target_assignment_active_tasks_item.unknown_tags)
+                    else:
+                        out.append(0)
+                target_assignment_standby_tasks = target_assignment.standby_tasks
+                n = len(target_assignment_standby_tasks)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_uvarint(out, n + 1)
+                for target_assignment_standby_tasks_item in target_assignment_standby_tasks:
+                    # groups[].members[].target_assignment.standby_tasks[]
+                    raw = target_assignment_standby_tasks_item.subtopology_id.encode()
+                    n = len(raw)
+                    if n < 127:
+                        out.append(n + 1)
+                    else:
+                        write_string_length(out, n)
+                    out.write(raw)
+                    target_assignment_standby_tasks_partitions = target_assignment_standby_tasks_item.partitions
+                    n = len(target_assignment_standby_tasks_partitions)
+                    if n < 127:
+                        out.append(n + 1)
+                    else:
+                        write_uvarint(out, n + 1)
+                    for target_assignment_standby_tasks_partitions_item in target_assignment_standby_tasks_partitions:
+                        write_i32_be(out, target_assignment_standby_tasks_partitions_item)
+                    if target_assignment_standby_tasks_item.unknown_tags:
+                        write_tags(out, [], target_assignment_standby_tasks_item.unknown_tags)
+                    else:
+                        out.append(0)
+                target_assignment_warmup_tasks = target_assignment.warmup_tasks
+                n = len(target_assignment_warmup_tasks)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_uvarint(out, n + 1)
+                for target_assignment_warmup_tasks_item in target_assignment_warmup_tasks:
+                    # groups[].members[].target_assignment.warmup_tasks[]
+                    raw = target_assignment_warmup_tasks_item.subtopology_id.encode()
+                    n = len(raw)
+                    if n < 127:
+                        out.append(n + 1)
+                    else:
+                        write_string_length(out, n)
+                    out.write(raw)
+                    target_assignment_warmup_tasks_partitions = target_assignment_warmup_tasks_item.partitions
+                    n = len(target_assignment_warmup_tasks_partitions)
+                    if n < 127:
+                        out.append(n + 1)
+                    else:
+                        write_uvarint(out, n + 1)
+                    for target_assignment_warmup_tasks_partitions_item in target_assignment_warmup_tasks_partitions:
+                        write_i32_be(out, target_assignment_warmup_tasks_partitions_item)
+                    if target_assignment_warmup_tasks_item.unknown_tags:
+                        write_tags(out, [], target_assignment_warmup_tasks_item.unknown_tags)
+                    else:
+                        out.append(0)
+                if target_assignment.unknown_tags:
+                    write_tags(out, [], target_assignment.unknown_tags)
+                else:
+                    out.append(0)
+                out.append(1 if members_item.is_classic else members_item.is_classic & 0)  # & 0 refuses None
+                if members_item.unknown_tags:
+                    write_tags(out, [], members_item.unknown_tags)
+                else:
+                    out.append(0)
+            write_i32_be(out, groups_item.authorized_operations)
+            if version <= 0:
+                if groups_item.topology_description is not None:
+                    give_up()
+                if groups_item.topology_description_status != 0:
+                    give_up()
+            else:
+                topology_description = groups_item.topology_description
+                if topology_description is None:
+                    out.append(255)
+                else:
+                    out.append(1)
+                    # groups[].topology_description
+                    topology_description_subtopologies = topology_description.subtopologies
+                    n = len(topology_description_subtopologies)
+                    if n < 127:
+                        out.append(n + 1)
+                    else:
+                        write_uvarint(out, n + 1)
+                    for topology_description_subtopologies_item in topology_description_subtopologies:
+                        # groups[].topology_description.subtopologies[]
+                        raw = topology_description_subtopologies_item.subtopology_id.encode()
+                        n = len(raw)
+                        if n < 127:
+                            out.append(n + 1)
+                        else:
+                            write_string_length(out, n)
+                        out.write(raw)
+                        nodes = topology_description_subtopologies_item.nodes
+                        n = len(nodes)
+                        if n < 127:
+                            out.append(n + 1)
+                        else:
+                            write_uvarint(out, n + 1)
+                        for nodes_item in nodes:
+                            # groups[].topology_description.subtopologies[].nodes[]
+                            raw = nodes_item.name.encode()
+                            n = len(raw)
+                            if n < 127:
+                                out.append(n + 1)
+                            else:
+                                write_string_length(out, n)
+                            out.write(raw)
+                            write_i8(out, nodes_item.node_type)
+                            nodes_source_topics = nodes_item.source_topics
+                            n = len(nodes_source_topics)
+                            if n < 127:
+                                out.append(n + 1)
+                            else:
+                                write_uvarint(out, n + 1)
+                            for nodes_source_topics_item in nodes_source_topics:
+                                raw = nodes_source_topics_item.encode()
+                                n = len(raw)
+                                if n < 127:
+                                    out.append(n + 1)
+                                else:
+                                    write_string_length(out, n)
+                                out.write(raw)
+                            nodes_sink_topic = nodes_item.sink_topic
+                            if nodes_sink_topic is None:
+                                out.append(0)
+                            else:
+                                raw = nodes_sink_topic.encode()
+                                n = len(raw)
+                                if n < 127:
+                                    out.append(n + 1)
+                                else:
+                                    write_string_length(out, n)
+                                out.write(raw)
+                            nodes_stores = nodes_item.stores
+                            n = len(nodes_stores)
+                            if n < 127:
+                                out.append(n + 1)
+                            else:
+                                write_uvarint(out, n + 1)
+                            for nodes_stores_item in nodes_stores:
+                                raw = nodes_stores_item.encode()
+                                n = len(raw)
+                                if n < 127:
+                                    out.append(n + 1)
+                                else:
+                                    write_string_length(out, n)
+                                out.write(raw)
+                            nodes_successors = nodes_item.successors
+                            n = len(nodes_successors)
+                            if n < 127:
+                                out.append(n + 1)
+                            else:
+                                write_uvarint(out, n + 1)
+                            for nodes_successors_item in nodes_successors:
+                                raw = nodes_successors_item.encode()
+                                n = len(raw)
+                                if n < 127:
+                                    out.append(n + 1)
+                                else:
+                                    write_string_length(out, n)
+                                out.write(raw)
+                            if nodes_item.unknown_tags:
+                                write_tags(out, [], nodes_item.unknown_tags)
+                            else:
+                                out.append(0)
+                        if topology_description_subtopologies_item.unknown_tags:
+                            write_tags(out, [], topology_description_subtopologies_item.unknown_tags)
+                        else:
+                            out.append(0)
+                    global_stores = topology_description.global_stores
+                    n = len(global_stores)
+                    if n < 127:
+                        out.append(n + 1)
+                    else:
+                        write_uvarint(out, n + 1)
+                    for global_stores_item in global_stores:
+                        # groups[].topology_description.global_stores[]
+                        # groups[].topology_description.global_stores[].source
+                        source = global_stores_item.source
+                        raw = source.name.encode()
+                        n = len(raw)
+                        if n < 127:
+                            out.append(n + 1)
+                        else:
+                            write_string_length(out, n)
+                        out.write(raw)
+                        write_i8(out, source.node_type)
+                        source_source_topics = source.source_topics
+                        n = len(source_source_topics)
+                        if n < 127:
+                            out.append(n + 1)
+                        else:
+                            write_uvarint(out, n + 1)
+                        for source_source_topics_item in source_source_topics:
+                            raw = source_source_topics_item.encode()
+                            n = len(raw)
+                            if n < 127:
+                                out.append(n + 1)
+                            else:
+                                write_string_length(out, n)
+                            out.write(raw)
+                        source_sink_topic = source.sink_topic
+                        if source_sink_topic is None:
+                            out.append(0)
+                        else:
+                            raw = source_sink_topic.encode()
+                            n = len(raw)
+                            if n < 127:
+                                out.append(n + 1)
+                            else:
+                                write_string_length(out, n)
+                            out.write(raw)
+                        source_stores = source.stores
+                        n = len(source_stores)
+                        if n < 127:
+                            out.append(n + 1)
+                        else:
+                            write_uvarint(out, n + 1)
+                        for source_stores_item in source_stores:
+                            raw = source_stores_item.encode()
+                            n = len(raw)
+                            if n < 127:
+                                out.append(n + 1)
+                            else:
+                                write_string_length(out, n)
+                            out.write(raw)
+                        source_successors = source.successors
+                        n = len(source_successors)
+                        if n < 127:
+                            out.append(n + 1)
+                        else:
+                            write_uvarint(out, n + 1)
+                        for source_successors_item in source_successors:
+                            raw = source_successors_item.encode()
+                            n = len(raw)
+                            if n < 127:
+                                out.append(n + 1)
+                            else:
+                                write_string_length(out, n)
+                            out.write(raw)
+                        if source.unknown_tags:
+                            write_tags(out, [], source.unknown_tags)
+                        else:
+                            out.append(0)
+                        # groups[].topology_description.global_stores[].processor
+                        processor = global_stores_item.processor
+                        raw = processor.name.encode()
+                        n = len(raw)
+                        if n < 127:
+                            out.append(n + 1)
+                        else:
+                            write_string_length(out, n)
+                        out.write(raw)
+                        write_i8(out, processor.node_type)
+                        processor_source_topics = processor.source_topics
+                        n = len(processor_source_topics)
+                        if n < 127:
+                            out.append(n + 1)
+                        else:
+                            write_uvarint(out, n + 1)
+                        for processor_source_topics_item in processor_source_topics:
+                            raw = processor_source_topics_item.encode()
+                            n = len(raw)
+                            if n < 127:
+                                out.append(n + 1)
+                            else:
+                                write_string_length(out, n)
+                            out.write(raw)
+                        processor_sink_topic = processor.sink_topic
+                        if processor_sink_topic is None:
+                            out.append(0)
+                        else:
+                            raw = processor_sink_topic.encode()
+                            n = len(raw)
+                            if n < 127:
+                                out.append(n + 1)
+                            else:
+                                write_string_length(out, n)
+                            out.write(raw)
+                        processor_stores = processor.stores
+                        n = len(processor_stores)
+                        if n < 127:
+                            out.append(n + 1)
+                        else:
+                            write_uvarint(out, n + 1)
+                        for processor_stores_item in processor_stores:
+                            raw = processor_stores_item.encode()
+                            n = len(raw)
+                            if n < 127:
+                                out.append(n + 1)
+                            else:
+                                write_string_length(out, n)
+                            out.write(raw)
+                        processor_successors = processor.successors
+                        n = len(processor_successors)
+                        if n < 127:
+                            out.append(n + 1)
+                        else:
+                            write_uvarint(out, n + 1)
+                        for processor_successors_item in processor_successors:
+                            raw = processor_successors_item.encode()
+                            n = len(raw)
+                            if n < 127:
+                                out.append(n + 1)
+                            else:
+                                write_string_length(out, n)
+                            out.write(raw)
+                        if processor.unknown_tags:
+                            write_tags(out, [], processor.unknown_tags)
+                        else:
+                            out.append(0)
+                        if global_stores_item.unknown_tags:
+                            write_tags(out, [], global_stores_item.unknown_tags)
+                        else:
+                            out.append(0)
+                    if topology_description.unknown_tags:
+                        write_tags(out, [], topology_description.unknown_tags)
+                    else:
+                        out.append(0)
+                write_i8(out, groups_item.topology_description_status)
+                assignor_name = groups_item.assignor_name
+                if assignor_name is None:
+                    out.append(0)
+                else:
+                    raw = assignor_name.encode()
+                    n = len(raw)
+                    if n < 127:
+                        out.append(n + 1)
+                    else:
+                        write_string_length(out, n)
+                    out.write(raw)
+            if groups_item.unknown_tags:
+                write_tags(out, [], groups_item.unknown_tags)
+            else:
+                out.append(0)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
         else:
             out.append(0)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
 
 
-install_constructors(globals())
+new_StreamsGroupDescribeRequest = constructor(StreamsGroupDescribeRequest)
+new_KeyValue = constructor(KeyValue)
+new_TopicInfo = constructor(TopicInfo)
+new_Subtopology = constructor(Subtopology)
+new_Topology = constructor(Topology)
+new_Endpoint = constructor(Endpoint)
+new_TaskOffset = constructor(TaskOffset)
+new_TaskIds = constructor(TaskIds)
+new_Assignment = constructor(Assignment)
+new_Member = constructor(Member)
+new_TopologyDescriptionNode = constructor(TopologyDescriptionNode)
+new_TopologyDescriptionSubtopology = constructor(TopologyDescriptionSubtopology)
+new_TopologyDescriptionGlobalStore = constructor(TopologyDescriptionGlobalStore)
+new_TopologyDescription = constructor(TopologyDescription)
+new_DescribedGroup = constructor(DescribedGroup)
+new_StreamsGroupDescribeResponse = constructor(StreamsGroupDescribeResponse)

@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter, read_i16_be, read_i32_be, read_i64_be, write_i16_be, write_i32_be, write_i64_be
 
 from kwire.message import FieldTags, Message, Struct, UNSET
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.wire import (
     empty_list,
     give_up,
@@ -41,16 +41,13 @@ class KeyValue(Struct):
         Field("key", "Key", "string", range(0, 2)),
         Field("value", "Value", "string", range(0, 2)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("key", "value", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     key: str
     """Name of the client tag or topic setting."""
     value: str
     """Value of the client tag or topic setting, as text."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -62,10 +59,6 @@ class KeyValue(Struct):
         self.key = key
         self.value = value
         self.unknown_tags = unknown_tags
-
-
-def new_KeyValue(key: str, value: str) -> KeyValue:
-    return KeyValue(key=key, value=value)
 
 
 @mypyc_attr(acyclic=True)
@@ -80,9 +73,7 @@ class TopicInfo(Struct):
         Field("replication_factor", "ReplicationFactor", "int16", range(0, 2)),
         Field("topic_configs", "TopicConfigs", "[]KeyValue", range(0, 2)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("name", "partitions", "replication_factor", "topic_configs", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     name: str
     """Full name of the internal topic, including the application prefix."""
@@ -93,7 +84,6 @@ class TopicInfo(Struct):
     topic_configs: list[KeyValue]
     """Topic settings to apply on creation, e.g. cleanup policy and retention."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -111,12 +101,6 @@ class TopicInfo(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_TopicInfo(name: str, partitions: int, replication_factor: int, topic_configs: list[KeyValue]) -> TopicInfo:
-    return TopicInfo(
-        name=name, partitions=partitions, replication_factor=replication_factor, topic_configs=topic_configs
-    )
-
-
 @mypyc_attr(acyclic=True)
 class CopartitionGroup(Struct):
     """Source topics of a subtopology that are joined and so must have equal partition counts."""
@@ -128,14 +112,7 @@ class CopartitionGroup(Struct):
         Field("source_topic_regex", "SourceTopicRegex", "[]int16", range(0, 2)),
         Field("repartition_source_topics", "RepartitionSourceTopics", "[]int16", range(0, 2)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "source_topics",
-        "source_topic_regex",
-        "repartition_source_topics",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     source_topics: list[int]
     """Positions in the subtopology's SourceTopics list, counted from 0."""
@@ -144,7 +121,6 @@ class CopartitionGroup(Struct):
     repartition_source_topics: list[int]
     """Positions in the subtopology's RepartitionSourceTopics list, counted from 0."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -158,16 +134,6 @@ class CopartitionGroup(Struct):
         self.source_topic_regex = [] if source_topic_regex is None else source_topic_regex
         self.repartition_source_topics = [] if repartition_source_topics is None else repartition_source_topics
         self.unknown_tags = unknown_tags
-
-
-def new_CopartitionGroup(
-    source_topics: list[int], source_topic_regex: list[int], repartition_source_topics: list[int]
-) -> CopartitionGroup:
-    return CopartitionGroup(
-        source_topics=source_topics,
-        source_topic_regex=source_topic_regex,
-        repartition_source_topics=repartition_source_topics,
-    )
 
 
 @mypyc_attr(acyclic=True)
@@ -185,18 +151,7 @@ class Subtopology(Struct):
         Field("repartition_source_topics", "RepartitionSourceTopics", "[]TopicInfo", range(0, 2)),
         Field("copartition_groups", "CopartitionGroups", "[]CopartitionGroup", range(0, 2)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "subtopology_id",
-        "source_topics",
-        "source_topic_regex",
-        "state_changelog_topics",
-        "repartition_sink_topics",
-        "repartition_source_topics",
-        "copartition_groups",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     subtopology_id: str
     """Id of the subtopology, unique within the topology and used in task ids; fixed for a given epoch."""
@@ -213,7 +168,6 @@ class Subtopology(Struct):
     copartition_groups: list[CopartitionGroup]
     """Sets of sources that must have equal partition counts, e.g. both sides of a join."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -237,26 +191,6 @@ class Subtopology(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_Subtopology(
-    subtopology_id: str,
-    source_topics: list[str],
-    source_topic_regex: list[str],
-    state_changelog_topics: list[TopicInfo],
-    repartition_sink_topics: list[str],
-    repartition_source_topics: list[TopicInfo],
-    copartition_groups: list[CopartitionGroup],
-) -> Subtopology:
-    return Subtopology(
-        subtopology_id=subtopology_id,
-        source_topics=source_topics,
-        source_topic_regex=source_topic_regex,
-        state_changelog_topics=state_changelog_topics,
-        repartition_sink_topics=repartition_sink_topics,
-        repartition_source_topics=repartition_source_topics,
-        copartition_groups=copartition_groups,
-    )
-
-
 @mypyc_attr(acyclic=True)
 class Topology(Struct):
     """Topology divided into subtopologies, as the broker needs it for assignment."""
@@ -267,9 +201,7 @@ class Topology(Struct):
         Field("epoch", "Epoch", "int32", range(0, 2)),
         Field("subtopologies", "Subtopologies", "[]Subtopology", range(0, 2)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("epoch", "subtopologies", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     epoch: int
     """Epoch of the topology, incremented by the application when it changes; a mismatch with the group's is reported.
@@ -277,7 +209,6 @@ class Topology(Struct):
     subtopologies: list[Subtopology]
     """Connected parts of the topology, which are assigned independently."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -291,10 +222,6 @@ class Topology(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_Topology(epoch: int, subtopologies: list[Subtopology]) -> Topology:
-    return Topology(epoch=epoch, subtopologies=subtopologies)
-
-
 @mypyc_attr(acyclic=True)
 class StreamsGroupHeartbeatRequestTaskIds(Struct):
     """Tasks of one subtopology."""
@@ -305,16 +232,13 @@ class StreamsGroupHeartbeatRequestTaskIds(Struct):
         Field("subtopology_id", "SubtopologyId", "string", range(0, 2)),
         Field("partitions", "Partitions", "[]int32", range(0, 2)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("subtopology_id", "partitions", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     subtopology_id: str
     """Subtopology of the tasks."""
     partitions: list[int]
     """Partition numbers, one for each task."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -328,12 +252,6 @@ class StreamsGroupHeartbeatRequestTaskIds(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_StreamsGroupHeartbeatRequestTaskIds(
-    subtopology_id: str, partitions: list[int]
-) -> StreamsGroupHeartbeatRequestTaskIds:
-    return StreamsGroupHeartbeatRequestTaskIds(subtopology_id=subtopology_id, partitions=partitions)
-
-
 @mypyc_attr(acyclic=True)
 class StreamsGroupHeartbeatRequestEndpoint(Struct):
     """Address of an instance for interactive queries."""
@@ -344,16 +262,13 @@ class StreamsGroupHeartbeatRequestEndpoint(Struct):
         Field("host", "Host", "string", range(0, 2)),
         Field("port", "Port", "uint16", range(0, 2)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("host", "port", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     host: str
     """Host name or IP address for interactive queries."""
     port: int
     """TCP port for interactive queries, an unsigned 16-bit number."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -367,10 +282,6 @@ class StreamsGroupHeartbeatRequestEndpoint(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_StreamsGroupHeartbeatRequestEndpoint(host: str, port: int) -> StreamsGroupHeartbeatRequestEndpoint:
-    return StreamsGroupHeartbeatRequestEndpoint(host=host, port=port)
-
-
 @mypyc_attr(acyclic=True)
 class TaskOffset(Struct):
     """Progress of one stateful task."""
@@ -382,9 +293,7 @@ class TaskOffset(Struct):
         Field("partition", "Partition", "int32", range(0, 2)),
         Field("offset", "Offset", "int64", range(0, 2)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("subtopology_id", "partition", "offset", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     subtopology_id: str
     """Subtopology of the task."""
@@ -393,7 +302,6 @@ class TaskOffset(Struct):
     offset: int
     """Sum of the offsets over all changelog partitions of the task."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -409,10 +317,6 @@ class TaskOffset(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_TaskOffset(subtopology_id: str, partition: int, offset: int) -> TaskOffset:
-    return TaskOffset(subtopology_id=subtopology_id, partition=partition, offset=offset)
-
-
 @mypyc_attr(acyclic=True)
 class StreamsGroupHeartbeatRequest(Message):
     """Sent by a Kafka Streams client to the group coordinator to join, stay in or leave a group and report its progress.
@@ -424,6 +328,7 @@ class StreamsGroupHeartbeatRequest(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 2)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 2}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("group_id", "GroupId", "string", range(0, 2)),
@@ -456,28 +361,7 @@ class StreamsGroupHeartbeatRequest(Message):
         Field("task_end_offsets", "TaskEndOffsets", "[]TaskOffset", range(0, 2), nullable=range(0, 2)),
         Field("shutdown_application", "ShutdownApplication", "bool", range(0, 2)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "group_id",
-        "member_id",
-        "member_epoch",
-        "endpoint_information_epoch",
-        "instance_id",
-        "rack_id",
-        "rebalance_timeout_ms",
-        "topology",
-        "active_tasks",
-        "standby_tasks",
-        "warmup_tasks",
-        "process_id",
-        "user_endpoint",
-        "client_tags",
-        "task_offsets",
-        "task_end_offsets",
-        "shutdown_application",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     group_id: str
     """Id of the Streams group, normally the application.id of the application."""
@@ -516,7 +400,6 @@ class StreamsGroupHeartbeatRequest(Message):
     shutdown_application: bool
     """True if an error handler requests that every instance of the application stop."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -559,60 +442,1110 @@ class StreamsGroupHeartbeatRequest(Message):
         self.shutdown_application = shutdown_application
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        return 2
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[StreamsGroupHeartbeatRequest, i64]:
-        if 0 <= version <= 1:
-            return read_streams_group_heartbeat_request_flexible(data, pos, version)
-        give_up()
+        """Versions 0-1."""
+        n: i64
+        end: i64
+        group_id: str
+        member_id: str
+        instance_id: str | None
+        rack_id: str | None
+        topology: Topology | None
+        subtopologies: list[Subtopology]
+        subtopologies_step: i64
+        subtopologies_subtopology_id: str
+        subtopologies_source_topics: list[str]
+        subtopologies_source_topics_step: i64
+        subtopologies_source_topic_regex: list[str]
+        subtopologies_source_topic_regex_step: i64
+        state_changelog_topics: list[TopicInfo]
+        state_changelog_topics_step: i64
+        state_changelog_topics_name: str
+        state_changelog_topics_topic_configs: list[KeyValue]
+        state_changelog_topics_topic_configs_step: i64
+        state_changelog_topics_topic_configs_key: str
+        state_changelog_topics_topic_configs_value: str
+        repartition_sink_topics: list[str]
+        repartition_sink_topics_step: i64
+        subtopologies_repartition_source_topics: list[TopicInfo]
+        subtopologies_repartition_source_topics_step: i64
+        repartition_source_topics_name: str
+        repartition_source_topics_topic_configs: list[KeyValue]
+        repartition_source_topics_topic_configs_step: i64
+        repartition_source_topics_topic_configs_key: str
+        repartition_source_topics_topic_configs_value: str
+        copartition_groups: list[CopartitionGroup]
+        copartition_groups_step: i64
+        copartition_groups_source_topics: list[int]
+        copartition_groups_source_topic_regex: list[int]
+        copartition_groups_repartition_source_topics: list[int]
+        active_tasks: list[StreamsGroupHeartbeatRequestTaskIds] | None
+        active_tasks_step: i64
+        active_tasks_subtopology_id: str
+        active_tasks_partitions: list[int]
+        standby_tasks: list[StreamsGroupHeartbeatRequestTaskIds] | None
+        standby_tasks_step: i64
+        standby_tasks_subtopology_id: str
+        standby_tasks_partitions: list[int]
+        warmup_tasks: list[StreamsGroupHeartbeatRequestTaskIds] | None
+        warmup_tasks_step: i64
+        warmup_tasks_subtopology_id: str
+        warmup_tasks_partitions: list[int]
+        process_id: str | None
+        user_endpoint: StreamsGroupHeartbeatRequestEndpoint | None
+        host: str
+        client_tags: list[KeyValue] | None
+        client_tags_step: i64
+        client_tags_key: str
+        client_tags_value: str
+        task_offsets: list[TaskOffset] | None
+        task_offsets_step: i64
+        task_offsets_subtopology_id: str
+        task_end_offsets: list[TaskOffset] | None
+        task_end_offsets_step: i64
+        task_end_offsets_subtopology_id: str
+        if version < 0 or version > 1:
+            give_up()
+
+        # group_id: compact string
+        n = data[pos] - 1
+        pos += 1
+        if n < 0 or n > 126:
+            n, pos = read_string_length(data, pos)
+        end = pos + n
+        group_id = data[pos:end].decode()
+        pos = end
+        # member_id: compact string
+        n = data[pos] - 1
+        pos += 1
+        if n < 0 or n > 126:
+            n, pos = read_string_length(data, pos)
+        end = pos + n
+        member_id = data[pos:end].decode()
+        pos = end
+        member_epoch = read_i32_be(data, pos)
+        endpoint_information_epoch = read_i32_be(data, pos + 4)
+        # instance_id: compact nullable string
+        n = data[pos + 8] - 1
+        pos += 9
+        if n < 0:
+            instance_id = None
+        else:
+            if n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            instance_id = data[pos:end].decode()
+            pos = end
+        # rack_id: compact nullable string
+        n = data[pos] - 1
+        pos += 1
+        if n < 0:
+            rack_id = None
+        else:
+            if n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            rack_id = data[pos:end].decode()
+            pos = end
+        rebalance_timeout_ms = read_i32_be(data, pos)
+        # topology: nullable struct
+        n = data[pos + 4]
+        pos += 5
+        if n > 127:
+            topology = None
+        else:
+            # topology
+            epoch = read_i32_be(data, pos)
+            # subtopologies: compact array
+            n = data[pos + 4] - 1
+            pos += 5
+            if n < 0 or n > 126:
+                n, pos = read_length(data, pos)
+            subtopologies = empty_list(n)
+            subtopologies_count = n
+            for subtopologies_step in range(subtopologies_count):
+                # topology.subtopologies[]
+                # subtopology_id: compact string
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_string_length(data, pos)
+                end = pos + n
+                subtopologies_subtopology_id = data[pos:end].decode()
+                pos = end
+                # source_topics: compact array
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_length(data, pos)
+                subtopologies_source_topics = empty_list(n)
+                subtopologies_source_topics_count = n
+                for subtopologies_source_topics_step in range(subtopologies_source_topics_count):
+                    # string[]: compact string
+                    n = data[pos] - 1
+                    pos += 1
+                    if n < 0 or n > 126:
+                        n, pos = read_string_length(data, pos)
+                    end = pos + n
+                    subtopologies_source_topics_item = data[pos:end].decode()
+                    pos = end
+                    subtopologies_source_topics.append(subtopologies_source_topics_item)
+                # source_topic_regex: compact array
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_length(data, pos)
+                subtopologies_source_topic_regex = empty_list(n)
+                subtopologies_source_topic_regex_count = n
+                for subtopologies_source_topic_regex_step in range(subtopologies_source_topic_regex_count):
+                    # string[]: compact string
+                    n = data[pos] - 1
+                    pos += 1
+                    if n < 0 or n > 126:
+                        n, pos = read_string_length(data, pos)
+                    end = pos + n
+                    subtopologies_source_topic_regex_item = data[pos:end].decode()
+                    pos = end
+                    subtopologies_source_topic_regex.append(subtopologies_source_topic_regex_item)
+                # state_changelog_topics: compact array
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_length(data, pos)
+                state_changelog_topics = empty_list(n)
+                state_changelog_topics_count = n
+                for state_changelog_topics_step in range(state_changelog_topics_count):
+                    # topology.subtopologies[].state_changelog_topics[]
+                    # name: compact string
+                    n = data[pos] - 1
+                    pos += 1
+                    if n < 0 or n > 126:
+                        n, pos = read_string_length(data, pos)
+                    end = pos + n
+                    state_changelog_topics_name = data[pos:end].decode()
+                    pos = end
+                    state_changelog_topics_partitions = read_i32_be(data, pos)
+                    state_changelog_topics_replication_factor = read_i16_be(data, pos + 4)
+                    # topic_configs: compact array
+                    n = data[pos + 6] - 1
+                    pos += 7
+                    if n < 0 or n > 126:
+                        n, pos = read_length(data, pos)
+                    state_changelog_topics_topic_configs = empty_list(n)
+                    state_changelog_topics_topic_configs_count = n
+                    for state_changelog_topics_topic_configs_step in range(
+                        state_changelog_topics_topic_configs_count
+                    ):
+                        # topology.subtopologies[].state_changelog_topics[].topic_configs[]
+                        # key: compact string
+                        n = data[pos] - 1
+                        pos += 1
+                        if n < 0 or n > 126:
+                            n, pos = read_string_length(data, pos)
+                        end = pos + n
+                        state_changelog_topics_topic_configs_key = data[pos:end].decode()
+                        pos = end
+                        # value: compact string
+                        n = data[pos] - 1
+                        pos += 1
+                        if n < 0 or n > 126:
+                            n, pos = read_string_length(data, pos)
+                        end = pos + n
+                        state_changelog_topics_topic_configs_value = data[pos:end].decode()
+                        pos = end
+                        state_changelog_topics_topic_configs_item = new_KeyValue(
+                            state_changelog_topics_topic_configs_key, state_changelog_topics_topic_configs_value
+                        )
+                        if data[pos]:
+                            state_changelog_topics_topic_configs_item.unknown_tags, pos = read_tags(data, pos)
+                        else:
+                            pos += 1
+                        state_changelog_topics_topic_configs.append(state_changelog_topics_topic_configs_item)
+                    state_changelog_topics_item = new_TopicInfo(
+                        state_changelog_topics_name,
+                        state_changelog_topics_partitions,
+                        state_changelog_topics_replication_factor,
+                        state_changelog_topics_topic_configs,
+                    )
+                    if data[pos]:
+                        state_changelog_topics_item.unknown_tags, pos = read_tags(data, pos)
+                    else:
+                        pos += 1
+                    state_changelog_topics.append(state_changelog_topics_item)
+                # repartition_sink_topics: compact array
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_length(data, pos)
+                repartition_sink_topics = empty_list(n)
+                repartition_sink_topics_count = n
+                for repartition_sink_topics_step in range(repartition_sink_topics_count):
+                    # string[]: compact string
+                    n = data[pos] - 1
+                    pos += 1
+                    if n < 0 or n > 126:
+                        n, pos = read_string_length(data, pos)
+                    end = pos + n
+                    repartition_sink_topics_item = data[pos:end].decode()
+                    pos = end
+                    repartition_sink_topics.append(repartition_sink_topics_item)
+                # repartition_source_topics: compact array
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_length(data, pos)
+                subtopologies_repartition_source_topics = empty_list(n)
+                subtopologies_repartition_source_topics_count = n
+                for subtopologies_repartition_source_topics_step in range(
+                    subtopologies_repartition_source_topics_count
+                ):
+                    # topology.subtopologies[].repartition_source_topics[]
+                    # name: compact string
+                    n = data[pos] - 1
+                    pos += 1
+                    if n < 0 or n > 126:
+                        n, pos = read_string_length(data, pos)
+                    end = pos + n
+                    repartition_source_topics_name = data[pos:end].decode()
+                    pos = end
+                    repartition_source_topics_partitions = read_i32_be(data, pos)
+                    repartition_source_topics_replication_factor = read_i16_be(data, pos + 4)
+                    # topic_configs: compact array
+                    n = data[pos + 6] - 1
+                    pos += 7
+                    if n < 0 or n > 126:
+                        n, pos = read_length(data, pos)
+                    repartition_source_topics_topic_configs = empty_list(n)
+                    repartition_source_topics_topic_configs_count = n
+                    for repartition_source_topics_topic_configs_step in range(
+                        repartition_source_topics_topic_configs_count
+                    ):
+                        # topology.subtopologies[].repartition_source_topics[].topic_configs[]
+                        # key: compact string
+                        n = data[pos] - 1
+                        pos += 1
+                        if n < 0 or n > 126:
+                            n, pos = read_string_length(data, pos)
+                        end = pos + n
+                        repartition_source_topics_topic_configs_key = data[pos:end].decode()
+                        pos = end
+                        # value: compact string
+                        n = data[pos] - 1
+                        pos += 1
+                        if n < 0 or n > 126:
+                            n, pos = read_string_length(data, pos)
+                        end = pos + n
+                        repartition_source_topics_topic_configs_value = data[pos:end].decode()
+                        pos = end
+                        repartition_source_topics_topic_configs_item = new_KeyValue(
+                            repartition_source_topics_topic_configs_key, repartition_source_topics_topic_configs_value
+                        )
+                        if data[pos]:
+                            repartition_source_topics_topic_configs_item.unknown_tags, pos = read_tags(data, pos)
+                        else:
+                            pos += 1
+                        repartition_source_topics_topic_configs.append(repartition_source_topics_topic_configs_item)
+                    subtopologies_repartition_source_topics_item = new_TopicInfo(
+                        repartition_source_topics_name,
+                        repartition_source_topics_partitions,
+                        repartition_source_topics_replication_factor,
+                        repartition_source_topics_topic_configs,
+                    )
+                    if data[pos]:
+                        subtopologies_repartition_source_topics_item.unknown_tags, pos = read_tags(data, pos)
+                    else:
+                        pos += 1
+                    subtopologies_repartition_source_topics.append(subtopologies_repartition_source_topics_item)
+                # copartition_groups: compact array
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_length(data, pos)
+                copartition_groups = empty_list(n)
+                copartition_groups_count = n
+                for copartition_groups_step in range(copartition_groups_count):
+                    # topology.subtopologies[].copartition_groups[]
+                    # source_topics: compact array
+                    n = data[pos] - 1
+                    pos += 1
+                    if n < 0 or n > 126:
+                        n, pos = read_length(data, pos)
+                    if n:
+                        copartition_groups_source_topics = read_i16s(data, pos, n)
+                        pos += 2 * n
+                    else:
+                        copartition_groups_source_topics = []
+                    # source_topic_regex: compact array
+                    n = data[pos] - 1
+                    pos += 1
+                    if n < 0 or n > 126:
+                        n, pos = read_length(data, pos)
+                    if n:
+                        copartition_groups_source_topic_regex = read_i16s(data, pos, n)
+                        pos += 2 * n
+                    else:
+                        copartition_groups_source_topic_regex = []
+                    # repartition_source_topics: compact array
+                    n = data[pos] - 1
+                    pos += 1
+                    if n < 0 or n > 126:
+                        n, pos = read_length(data, pos)
+                    if n:
+                        copartition_groups_repartition_source_topics = read_i16s(data, pos, n)
+                        pos += 2 * n
+                    else:
+                        copartition_groups_repartition_source_topics = []
+                    copartition_groups_item = new_CopartitionGroup(
+                        copartition_groups_source_topics,
+                        copartition_groups_source_topic_regex,
+                        copartition_groups_repartition_source_topics,
+                    )
+                    if data[pos]:
+                        copartition_groups_item.unknown_tags, pos = read_tags(data, pos)
+                    else:
+                        pos += 1
+                    copartition_groups.append(copartition_groups_item)
+                subtopologies_item = new_Subtopology(
+                    subtopologies_subtopology_id,
+                    subtopologies_source_topics,
+                    subtopologies_source_topic_regex,
+                    state_changelog_topics,
+                    repartition_sink_topics,
+                    subtopologies_repartition_source_topics,
+                    copartition_groups,
+                )
+                if data[pos]:
+                    subtopologies_item.unknown_tags, pos = read_tags(data, pos)
+                else:
+                    pos += 1
+                subtopologies.append(subtopologies_item)
+            topology = new_Topology(epoch, subtopologies)
+            if data[pos]:
+                topology.unknown_tags, pos = read_tags(data, pos)
+            else:
+                pos += 1
+        # active_tasks: compact nullable array
+        n = data[pos] - 1
+        pos += 1
+        if n < 0:
+            active_tasks = None
+        else:
+            if n > 126:
+                n, pos = read_length(data, pos)
+            active_tasks = empty_list(n)
+            active_tasks_count = n
+            for active_tasks_step in range(active_tasks_count):
+                # active_tasks[]
+                # subtopology_id: compact string
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_string_length(data, pos)
+                end = pos + n
+                active_tasks_subtopology_id = data[pos:end].decode()
+                pos = end
+                # partitions: compact array
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_length(data, pos)
+                if n:
+                    active_tasks_partitions = read_i32s(data, pos, n)
+                    pos += 4 * n
+                else:
+                    active_tasks_partitions = []
+                active_tasks_item = new_StreamsGroupHeartbeatRequestTaskIds(
+                    active_tasks_subtopology_id, active_tasks_partitions
+                )
+                if data[pos]:
+                    active_tasks_item.unknown_tags, pos = read_tags(data, pos)
+                else:
+                    pos += 1
+                active_tasks.append(active_tasks_item)
+        # standby_tasks: compact nullable array
+        n = data[pos] - 1
+        pos += 1
+        if n < 0:
+            standby_tasks = None
+        else:
+            if n > 126:
+                n, pos = read_length(data, pos)
+            standby_tasks = empty_list(n)
+            standby_tasks_count = n
+            for standby_tasks_step in range(standby_tasks_count):
+                # standby_tasks[]
+                # subtopology_id: compact string
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_string_length(data, pos)
+                end = pos + n
+                standby_tasks_subtopology_id = data[pos:end].decode()
+                pos = end
+                # partitions: compact array
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_length(data, pos)
+                if n:
+                    standby_tasks_partitions = read_i32s(data, pos, n)
+                    pos += 4 * n
+                else:
+                    standby_tasks_partitions = []
+                standby_tasks_item = new_StreamsGroupHeartbeatRequestTaskIds(
+                    standby_tasks_subtopology_id, standby_tasks_partitions
+                )
+                if data[pos]:
+                    standby_tasks_item.unknown_tags, pos = read_tags(data, pos)
+                else:
+                    pos += 1
+                standby_tasks.append(standby_tasks_item)
+        # warmup_tasks: compact nullable array
+        n = data[pos] - 1
+        pos += 1
+        if n < 0:
+            warmup_tasks = None
+        else:
+            if n > 126:
+                n, pos = read_length(data, pos)
+            warmup_tasks = empty_list(n)
+            warmup_tasks_count = n
+            for warmup_tasks_step in range(warmup_tasks_count):
+                # warmup_tasks[]
+                # subtopology_id: compact string
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_string_length(data, pos)
+                end = pos + n
+                warmup_tasks_subtopology_id = data[pos:end].decode()
+                pos = end
+                # partitions: compact array
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_length(data, pos)
+                if n:
+                    warmup_tasks_partitions = read_i32s(data, pos, n)
+                    pos += 4 * n
+                else:
+                    warmup_tasks_partitions = []
+                warmup_tasks_item = new_StreamsGroupHeartbeatRequestTaskIds(
+                    warmup_tasks_subtopology_id, warmup_tasks_partitions
+                )
+                if data[pos]:
+                    warmup_tasks_item.unknown_tags, pos = read_tags(data, pos)
+                else:
+                    pos += 1
+                warmup_tasks.append(warmup_tasks_item)
+        # process_id: compact nullable string
+        n = data[pos] - 1
+        pos += 1
+        if n < 0:
+            process_id = None
+        else:
+            if n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            process_id = data[pos:end].decode()
+            pos = end
+        # user_endpoint: nullable struct
+        n = data[pos]
+        pos += 1
+        if n > 127:
+            user_endpoint = None
+        else:
+            # user_endpoint
+            # host: compact string
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            host = data[pos:end].decode()
+            pos = end
+            port = read_u16(data, pos)
+            user_endpoint = new_StreamsGroupHeartbeatRequestEndpoint(host, port)
+            if data[pos + 2]:
+                pos += 2
+                user_endpoint.unknown_tags, pos = read_tags(data, pos)
+            else:
+                pos += 3
+        # client_tags: compact nullable array
+        n = data[pos] - 1
+        pos += 1
+        if n < 0:
+            client_tags = None
+        else:
+            if n > 126:
+                n, pos = read_length(data, pos)
+            client_tags = empty_list(n)
+            client_tags_count = n
+            for client_tags_step in range(client_tags_count):
+                # client_tags[]
+                # key: compact string
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_string_length(data, pos)
+                end = pos + n
+                client_tags_key = data[pos:end].decode()
+                pos = end
+                # value: compact string
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_string_length(data, pos)
+                end = pos + n
+                client_tags_value = data[pos:end].decode()
+                pos = end
+                client_tags_item = new_KeyValue(client_tags_key, client_tags_value)
+                if data[pos]:
+                    client_tags_item.unknown_tags, pos = read_tags(data, pos)
+                else:
+                    pos += 1
+                client_tags.append(client_tags_item)
+        # task_offsets: compact nullable array
+        n = data[pos] - 1
+        pos += 1
+        if n < 0:
+            task_offsets = None
+        else:
+            if n > 126:
+                n, pos = read_length(data, pos)
+            task_offsets = empty_list(n)
+            task_offsets_count = n
+            for task_offsets_step in range(task_offsets_count):
+                # task_offsets[]
+                # subtopology_id: compact string
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_string_length(data, pos)
+                end = pos + n
+                task_offsets_subtopology_id = data[pos:end].decode()
+                pos = end
+                task_offsets_partition = read_i32_be(data, pos)
+                task_offsets_offset = read_i64_be(data, pos + 4)
+                task_offsets_item = new_TaskOffset(
+                    task_offsets_subtopology_id, task_offsets_partition, task_offsets_offset
+                )
+                if data[pos + 12]:
+                    pos += 12
+                    task_offsets_item.unknown_tags, pos = read_tags(data, pos)
+                else:
+                    pos += 13
+                task_offsets.append(task_offsets_item)
+        # task_end_offsets: compact nullable array
+        n = data[pos] - 1
+        pos += 1
+        if n < 0:
+            task_end_offsets = None
+        else:
+            if n > 126:
+                n, pos = read_length(data, pos)
+            task_end_offsets = empty_list(n)
+            task_end_offsets_count = n
+            for task_end_offsets_step in range(task_end_offsets_count):
+                # task_end_offsets[]
+                # subtopology_id: compact string
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_string_length(data, pos)
+                end = pos + n
+                task_end_offsets_subtopology_id = data[pos:end].decode()
+                pos = end
+                task_end_offsets_partition = read_i32_be(data, pos)
+                task_end_offsets_offset = read_i64_be(data, pos + 4)
+                task_end_offsets_item = new_TaskOffset(
+                    task_end_offsets_subtopology_id, task_end_offsets_partition, task_end_offsets_offset
+                )
+                if data[pos + 12]:
+                    pos += 12
+                    task_end_offsets_item.unknown_tags, pos = read_tags(data, pos)
+                else:
+                    pos += 13
+                task_end_offsets.append(task_end_offsets_item)
+        shutdown_application = data[pos] != 0
+        message = new_StreamsGroupHeartbeatRequest(
+            group_id,
+            member_id,
+            member_epoch,
+            endpoint_information_epoch,
+            instance_id,
+            rack_id,
+            rebalance_timeout_ms,
+            topology,
+            active_tasks,
+            standby_tasks,
+            warmup_tasks,
+            process_id,
+            user_endpoint,
+            client_tags,
+            task_offsets,
+            task_end_offsets,
+            shutdown_application,
+        )
+        if data[pos + 1]:
+            pos += 1
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 2
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 1:
-            return write_streams_group_heartbeat_request_flexible(out, self, version)
-        give_up()
+        """Versions 0-1."""
+        if version < 0 or version > 1:
+            give_up()
 
-
-def new_StreamsGroupHeartbeatRequest(
-    group_id: str,
-    member_id: str,
-    member_epoch: int,
-    endpoint_information_epoch: int,
-    instance_id: str | None,
-    rack_id: str | None,
-    rebalance_timeout_ms: int,
-    topology: Topology | None,
-    active_tasks: list[StreamsGroupHeartbeatRequestTaskIds] | None,
-    standby_tasks: list[StreamsGroupHeartbeatRequestTaskIds] | None,
-    warmup_tasks: list[StreamsGroupHeartbeatRequestTaskIds] | None,
-    process_id: str | None,
-    user_endpoint: StreamsGroupHeartbeatRequestEndpoint | None,
-    client_tags: list[KeyValue] | None,
-    task_offsets: list[TaskOffset] | None,
-    task_end_offsets: list[TaskOffset] | None,
-    shutdown_application: bool,
-) -> StreamsGroupHeartbeatRequest:
-    return StreamsGroupHeartbeatRequest(
-        group_id=group_id,
-        member_id=member_id,
-        member_epoch=member_epoch,
-        endpoint_information_epoch=endpoint_information_epoch,
-        instance_id=instance_id,
-        rack_id=rack_id,
-        rebalance_timeout_ms=rebalance_timeout_ms,
-        topology=topology,
-        active_tasks=active_tasks,
-        standby_tasks=standby_tasks,
-        warmup_tasks=warmup_tasks,
-        process_id=process_id,
-        user_endpoint=user_endpoint,
-        client_tags=client_tags,
-        task_offsets=task_offsets,
-        task_end_offsets=task_end_offsets,
-        shutdown_application=shutdown_application,
-    )
+        raw = self.group_id.encode()
+        n = len(raw)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_string_length(out, n)
+        out.write(raw)
+        raw = self.member_id.encode()
+        n = len(raw)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_string_length(out, n)
+        out.write(raw)
+        write_i32_be(out, self.member_epoch)
+        write_i32_be(out, self.endpoint_information_epoch)
+        instance_id = self.instance_id
+        if instance_id is None:
+            out.append(0)
+        else:
+            raw = instance_id.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+        rack_id = self.rack_id
+        if rack_id is None:
+            out.append(0)
+        else:
+            raw = rack_id.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+        write_i32_be(out, self.rebalance_timeout_ms)
+        topology = self.topology
+        if topology is None:
+            out.append(255)
+        else:
+            out.append(1)
+            # topology
+            write_i32_be(out, topology.epoch)
+            subtopologies = topology.subtopologies
+            n = len(subtopologies)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_uvarint(out, n + 1)
+            for subtopologies_item in subtopologies:
+                # topology.subtopologies[]
+                raw = subtopologies_item.subtopology_id.encode()
+                n = len(raw)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_string_length(out, n)
+                out.write(raw)
+                subtopologies_source_topics = subtopologies_item.source_topics
+                n = len(subtopologies_source_topics)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_uvarint(out, n + 1)
+                for subtopologies_source_topics_item in subtopologies_source_topics:
+                    raw = subtopologies_source_topics_item.encode()
+                    n = len(raw)
+                    if n < 127:
+                        out.append(n + 1)
+                    else:
+                        write_string_length(out, n)
+                    out.write(raw)
+                subtopologies_source_topic_regex = subtopologies_item.source_topic_regex
+                n = len(subtopologies_source_topic_regex)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_uvarint(out, n + 1)
+                for subtopologies_source_topic_regex_item in subtopologies_source_topic_regex:
+                    raw = subtopologies_source_topic_regex_item.encode()
+                    n = len(raw)
+                    if n < 127:
+                        out.append(n + 1)
+                    else:
+                        write_string_length(out, n)
+                    out.write(raw)
+                state_changelog_topics = subtopologies_item.state_changelog_topics
+                n = len(state_changelog_topics)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_uvarint(out, n + 1)
+                for state_changelog_topics_item in state_changelog_topics:
+                    # topology.subtopologies[].state_changelog_topics[]
+                    raw = state_changelog_topics_item.name.encode()
+                    n = len(raw)
+                    if n < 127:
+                        out.append(n + 1)
+                    else:
+                        write_string_length(out, n)
+                    out.write(raw)
+                    write_i32_be(out, state_changelog_topics_item.partitions)
+                    write_i16_be(out, state_changelog_topics_item.replication_factor)
+                    state_changelog_topics_topic_configs = state_changelog_topics_item.topic_configs
+                    n = len(state_changelog_topics_topic_configs)
+                    if n < 127:
+                        out.append(n + 1)
+                    else:
+                        write_uvarint(out, n + 1)
+                    for state_changelog_topics_topic_configs_item in state_changelog_topics_topic_configs:
+                        # topology.subtopologies[].state_changelog_topics[].topic_configs[]
+                        raw = state_changelog_topics_topic_configs_item.key.encode()
+                        n = len(raw)
+                        if n < 127:
+                            out.append(n + 1)
+                        else:
+                            write_string_length(out, n)
+                        out.write(raw)
+                        raw = state_changelog_topics_topic_configs_item.value.encode()
+                        n = len(raw)
+                        if n < 127:
+                            out.append(n + 1)
+                        else:
+                            write_string_length(out, n)
+                        out.write(raw)
+                        if state_changelog_topics_topic_configs_item.unknown_tags:
+                            write_tags(out, [], state_changelog_topics_topic_configs_item.unknown_tags)
+                        else:
+                            out.append(0)
+                    if state_changelog_topics_item.unknown_tags:
+                        write_tags(out, [], state_changelog_topics_item.unknown_tags)
+                    else:
+                        out.append(0)
+                repartition_sink_topics = subtopologies_item.repartition_sink_topics
+                n = len(repartition_sink_topics)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_uvarint(out, n + 1)
+                for repartition_sink_topics_item in repartition_sink_topics:
+                    raw = repartition_sink_topics_item.encode()
+                    n = len(raw)
+                    if n < 127:
+                        out.append(n + 1)
+                    else:
+                        write_string_length(out, n)
+                    out.write(raw)
+                subtopologies_repartition_source_topics = subtopologies_item.repartition_source_topics
+                n = len(subtopologies_repartition_source_topics)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_uvarint(out, n + 1)
+                for subtopologies_repartition_source_topics_item in subtopologies_repartition_source_topics:
+                    # topology.subtopologies[].repartition_source_topics[]
+                    raw = subtopologies_repartition_source_topics_item.name.encode()
+                    n = len(raw)
+                    if n < 127:
+                        out.append(n + 1)
+                    else:
+                        write_string_length(out, n)
+                    out.write(raw)
+                    write_i32_be(out, subtopologies_repartition_source_topics_item.partitions)
+                    write_i16_be(out, subtopologies_repartition_source_topics_item.replication_factor)
+                    repartition_source_topics_topic_configs = (
+                        subtopologies_repartition_source_topics_item.topic_configs
+                    )
+                    n = len(repartition_source_topics_topic_configs)
+                    if n < 127:
+                        out.append(n + 1)
+                    else:
+                        write_uvarint(out, n + 1)
+                    for repartition_source_topics_topic_configs_item in repartition_source_topics_topic_configs:
+                        # topology.subtopologies[].repartition_source_topics[].topic_configs[]
+                        raw = repartition_source_topics_topic_configs_item.key.encode()
+                        n = len(raw)
+                        if n < 127:
+                            out.append(n + 1)
+                        else:
+                            write_string_length(out, n)
+                        out.write(raw)
+                        raw = repartition_source_topics_topic_configs_item.value.encode()
+                        n = len(raw)
+                        if n < 127:
+                            out.append(n + 1)
+                        else:
+                            write_string_length(out, n)
+                        out.write(raw)
+                        if repartition_source_topics_topic_configs_item.unknown_tags:
+                            write_tags(out, [], repartition_source_topics_topic_configs_item.unknown_tags)
+                        else:
+                            out.append(0)
+                    if subtopologies_repartition_source_topics_item.unknown_tags:
+                        write_tags(out, [], subtopologies_repartition_source_topics_item.unknown_tags)
+                    else:
+                        out.append(0)
+                copartition_groups = subtopologies_item.copartition_groups
+                n = len(copartition_groups)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_uvarint(out, n + 1)
+                for copartition_groups_item in copartition_groups:
+                    # topology.subtopologies[].copartition_groups[]
+                    copartition_groups_source_topics = copartition_groups_item.source_topics
+                    n = len(copartition_groups_source_topics)
+                    if n < 127:
+                        out.append(n + 1)
+                    else:
+                        write_uvarint(out, n + 1)
+                    for copartition_groups_source_topics_item in copartition_groups_source_topics:
+                        write_i16_be(out, copartition_groups_source_topics_item)
+                    copartition_groups_source_topic_regex = copartition_groups_item.source_topic_regex
+                    n = len(copartition_groups_source_topic_regex)
+                    if n < 127:
+                        out.append(n + 1)
+                    else:
+                        write_uvarint(out, n + 1)
+                    for copartition_groups_source_topic_regex_item in copartition_groups_source_topic_regex:
+                        write_i16_be(out, copartition_groups_source_topic_regex_item)
+                    copartition_groups_repartition_source_topics = copartition_groups_item.repartition_source_topics
+                    n = len(copartition_groups_repartition_source_topics)
+                    if n < 127:
+                        out.append(n + 1)
+                    else:
+                        write_uvarint(out, n + 1)
+                    for (
+                        copartition_groups_repartition_source_topics_item
+                    ) in copartition_groups_repartition_source_topics:
+                        write_i16_be(out, copartition_groups_repartition_source_topics_item)
+                    if copartition_groups_item.unknown_tags:
+                        write_tags(out, [], copartition_groups_item.unknown_tags)
+                    else:
+                        out.append(0)
+                if subtopologies_item.unknown_tags:
+                    write_tags(out, [], subtopologies_item.unknown_tags)
+                else:
+                    out.append(0)
+            if topology.unknown_tags:
+                write_tags(out, [], topology.unknown_tags)
+            else:
+                out.append(0)
+        active_tasks = self.active_tasks
+        if active_tasks is None:
+            out.append(0)
+        else:
+            n = len(active_tasks)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_uvarint(out, n + 1)
+            for active_tasks_item in active_tasks:
+                # active_tasks[]
+                raw = active_tasks_item.subtopology_id.encode()
+                n = len(raw)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_string_length(out, n)
+                out.write(raw)
+                active_tasks_partitions = active_tasks_item.partitions
+                n = len(active_tasks_partitions)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_uvarint(out, n + 1)
+                for active_tasks_partitions_item in active_tasks_partitions:
+                    write_i32_be(out, active_tasks_partitions_item)
+                if active_tasks_item.unknown_tags:
+                    write_tags(out, [], active_tasks_item.unknown_tags)
+                else:
+                    out.append(0)
+        standby_tasks = self.standby_tasks
+        if standby_tasks is None:
+            out.append(0)
+        else:
+            n = len(standby_tasks)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_uvarint(out, n + 1)
+            for standby_tasks_item in standby_tasks:
+                # standby_tasks[]
+                raw = standby_tasks_item.subtopology_id.encode()
+                n = len(raw)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_string_length(out, n)
+                out.write(raw)
+                standby_tasks_partitions = standby_tasks_item.partitions
+                n = len(standby_tasks_partitions)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_uvarint(out, n + 1)
+                for standby_tasks_partitions_item in standby_tasks_partitions:
+                    write_i32_be(out, standby_tasks_partitions_item)
+                if standby_tasks_item.unknown_tags:
+                    write_tags(out, [], standby_tasks_item.unknown_tags)
+                else:
+                    out.append(0)
+        warmup_tasks = self.warmup_tasks
+        if warmup_tasks is None:
+            out.append(0)
+        else:
+            n = len(warmup_tasks)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_uvarint(out, n + 1)
+            for warmup_tasks_item in warmup_tasks:
+                # warmup_tasks[]
+                raw = warmup_tasks_item.subtopology_id.encode()
+                n = len(raw)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_string_length(out, n)
+                out.write(raw)
+                warmup_tasks_partitions = warmup_tasks_item.partitions
+                n = len(warmup_tasks_partitions)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_uvarint(out, n + 1)
+                for warmup_tasks_partitions_item in warmup_tasks_partitions:
+                    write_i32_be(out, warmup_tasks_partitions_item)
+                if warmup_tasks_item.unknown_tags:
+                    write_tags(out, [], warmup_tasks_item.unknown_tags)
+                else:
+                    out.append(0)
+        process_id = self.process_id
+        if process_id is None:
+            out.append(0)
+        else:
+            raw = process_id.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+        user_endpoint = self.user_endpoint
+        if user_endpoint is None:
+            out.append(255)
+        else:
+            out.append(1)
+            # user_endpoint
+            raw = user_endpoint.host.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+            write_u16(out, user_endpoint.port)
+            if user_endpoint.unknown_tags:
+                write_tags(out, [], user_endpoint.unknown_tags)
+            else:
+                out.append(0)
+        client_tags = self.client_tags
+        if client_tags is None:
+            out.append(0)
+        else:
+            n = len(client_tags)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_uvarint(out, n + 1)
+            for client_tags_item in client_tags:
+                # client_tags[]
+                raw = client_tags_item.key.encode()
+                n = len(raw)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_string_length(out, n)
+                out.write(raw)
+                raw = client_tags_item.value.encode()
+                n = len(raw)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_string_length(out, n)
+                out.write(raw)
+                if client_tags_item.unknown_tags:
+                    write_tags(out, [], client_tags_item.unknown_tags)
+                else:
+                    out.append(0)
+        task_offsets = self.task_offsets
+        if task_offsets is None:
+            out.append(0)
+        else:
+            n = len(task_offsets)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_uvarint(out, n + 1)
+            for task_offsets_item in task_offsets:
+                # task_offsets[]
+                raw = task_offsets_item.subtopology_id.encode()
+                n = len(raw)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_string_length(out, n)
+                out.write(raw)
+                write_i32_be(out, task_offsets_item.partition)
+                write_i64_be(out, task_offsets_item.offset)
+                if task_offsets_item.unknown_tags:
+                    write_tags(out, [], task_offsets_item.unknown_tags)
+                else:
+                    out.append(0)
+        task_end_offsets = self.task_end_offsets
+        if task_end_offsets is None:
+            out.append(0)
+        else:
+            n = len(task_end_offsets)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_uvarint(out, n + 1)
+            for task_end_offsets_item in task_end_offsets:
+                # task_end_offsets[]
+                raw = task_end_offsets_item.subtopology_id.encode()
+                n = len(raw)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_string_length(out, n)
+                out.write(raw)
+                write_i32_be(out, task_end_offsets_item.partition)
+                write_i64_be(out, task_end_offsets_item.offset)
+                if task_end_offsets_item.unknown_tags:
+                    write_tags(out, [], task_end_offsets_item.unknown_tags)
+                else:
+                    out.append(0)
+        out.append(1 if self.shutdown_application else self.shutdown_application & 0)  # & 0 refuses None
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
+        else:
+            out.append(0)
 
 
 @mypyc_attr(acyclic=True)
@@ -625,9 +1558,7 @@ class Status(Struct):
         Field("status_code", "StatusCode", "int8", range(0, 2), enum="StreamsGroupStatus"),
         Field("status_detail", "StatusDetail", "string", range(0, 2)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("status_code", "status_detail", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     status_code: int
     """Code: 0 stale topology, 1 missing source topics, 2 bad co-partitioning, 3 missing internal topics, 4 shutdown.
@@ -635,7 +1566,6 @@ class Status(Struct):
     status_detail: str
     """Human-readable explanation, e.g. the names of the topics concerned."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -649,10 +1579,6 @@ class Status(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_Status(status_code: int, status_detail: str) -> Status:
-    return Status(status_code=status_code, status_detail=status_detail)
-
-
 @mypyc_attr(acyclic=True)
 class StreamsGroupHeartbeatResponseTaskIds(Struct):
     """Assigned tasks of one subtopology."""
@@ -663,16 +1589,13 @@ class StreamsGroupHeartbeatResponseTaskIds(Struct):
         Field("subtopology_id", "SubtopologyId", "string", range(0, 2)),
         Field("partitions", "Partitions", "[]int32", range(0, 2)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("subtopology_id", "partitions", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     subtopology_id: str
     """Id of the subtopology, as in the topology of the group."""
     partitions: list[int]
     """Partition numbers, one per assigned task."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -686,12 +1609,6 @@ class StreamsGroupHeartbeatResponseTaskIds(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_StreamsGroupHeartbeatResponseTaskIds(
-    subtopology_id: str, partitions: list[int]
-) -> StreamsGroupHeartbeatResponseTaskIds:
-    return StreamsGroupHeartbeatResponseTaskIds(subtopology_id=subtopology_id, partitions=partitions)
-
-
 @mypyc_attr(acyclic=True)
 class StreamsGroupHeartbeatResponseEndpoint(Struct):
     """Address of the instance for interactive queries."""
@@ -702,16 +1619,13 @@ class StreamsGroupHeartbeatResponseEndpoint(Struct):
         Field("host", "Host", "string", range(0, 2)),
         Field("port", "Port", "uint16", range(0, 2)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("host", "port", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     host: str
     """Host name or IP address of the instance."""
     port: int
     """TCP port of the instance."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -725,10 +1639,6 @@ class StreamsGroupHeartbeatResponseEndpoint(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_StreamsGroupHeartbeatResponseEndpoint(host: str, port: int) -> StreamsGroupHeartbeatResponseEndpoint:
-    return StreamsGroupHeartbeatResponseEndpoint(host=host, port=port)
-
-
 @mypyc_attr(acyclic=True)
 class TopicPartition(Struct):
     """Partitions of one topic hosted by an instance."""
@@ -739,16 +1649,13 @@ class TopicPartition(Struct):
         Field("topic", "Topic", "string", range(0, 2)),
         Field("partitions", "Partitions", "[]int32", range(0, 2)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("topic", "partitions", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     topic: str
     """Name of a source or repartition topic of the hosted tasks."""
     partitions: list[int]
     """Numbers of the partitions of that topic."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -762,10 +1669,6 @@ class TopicPartition(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_TopicPartition(topic: str, partitions: list[int]) -> TopicPartition:
-    return TopicPartition(topic=topic, partitions=partitions)
-
-
 @mypyc_attr(acyclic=True)
 class EndpointToPartitions(Struct):
     """Partitions that one instance hosts, so that others can route interactive queries to it."""
@@ -777,9 +1680,7 @@ class EndpointToPartitions(Struct):
         Field("active_partitions", "ActivePartitions", "[]TopicPartition", range(0, 2)),
         Field("standby_partitions", "StandbyPartitions", "[]TopicPartition", range(0, 2)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("user_endpoint", "active_partitions", "standby_partitions", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     user_endpoint: StreamsGroupHeartbeatResponseEndpoint
     """Address of the instance for interactive queries."""
@@ -788,7 +1689,6 @@ class EndpointToPartitions(Struct):
     standby_partitions: list[TopicPartition]
     """Input partitions of its standby tasks, for queries that may return stale data."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -804,16 +1704,6 @@ class EndpointToPartitions(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_EndpointToPartitions(
-    user_endpoint: StreamsGroupHeartbeatResponseEndpoint,
-    active_partitions: list[TopicPartition],
-    standby_partitions: list[TopicPartition],
-) -> EndpointToPartitions:
-    return EndpointToPartitions(
-        user_endpoint=user_endpoint, active_partitions=active_partitions, standby_partitions=standby_partitions
-    )
-
-
 @mypyc_attr(acyclic=True)
 class StreamsGroupHeartbeatResponse(Message):
     """Returns the member's epoch, its tasks and warnings about the group.
@@ -825,6 +1715,7 @@ class StreamsGroupHeartbeatResponse(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 2)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 1}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(0, 2)),
@@ -866,27 +1757,7 @@ class StreamsGroupHeartbeatResponse(Message):
             nullable=range(0, 2),
         ),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "throttle_time_ms",
-        "error_code",
-        "error_message",
-        "member_id",
-        "member_epoch",
-        "heartbeat_interval_ms",
-        "acceptable_recovery_lag_legacy",
-        "task_offset_interval_ms",
-        "acceptable_recovery_lag",
-        "status",
-        "active_tasks",
-        "standby_tasks",
-        "warmup_tasks",
-        "topology_description_required",
-        "endpoint_information_epoch",
-        "partitions_by_user_endpoint",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     throttle_time_ms: int
     """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled."""
@@ -926,7 +1797,6 @@ class StreamsGroupHeartbeatResponse(Message):
     partitions_by_user_endpoint: list[EndpointToPartitions] | None
     """Partitions hosted by each instance of the group; null if the client's map is up to date."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -967,1774 +1837,611 @@ class StreamsGroupHeartbeatResponse(Message):
         self.partitions_by_user_endpoint = partitions_by_user_endpoint
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        return 1
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[StreamsGroupHeartbeatResponse, i64]:
-        if 0 <= version <= 1:
-            return read_streams_group_heartbeat_response_flexible(data, pos, version)
-        give_up()
-
-    def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 1:
-            return write_streams_group_heartbeat_response_flexible(out, self, version)
-        give_up()
-
-
-def new_StreamsGroupHeartbeatResponse(
-    throttle_time_ms: int,
-    error_code: int,
-    error_message: str | None,
-    member_id: str,
-    member_epoch: int,
-    heartbeat_interval_ms: int,
-    acceptable_recovery_lag_legacy: int,
-    task_offset_interval_ms: int,
-    acceptable_recovery_lag: int,
-    status: list[Status] | None,
-    active_tasks: list[StreamsGroupHeartbeatResponseTaskIds] | None,
-    standby_tasks: list[StreamsGroupHeartbeatResponseTaskIds] | None,
-    warmup_tasks: list[StreamsGroupHeartbeatResponseTaskIds] | None,
-    topology_description_required: bool,
-    endpoint_information_epoch: int,
-    partitions_by_user_endpoint: list[EndpointToPartitions] | None,
-) -> StreamsGroupHeartbeatResponse:
-    return StreamsGroupHeartbeatResponse(
-        throttle_time_ms=throttle_time_ms,
-        error_code=error_code,
-        error_message=error_message,
-        member_id=member_id,
-        member_epoch=member_epoch,
-        heartbeat_interval_ms=heartbeat_interval_ms,
-        acceptable_recovery_lag_legacy=acceptable_recovery_lag_legacy,
-        task_offset_interval_ms=task_offset_interval_ms,
-        acceptable_recovery_lag=acceptable_recovery_lag,
-        status=status,
-        active_tasks=active_tasks,
-        standby_tasks=standby_tasks,
-        warmup_tasks=warmup_tasks,
-        topology_description_required=topology_description_required,
-        endpoint_information_epoch=endpoint_information_epoch,
-        partitions_by_user_endpoint=partitions_by_user_endpoint,
-    )
-
-
-def read_streams_group_heartbeat_request_flexible(
-    data: bytes, pos: i64, version: i64
-) -> tuple[StreamsGroupHeartbeatRequest, i64]:
-    """Versions 0-1."""
-    n: i64
-    end: i64
-    group_id: str
-    member_id: str
-    instance_id: str | None
-    rack_id: str | None
-    topology: Topology | None
-    subtopologies: list[Subtopology]
-    subtopologies_step: i64
-    subtopologies_subtopology_id: str
-    subtopologies_source_topics: list[str]
-    subtopologies_source_topics_step: i64
-    subtopologies_source_topic_regex: list[str]
-    subtopologies_source_topic_regex_step: i64
-    state_changelog_topics: list[TopicInfo]
-    state_changelog_topics_step: i64
-    state_changelog_topics_name: str
-    state_changelog_topics_topic_configs: list[KeyValue]
-    state_changelog_topics_topic_configs_step: i64
-    state_changelog_topics_topic_configs_key: str
-    state_changelog_topics_topic_configs_value: str
-    repartition_sink_topics: list[str]
-    repartition_sink_topics_step: i64
-    subtopologies_repartition_source_topics: list[TopicInfo]
-    subtopologies_repartition_source_topics_step: i64
-    repartition_source_topics_name: str
-    repartition_source_topics_topic_configs: list[KeyValue]
-    repartition_source_topics_topic_configs_step: i64
-    repartition_source_topics_topic_configs_key: str
-    repartition_source_topics_topic_configs_value: str
-    copartition_groups: list[CopartitionGroup]
-    copartition_groups_step: i64
-    copartition_groups_source_topics: list[int]
-    copartition_groups_source_topic_regex: list[int]
-    copartition_groups_repartition_source_topics: list[int]
-    active_tasks: list[StreamsGroupHeartbeatRequestTaskIds] | None
-    active_tasks_step: i64
-    active_tasks_subtopology_id: str
-    active_tasks_partitions: list[int]
-    standby_tasks: list[StreamsGroupHeartbeatRequestTaskIds] | None
-    standby_tasks_step: i64
-    standby_tasks_subtopology_id: str
-    standby_tasks_partitions: list[int]
-    warmup_tasks: list[StreamsGroupHeartbeatRequestTaskIds] | None
-    warmup_tasks_step: i64
-    warmup_tasks_subtopology_id: str
-    warmup_tasks_partitions: list[int]
-    process_id: str | None
-    user_endpoint: StreamsGroupHeartbeatRequestEndpoint | None
-    host: str
-    client_tags: list[KeyValue] | None
-    client_tags_step: i64
-    client_tags_key: str
-    client_tags_value: str
-    task_offsets: list[TaskOffset] | None
-    task_offsets_step: i64
-    task_offsets_subtopology_id: str
-    task_end_offsets: list[TaskOffset] | None
-    task_end_offsets_step: i64
-    task_end_offsets_subtopology_id: str
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_string_length(data, pos)
-    end = pos + n
-    group_id = data[pos:end].decode()
-    pos = end
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_string_length(data, pos)
-    end = pos + n
-    member_id = data[pos:end].decode()
-    pos = end
-    member_epoch = read_i32_be(data, pos)
-    endpoint_information_epoch = read_i32_be(data, pos + 4)
-    n = data[pos + 8] - 1
-    pos += 9
-    if n < 0:
-        instance_id = None
-    else:
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        instance_id = data[pos:end].decode()
-        pos = end
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        rack_id = None
-    else:
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        rack_id = data[pos:end].decode()
-        pos = end
-    rebalance_timeout_ms = read_i32_be(data, pos)
-    n = data[pos + 4]
-    pos += 5
-    if n > 127:
-        topology = None
-    else:
-        # topology
-        epoch = read_i32_be(data, pos)
-        n = data[pos + 4] - 1
-        pos += 5
-        if n < 0:
+        """Versions 0-1."""
+        n: i64
+        end: i64
+        error_message: str | None
+        member_id: str
+        status: list[Status] | None
+        status_step: i64
+        status_detail: str
+        active_tasks: list[StreamsGroupHeartbeatResponseTaskIds] | None
+        active_tasks_step: i64
+        active_tasks_subtopology_id: str
+        active_tasks_partitions: list[int]
+        standby_tasks: list[StreamsGroupHeartbeatResponseTaskIds] | None
+        standby_tasks_step: i64
+        standby_tasks_subtopology_id: str
+        standby_tasks_partitions: list[int]
+        warmup_tasks: list[StreamsGroupHeartbeatResponseTaskIds] | None
+        warmup_tasks_step: i64
+        warmup_tasks_subtopology_id: str
+        warmup_tasks_partitions: list[int]
+        partitions_by_user_endpoint: list[EndpointToPartitions] | None
+        partitions_by_user_endpoint_step: i64
+        user_endpoint: StreamsGroupHeartbeatResponseEndpoint
+        host: str
+        active_partitions: list[TopicPartition]
+        active_partitions_step: i64
+        active_partitions_topic: str
+        active_partitions_partitions: list[int]
+        standby_partitions: list[TopicPartition]
+        standby_partitions_step: i64
+        standby_partitions_topic: str
+        standby_partitions_partitions: list[int]
+        if version < 0 or version > 1:
             give_up()
-        if n > 126:
-            n, pos = read_length(data, pos)
-        subtopologies = empty_list(n)
-        subtopologies_count = n
-        for subtopologies_step in range(subtopologies_count):
-            # topology.subtopologies[]
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
-            subtopologies_subtopology_id = data[pos:end].decode()
-            pos = end
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_length(data, pos)
-            subtopologies_source_topics = empty_list(n)
-            subtopologies_source_topics_count = n
-            for subtopologies_source_topics_step in range(subtopologies_source_topics_count):
-                n = data[pos] - 1
-                pos += 1
-                if n < 0:
-                    give_up()
-                if n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
-                subtopologies_source_topics_item = data[pos:end].decode()
-                pos = end
-                subtopologies_source_topics.append(subtopologies_source_topics_item)
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_length(data, pos)
-            subtopologies_source_topic_regex = empty_list(n)
-            subtopologies_source_topic_regex_count = n
-            for subtopologies_source_topic_regex_step in range(subtopologies_source_topic_regex_count):
-                n = data[pos] - 1
-                pos += 1
-                if n < 0:
-                    give_up()
-                if n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
-                subtopologies_source_topic_regex_item = data[pos:end].decode()
-                pos = end
-                subtopologies_source_topic_regex.append(subtopologies_source_topic_regex_item)
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_length(data, pos)
-            state_changelog_topics = empty_list(n)
-            state_changelog_topics_count = n
-            for state_changelog_topics_step in range(state_changelog_topics_count):
-                # topology.subtopologies[].state_changelog_topics[]
-                n = data[pos] - 1
-                pos += 1
-                if n < 0:
-                    give_up()
-                if n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
-                state_changelog_topics_name = data[pos:end].decode()
-                pos = end
-                state_changelog_topics_partitions = read_i32_be(data, pos)
-                state_changelog_topics_replication_factor = read_i16_be(data, pos + 4)
-                n = data[pos + 6] - 1
-                pos += 7
-                if n < 0:
-                    give_up()
-                if n > 126:
-                    n, pos = read_length(data, pos)
-                state_changelog_topics_topic_configs = empty_list(n)
-                state_changelog_topics_topic_configs_count = n
-                for state_changelog_topics_topic_configs_step in range(state_changelog_topics_topic_configs_count):
-                    # topology.subtopologies[].state_changelog_topics[].topic_configs[]
-                    n = data[pos] - 1
-                    pos += 1
-                    if n < 0:
-                        give_up()
-                    if n > 126:
-                        n, pos = read_string_length(data, pos)
-                    end = pos + n
-                    state_changelog_topics_topic_configs_key = data[pos:end].decode()
-                    pos = end
-                    n = data[pos] - 1
-                    pos += 1
-                    if n < 0:
-                        give_up()
-                    if n > 126:
-                        n, pos = read_string_length(data, pos)
-                    end = pos + n
-                    state_changelog_topics_topic_configs_value = data[pos:end].decode()
-                    pos = end
-                    state_changelog_topics_topic_configs_item = new_KeyValue(
-                        state_changelog_topics_topic_configs_key, state_changelog_topics_topic_configs_value
-                    )
-                    if data[pos]:
-                        state_changelog_topics_topic_configs_item.unknown_tags, pos = read_tags(data, pos)
-                    else:
-                        pos += 1
-                    state_changelog_topics_topic_configs.append(state_changelog_topics_topic_configs_item)
-                state_changelog_topics_item = new_TopicInfo(
-                    state_changelog_topics_name,
-                    state_changelog_topics_partitions,
-                    state_changelog_topics_replication_factor,
-                    state_changelog_topics_topic_configs,
-                )
-                if data[pos]:
-                    state_changelog_topics_item.unknown_tags, pos = read_tags(data, pos)
-                else:
-                    pos += 1
-                state_changelog_topics.append(state_changelog_topics_item)
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_length(data, pos)
-            repartition_sink_topics = empty_list(n)
-            repartition_sink_topics_count = n
-            for repartition_sink_topics_step in range(repartition_sink_topics_count):
-                n = data[pos] - 1
-                pos += 1
-                if n < 0:
-                    give_up()
-                if n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
-                repartition_sink_topics_item = data[pos:end].decode()
-                pos = end
-                repartition_sink_topics.append(repartition_sink_topics_item)
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_length(data, pos)
-            subtopologies_repartition_source_topics = empty_list(n)
-            subtopologies_repartition_source_topics_count = n
-            for subtopologies_repartition_source_topics_step in range(subtopologies_repartition_source_topics_count):
-                # topology.subtopologies[].repartition_source_topics[]
-                n = data[pos] - 1
-                pos += 1
-                if n < 0:
-                    give_up()
-                if n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
-                repartition_source_topics_name = data[pos:end].decode()
-                pos = end
-                repartition_source_topics_partitions = read_i32_be(data, pos)
-                repartition_source_topics_replication_factor = read_i16_be(data, pos + 4)
-                n = data[pos + 6] - 1
-                pos += 7
-                if n < 0:
-                    give_up()
-                if n > 126:
-                    n, pos = read_length(data, pos)
-                repartition_source_topics_topic_configs = empty_list(n)
-                repartition_source_topics_topic_configs_count = n
-                for repartition_source_topics_topic_configs_step in range(
-                    repartition_source_topics_topic_configs_count
-                ):
-                    # topology.subtopologies[].repartition_source_topics[].topic_configs[]
-                    n = data[pos] - 1
-                    pos += 1
-                    if n < 0:
-                        give_up()
-                    if n > 126:
-                        n, pos = read_string_length(data, pos)
-                    end = pos + n
-                    repartition_source_topics_topic_configs_key = data[pos:end].decode()
-                    pos = end
-                    n = data[pos] - 1
-                    pos += 1
-                    if n < 0:
-                        give_up()
-                    if n > 126:
-                        n, pos = read_string_length(data, pos)
-                    end = pos + n
-                    repartition_source_topics_topic_configs_value = data[pos:end].decode()
-                    pos = end
-                    repartition_source_topics_topic_configs_item = new_KeyValue(
-                        repartition_source_topics_topic_configs_key, repartition_source_topics_topic_configs_value
-                    )
-                    if data[pos]:
-                        repartition_source_topics_topic_configs_item.unknown_tags, pos = read_tags(data, pos)
-                    else:
-                        pos += 1
-                    repartition_source_topics_topic_configs.append(repartition_source_topics_topic_configs_item)
-                subtopologies_repartition_source_topics_item = new_TopicInfo(
-                    repartition_source_topics_name,
-                    repartition_source_topics_partitions,
-                    repartition_source_topics_replication_factor,
-                    repartition_source_topics_topic_configs,
-                )
-                if data[pos]:
-                    subtopologies_repartition_source_topics_item.unknown_tags, pos = read_tags(data, pos)
-                else:
-                    pos += 1
-                subtopologies_repartition_source_topics.append(subtopologies_repartition_source_topics_item)
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_length(data, pos)
-            copartition_groups = empty_list(n)
-            copartition_groups_count = n
-            for copartition_groups_step in range(copartition_groups_count):
-                # topology.subtopologies[].copartition_groups[]
-                n = data[pos] - 1
-                pos += 1
-                if n < 0:
-                    give_up()
-                if n > 126:
-                    n, pos = read_length(data, pos)
-                if n:
-                    copartition_groups_source_topics = read_i16s(data, pos, n)
-                    pos += 2 * n
-                else:
-                    copartition_groups_source_topics = []
-                n = data[pos] - 1
-                pos += 1
-                if n < 0:
-                    give_up()
-                if n > 126:
-                    n, pos = read_length(data, pos)
-                if n:
-                    copartition_groups_source_topic_regex = read_i16s(data, pos, n)
-                    pos += 2 * n
-                else:
-                    copartition_groups_source_topic_regex = []
-                n = data[pos] - 1
-                pos += 1
-                if n < 0:
-                    give_up()
-                if n > 126:
-                    n, pos = read_length(data, pos)
-                if n:
-                    copartition_groups_repartition_source_topics = read_i16s(data, pos, n)
-                    pos += 2 * n
-                else:
-                    copartition_groups_repartition_source_topics = []
-                copartition_groups_item = new_CopartitionGroup(
-                    copartition_groups_source_topics,
-                    copartition_groups_source_topic_regex,
-                    copartition_groups_repartition_source_topics,
-                )
-                if data[pos]:
-                    copartition_groups_item.unknown_tags, pos = read_tags(data, pos)
-                else:
-                    pos += 1
-                copartition_groups.append(copartition_groups_item)
-            subtopologies_item = new_Subtopology(
-                subtopologies_subtopology_id,
-                subtopologies_source_topics,
-                subtopologies_source_topic_regex,
-                state_changelog_topics,
-                repartition_sink_topics,
-                subtopologies_repartition_source_topics,
-                copartition_groups,
-            )
-            if data[pos]:
-                subtopologies_item.unknown_tags, pos = read_tags(data, pos)
-            else:
-                pos += 1
-            subtopologies.append(subtopologies_item)
-        topology = new_Topology(epoch, subtopologies)
-        if data[pos]:
-            topology.unknown_tags, pos = read_tags(data, pos)
+
+        throttle_time_ms = read_i32_be(data, pos)
+        error_code = read_i16_be(data, pos + 4)
+        # error_message: compact nullable string
+        n = data[pos + 6] - 1
+        pos += 7
+        if n < 0:
+            error_message = None
         else:
-            pos += 1
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        active_tasks = None
-    else:
-        if n > 126:
-            n, pos = read_length(data, pos)
-        active_tasks = empty_list(n)
-        active_tasks_count = n
-        for active_tasks_step in range(active_tasks_count):
-            # active_tasks[]
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                give_up()
             if n > 126:
                 n, pos = read_string_length(data, pos)
             end = pos + n
-            active_tasks_subtopology_id = data[pos:end].decode()
+            error_message = data[pos:end].decode()
             pos = end
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_length(data, pos)
-            if n:
-                active_tasks_partitions = read_i32s(data, pos, n)
-                pos += 4 * n
-            else:
-                active_tasks_partitions = []
-            active_tasks_item = new_StreamsGroupHeartbeatRequestTaskIds(
-                active_tasks_subtopology_id, active_tasks_partitions
-            )
-            if data[pos]:
-                active_tasks_item.unknown_tags, pos = read_tags(data, pos)
-            else:
-                pos += 1
-            active_tasks.append(active_tasks_item)
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        standby_tasks = None
-    else:
-        if n > 126:
-            n, pos = read_length(data, pos)
-        standby_tasks = empty_list(n)
-        standby_tasks_count = n
-        for standby_tasks_step in range(standby_tasks_count):
-            # standby_tasks[]
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
-            standby_tasks_subtopology_id = data[pos:end].decode()
-            pos = end
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_length(data, pos)
-            if n:
-                standby_tasks_partitions = read_i32s(data, pos, n)
-                pos += 4 * n
-            else:
-                standby_tasks_partitions = []
-            standby_tasks_item = new_StreamsGroupHeartbeatRequestTaskIds(
-                standby_tasks_subtopology_id, standby_tasks_partitions
-            )
-            if data[pos]:
-                standby_tasks_item.unknown_tags, pos = read_tags(data, pos)
-            else:
-                pos += 1
-            standby_tasks.append(standby_tasks_item)
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        warmup_tasks = None
-    else:
-        if n > 126:
-            n, pos = read_length(data, pos)
-        warmup_tasks = empty_list(n)
-        warmup_tasks_count = n
-        for warmup_tasks_step in range(warmup_tasks_count):
-            # warmup_tasks[]
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
-            warmup_tasks_subtopology_id = data[pos:end].decode()
-            pos = end
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_length(data, pos)
-            if n:
-                warmup_tasks_partitions = read_i32s(data, pos, n)
-                pos += 4 * n
-            else:
-                warmup_tasks_partitions = []
-            warmup_tasks_item = new_StreamsGroupHeartbeatRequestTaskIds(
-                warmup_tasks_subtopology_id, warmup_tasks_partitions
-            )
-            if data[pos]:
-                warmup_tasks_item.unknown_tags, pos = read_tags(data, pos)
-            else:
-                pos += 1
-            warmup_tasks.append(warmup_tasks_item)
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        process_id = None
-    else:
-        if n > 126:
+        # member_id: compact string
+        n = data[pos] - 1
+        pos += 1
+        if n < 0 or n > 126:
             n, pos = read_string_length(data, pos)
         end = pos + n
-        process_id = data[pos:end].decode()
+        member_id = data[pos:end].decode()
         pos = end
-    n = data[pos]
-    pos += 1
-    if n > 127:
-        user_endpoint = None
-    else:
-        # user_endpoint
+        member_epoch = read_i32_be(data, pos)
+        heartbeat_interval_ms = read_i32_be(data, pos + 4)
+        pos += 8
+        if version <= 0:
+            acceptable_recovery_lag_legacy = read_i32_be(data, pos)
+            pos += 4
+        else:
+            acceptable_recovery_lag_legacy = 0
+        task_offset_interval_ms = read_i32_be(data, pos)
+        pos += 4
+        if version >= 1:
+            acceptable_recovery_lag = read_i64_be(data, pos)
+            pos += 8
+        else:
+            acceptable_recovery_lag = -1
+        # status: compact nullable array
         n = data[pos] - 1
         pos += 1
         if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        host = data[pos:end].decode()
-        pos = end
-        port = read_u16(data, pos)
-        user_endpoint = new_StreamsGroupHeartbeatRequestEndpoint(host, port)
-        if data[pos + 2]:
-            pos += 2
-            user_endpoint.unknown_tags, pos = read_tags(data, pos)
+            status = None
         else:
-            pos += 3
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        client_tags = None
-    else:
-        if n > 126:
-            n, pos = read_length(data, pos)
-        client_tags = empty_list(n)
-        client_tags_count = n
-        for client_tags_step in range(client_tags_count):
-            # client_tags[]
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
-            client_tags_key = data[pos:end].decode()
-            pos = end
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
-            client_tags_value = data[pos:end].decode()
-            pos = end
-            client_tags_item = new_KeyValue(client_tags_key, client_tags_value)
-            if data[pos]:
-                client_tags_item.unknown_tags, pos = read_tags(data, pos)
-            else:
-                pos += 1
-            client_tags.append(client_tags_item)
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        task_offsets = None
-    else:
-        if n > 126:
-            n, pos = read_length(data, pos)
-        task_offsets = empty_list(n)
-        task_offsets_count = n
-        for task_offsets_step in range(task_offsets_count):
-            # task_offsets[]
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
-            task_offsets_subtopology_id = data[pos:end].decode()
-            pos = end
-            task_offsets_partition = read_i32_be(data, pos)
-            task_offsets_offset = read_i64_be(data, pos + 4)
-            task_offsets_item = new_TaskOffset(
-                task_offsets_subtopology_id, task_offsets_partition, task_offsets_offset
-            )
-            if data[pos + 12]:
-                pos += 12
-                task_offsets_item.unknown_tags, pos = read_tags(data, pos)
-            else:
-                pos += 13
-            task_offsets.append(task_offsets_item)
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        task_end_offsets = None
-    else:
-        if n > 126:
-            n, pos = read_length(data, pos)
-        task_end_offsets = empty_list(n)
-        task_end_offsets_count = n
-        for task_end_offsets_step in range(task_end_offsets_count):
-            # task_end_offsets[]
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
-            task_end_offsets_subtopology_id = data[pos:end].decode()
-            pos = end
-            task_end_offsets_partition = read_i32_be(data, pos)
-            task_end_offsets_offset = read_i64_be(data, pos + 4)
-            task_end_offsets_item = new_TaskOffset(
-                task_end_offsets_subtopology_id, task_end_offsets_partition, task_end_offsets_offset
-            )
-            if data[pos + 12]:
-                pos += 12
-                task_end_offsets_item.unknown_tags, pos = read_tags(data, pos)
-            else:
-                pos += 13
-            task_end_offsets.append(task_end_offsets_item)
-    shutdown_application = data[pos] != 0
-    message = new_StreamsGroupHeartbeatRequest(
-        group_id,
-        member_id,
-        member_epoch,
-        endpoint_information_epoch,
-        instance_id,
-        rack_id,
-        rebalance_timeout_ms,
-        topology,
-        active_tasks,
-        standby_tasks,
-        warmup_tasks,
-        process_id,
-        user_endpoint,
-        client_tags,
-        task_offsets,
-        task_end_offsets,
-        shutdown_application,
-    )
-    if data[pos + 1]:
-        pos += 1
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 2
-    return message, pos
-
-
-def write_streams_group_heartbeat_request_flexible(
-    out: BytesWriter, message: StreamsGroupHeartbeatRequest, version: i64
-) -> None:
-    """Versions 0-1."""
-    raw = message.group_id.encode()
-    n = len(raw)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_string_length(out, n)
-    out.write(raw)
-    raw = message.member_id.encode()
-    n = len(raw)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_string_length(out, n)
-    out.write(raw)
-    write_i32_be(out, message.member_epoch)
-    write_i32_be(out, message.endpoint_information_epoch)
-    instance_id = message.instance_id
-    if instance_id is None:
-        out.append(0)
-    else:
-        raw = instance_id.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-    rack_id = message.rack_id
-    if rack_id is None:
-        out.append(0)
-    else:
-        raw = rack_id.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-    write_i32_be(out, message.rebalance_timeout_ms)
-    topology = message.topology
-    if topology is None:
-        out.append(255)
-    else:
-        out.append(1)
-        # topology
-        write_i32_be(out, topology.epoch)
-        subtopologies = topology.subtopologies
-        n = len(subtopologies)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_uvarint(out, n + 1)
-        for subtopologies_item in subtopologies:
-            # topology.subtopologies[]
-            raw = subtopologies_item.subtopology_id.encode()
-            n = len(raw)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_string_length(out, n)
-            out.write(raw)
-            subtopologies_source_topics = subtopologies_item.source_topics
-            n = len(subtopologies_source_topics)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_uvarint(out, n + 1)
-            for subtopologies_source_topics_item in subtopologies_source_topics:
-                raw = subtopologies_source_topics_item.encode()
-                n = len(raw)
-                if n < 127:
-                    out.append(n + 1)
-                else:
-                    write_string_length(out, n)
-                out.write(raw)
-            subtopologies_source_topic_regex = subtopologies_item.source_topic_regex
-            n = len(subtopologies_source_topic_regex)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_uvarint(out, n + 1)
-            for subtopologies_source_topic_regex_item in subtopologies_source_topic_regex:
-                raw = subtopologies_source_topic_regex_item.encode()
-                n = len(raw)
-                if n < 127:
-                    out.append(n + 1)
-                else:
-                    write_string_length(out, n)
-                out.write(raw)
-            state_changelog_topics = subtopologies_item.state_changelog_topics
-            n = len(state_changelog_topics)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_uvarint(out, n + 1)
-            for state_changelog_topics_item in state_changelog_topics:
-                # topology.subtopologies[].state_changelog_topics[]
-                raw = state_changelog_topics_item.name.encode()
-                n = len(raw)
-                if n < 127:
-                    out.append(n + 1)
-                else:
-                    write_string_length(out, n)
-                out.write(raw)
-                write_i32_be(out, state_changelog_topics_item.partitions)
-                write_i16_be(out, state_changelog_topics_item.replication_factor)
-                state_changelog_topics_topic_configs = state_changelog_topics_item.topic_configs
-                n = len(state_changelog_topics_topic_configs)
-                if n < 127:
-                    out.append(n + 1)
-                else:
-                    write_uvarint(out, n + 1)
-                for state_changelog_topics_topic_configs_item in state_changelog_topics_topic_configs:
-                    # topology.subtopologies[].state_changelog_topics[].topic_configs[]
-                    raw = state_changelog_topics_topic_configs_item.key.encode()
-                    n = len(raw)
-                    if n < 127:
-                        out.append(n + 1)
-                    else:
-                        write_string_length(out, n)
-                    out.write(raw)
-                    raw = state_changelog_topics_topic_configs_item.value.encode()
-                    n = len(raw)
-                    if n < 127:
-                        out.append(n + 1)
-                    else:
-                        write_string_length(out, n)
-                    out.write(raw)
-                    if state_changelog_topics_topic_configs_item.unknown_tags:
-                        write_tags(out, [], state_changelog_topics_topic_configs_item.unknown_tags)
-                    else:
-                        out.append(0)
-                if state_changelog_topics_item.unknown_tags:
-                    write_tags(out, [], state_changelog_topics_item.unknown_tags)
-                else:
-                    out.append(0)
-            repartition_sink_topics = subtopologies_item.repartition_sink_topics
-            n = len(repartition_sink_topics)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_uvarint(out, n + 1)
-            for repartition_sink_topics_item in repartition_sink_topics:
-                raw = repartition_sink_topics_item.encode()
-                n = len(raw)
-                if n < 127:
-                    out.append(n + 1)
-                else:
-                    write_string_length(out, n)
-                out.write(raw)
-            subtopologies_repartition_source_topics = subtopologies_item.repartition_source_topics
-            n = len(subtopologies_repartition_source_topics)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_uvarint(out, n + 1)
-            for subtopologies_repartition_source_topics_item in subtopologies_repartition_source_topics:
-                # topology.subtopologies[].repartition_source_topics[]
-                raw = subtopologies_repartition_source_topics_item.name.encode()
-                n = len(raw)
-                if n < 127:
-                    out.append(n + 1)
-                else:
-                    write_string_length(out, n)
-                out.write(raw)
-                write_i32_be(out, subtopologies_repartition_source_topics_item.partitions)
-                write_i16_be(out, subtopologies_repartition_source_topics_item.replication_factor)
-                repartition_source_topics_topic_configs = subtopologies_repartition_source_topics_item.topic_configs
-                n = len(repartition_source_topics_topic_configs)
-                if n < 127:
-                    out.append(n + 1)
-                else:
-                    write_uvarint(out, n + 1)
-                for repartition_source_topics_topic_configs_item in repartition_source_topics_topic_configs:
-                    # topology.subtopologies[].repartition_source_topics[].topic_configs[]
-                    raw = repartition_source_topics_topic_configs_item.key.encode()
-                    n = len(raw)
-                    if n < 127:
-                        out.append(n + 1)
-                    else:
-                        write_string_length(out, n)
-                    out.write(raw)
-                    raw = repartition_source_topics_topic_configs_item.value.encode()
-                    n = len(raw)
-                    if n < 127:
-                        out.append(n + 1)
-                    else:
-                        write_string_length(out, n)
-                    out.write(raw)
-                    if repartition_source_topics_topic_configs_item.unknown_tags:
-                        write_tags(out, [], repartition_source_topics_topic_configs_item.unknown_tags)
-                    else:
-                        out.append(0)
-                if subtopologies_repartition_source_topics_item.unknown_tags:
-                    write_tags(out, [], subtopologies_repartition_source_topics_item.unknown_tags)
-                else:
-                    out.append(0)
-            copartition_groups = subtopologies_item.copartition_groups
-            n = len(copartition_groups)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_uvarint(out, n + 1)
-            for copartition_groups_item in copartition_groups:
-                # topology.subtopologies[].copartition_groups[]
-                copartition_groups_source_topics = copartition_groups_item.source_topics
-                n = len(copartition_groups_source_topics)
-                if n < 127:
-                    out.append(n + 1)
-                else:
-                    write_uvarint(out, n + 1)
-                for copartition_groups_source_topics_item in copartition_groups_source_topics:
-                    write_i16_be(out, copartition_groups_source_topics_item)
-                copartition_groups_source_topic_regex = copartition_groups_item.source_topic_regex
-                n = len(copartition_groups_source_topic_regex)
-                if n < 127:
-                    out.append(n + 1)
-                else:
-                    write_uvarint(out, n + 1)
-                for copartition_groups_source_topic_regex_item in copartition_groups_source_topic_regex:
-                    write_i16_be(out, copartition_groups_source_topic_regex_item)
-                copartition_groups_repartition_source_topics = copartition_groups_item.repartition_source_topics
-                n = len(copartition_groups_repartition_source_topics)
-                if n < 127:
-                    out.append(n + 1)
-                else:
-                    write_uvarint(out, n + 1)
-                for copartition_groups_repartition_source_topics_item in copartition_groups_repartition_source_topics:
-                    write_i16_be(out, copartition_groups_repartition_source_topics_item)
-                if copartition_groups_item.unknown_tags:
-                    write_tags(out, [], copartition_groups_item.unknown_tags)
-                else:
-                    out.append(0)
-            if subtopologies_item.unknown_tags:
-                write_tags(out, [], subtopologies_item.unknown_tags)
-            else:
-                out.append(0)
-        if topology.unknown_tags:
-            write_tags(out, [], topology.unknown_tags)
-        else:
-            out.append(0)
-    active_tasks = message.active_tasks
-    if active_tasks is None:
-        out.append(0)
-    else:
-        n = len(active_tasks)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_uvarint(out, n + 1)
-        for active_tasks_item in active_tasks:
-            # active_tasks[]
-            raw = active_tasks_item.subtopology_id.encode()
-            n = len(raw)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_string_length(out, n)
-            out.write(raw)
-            active_tasks_partitions = active_tasks_item.partitions
-            n = len(active_tasks_partitions)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_uvarint(out, n + 1)
-            for active_tasks_partitions_item in active_tasks_partitions:
-                write_i32_be(out, active_tasks_partitions_item)
-            if active_tasks_item.unknown_tags:
-                write_tags(out, [], active_tasks_item.unknown_tags)
-            else:
-                out.append(0)
-    standby_tasks = message.standby_tasks
-    if standby_tasks is None:
-        out.append(0)
-    else:
-        n = len(standby_tasks)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_uvarint(out, n + 1)
-        for standby_tasks_item in standby_tasks:
-            # standby_tasks[]
-            raw = standby_tasks_item.subtopology_id.encode()
-            n = len(raw)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_string_length(out, n)
-            out.write(raw)
-            standby_tasks_partitions = standby_tasks_item.partitions
-            n = len(standby_tasks_partitions)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_uvarint(out, n + 1)
-            for standby_tasks_partitions_item in standby_tasks_partitions:
-                write_i32_be(out, standby_tasks_partitions_item)
-            if standby_tasks_item.unknown_tags:
-                write_tags(out, [], standby_tasks_item.unknown_tags)
-            else:
-                out.append(0)
-    warmup_tasks = message.warmup_tasks
-    if warmup_tasks is None:
-        out.append(0)
-    else:
-        n = len(warmup_tasks)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_uvarint(out, n + 1)
-        for warmup_tasks_item in warmup_tasks:
-            # warmup_tasks[]
-            raw = warmup_tasks_item.subtopology_id.encode()
-            n = len(raw)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_string_length(out, n)
-            out.write(raw)
-            warmup_tasks_partitions = warmup_tasks_item.partitions
-            n = len(warmup_tasks_partitions)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_uvarint(out, n + 1)
-            for warmup_tasks_partitions_item in warmup_tasks_partitions:
-                write_i32_be(out, warmup_tasks_partitions_item)
-            if warmup_tasks_item.unknown_tags:
-                write_tags(out, [], warmup_tasks_item.unknown_tags)
-            else:
-                out.append(0)
-    process_id = message.process_id
-    if process_id is None:
-        out.append(0)
-    else:
-        raw = process_id.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-    user_endpoint = message.user_endpoint
-    if user_endpoint is None:
-        out.append(255)
-    else:
-        out.append(1)
-        # user_endpoint
-        raw = user_endpoint.host.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-        write_u16(out, user_endpoint.port)
-        if user_endpoint.unknown_tags:
-            write_tags(out, [], user_endpoint.unknown_tags)
-        else:
-            out.append(0)
-    client_tags = message.client_tags
-    if client_tags is None:
-        out.append(0)
-    else:
-        n = len(client_tags)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_uvarint(out, n + 1)
-        for client_tags_item in client_tags:
-            # client_tags[]
-            raw = client_tags_item.key.encode()
-            n = len(raw)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_string_length(out, n)
-            out.write(raw)
-            raw = client_tags_item.value.encode()
-            n = len(raw)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_string_length(out, n)
-            out.write(raw)
-            if client_tags_item.unknown_tags:
-                write_tags(out, [], client_tags_item.unknown_tags)
-            else:
-                out.append(0)
-    task_offsets = message.task_offsets
-    if task_offsets is None:
-        out.append(0)
-    else:
-        n = len(task_offsets)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_uvarint(out, n + 1)
-        for task_offsets_item in task_offsets:
-            # task_offsets[]
-            raw = task_offsets_item.subtopology_id.encode()
-            n = len(raw)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_string_length(out, n)
-            out.write(raw)
-            write_i32_be(out, task_offsets_item.partition)
-            write_i64_be(out, task_offsets_item.offset)
-            if task_offsets_item.unknown_tags:
-                write_tags(out, [], task_offsets_item.unknown_tags)
-            else:
-                out.append(0)
-    task_end_offsets = message.task_end_offsets
-    if task_end_offsets is None:
-        out.append(0)
-    else:
-        n = len(task_end_offsets)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_uvarint(out, n + 1)
-        for task_end_offsets_item in task_end_offsets:
-            # task_end_offsets[]
-            raw = task_end_offsets_item.subtopology_id.encode()
-            n = len(raw)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_string_length(out, n)
-            out.write(raw)
-            write_i32_be(out, task_end_offsets_item.partition)
-            write_i64_be(out, task_end_offsets_item.offset)
-            if task_end_offsets_item.unknown_tags:
-                write_tags(out, [], task_end_offsets_item.unknown_tags)
-            else:
-                out.append(0)
-    out.append(1 if message.shutdown_application else message.shutdown_application & 0)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
-
-
-def read_streams_group_heartbeat_response_flexible(
-    data: bytes, pos: i64, version: i64
-) -> tuple[StreamsGroupHeartbeatResponse, i64]:
-    """Versions 0-1."""
-    n: i64
-    end: i64
-    error_message: str | None
-    member_id: str
-    status: list[Status] | None
-    status_step: i64
-    status_detail: str
-    active_tasks: list[StreamsGroupHeartbeatResponseTaskIds] | None
-    active_tasks_step: i64
-    active_tasks_subtopology_id: str
-    active_tasks_partitions: list[int]
-    standby_tasks: list[StreamsGroupHeartbeatResponseTaskIds] | None
-    standby_tasks_step: i64
-    standby_tasks_subtopology_id: str
-    standby_tasks_partitions: list[int]
-    warmup_tasks: list[StreamsGroupHeartbeatResponseTaskIds] | None
-    warmup_tasks_step: i64
-    warmup_tasks_subtopology_id: str
-    warmup_tasks_partitions: list[int]
-    partitions_by_user_endpoint: list[EndpointToPartitions] | None
-    partitions_by_user_endpoint_step: i64
-    user_endpoint: StreamsGroupHeartbeatResponseEndpoint
-    host: str
-    active_partitions: list[TopicPartition]
-    active_partitions_step: i64
-    active_partitions_topic: str
-    active_partitions_partitions: list[int]
-    standby_partitions: list[TopicPartition]
-    standby_partitions_step: i64
-    standby_partitions_topic: str
-    standby_partitions_partitions: list[int]
-    throttle_time_ms = read_i32_be(data, pos)
-    error_code = read_i16_be(data, pos + 4)
-    n = data[pos + 6] - 1
-    pos += 7
-    if n < 0:
-        error_message = None
-    else:
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        error_message = data[pos:end].decode()
-        pos = end
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_string_length(data, pos)
-    end = pos + n
-    member_id = data[pos:end].decode()
-    pos = end
-    member_epoch = read_i32_be(data, pos)
-    heartbeat_interval_ms = read_i32_be(data, pos + 4)
-    pos += 8
-    if version <= 0:
-        acceptable_recovery_lag_legacy = read_i32_be(data, pos)
-        pos += 4
-    else:
-        acceptable_recovery_lag_legacy = 0
-    task_offset_interval_ms = read_i32_be(data, pos)
-    pos += 4
-    if version >= 1:
-        acceptable_recovery_lag = read_i64_be(data, pos)
-        pos += 8
-    else:
-        acceptable_recovery_lag = -1
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        status = None
-    else:
-        if n > 126:
-            n, pos = read_length(data, pos)
-        status = empty_list(n)
-        status_count = n
-        for status_step in range(status_count):
-            # status[]
-            status_code = (data[pos] ^ 128) - 128
-            n = data[pos + 1] - 1
-            pos += 2
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
-            status_detail = data[pos:end].decode()
-            pos = end
-            status_item = new_Status(status_code, status_detail)
-            if data[pos]:
-                status_item.unknown_tags, pos = read_tags(data, pos)
-            else:
-                pos += 1
-            status.append(status_item)
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        active_tasks = None
-    else:
-        if n > 126:
-            n, pos = read_length(data, pos)
-        active_tasks = empty_list(n)
-        active_tasks_count = n
-        for active_tasks_step in range(active_tasks_count):
-            # active_tasks[]
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
-            active_tasks_subtopology_id = data[pos:end].decode()
-            pos = end
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                give_up()
             if n > 126:
                 n, pos = read_length(data, pos)
-            if n:
-                active_tasks_partitions = read_i32s(data, pos, n)
-                pos += 4 * n
-            else:
-                active_tasks_partitions = []
-            active_tasks_item = new_StreamsGroupHeartbeatResponseTaskIds(
-                active_tasks_subtopology_id, active_tasks_partitions
-            )
-            if data[pos]:
-                active_tasks_item.unknown_tags, pos = read_tags(data, pos)
-            else:
-                pos += 1
-            active_tasks.append(active_tasks_item)
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        standby_tasks = None
-    else:
-        if n > 126:
-            n, pos = read_length(data, pos)
-        standby_tasks = empty_list(n)
-        standby_tasks_count = n
-        for standby_tasks_step in range(standby_tasks_count):
-            # standby_tasks[]
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
-            standby_tasks_subtopology_id = data[pos:end].decode()
-            pos = end
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_length(data, pos)
-            if n:
-                standby_tasks_partitions = read_i32s(data, pos, n)
-                pos += 4 * n
-            else:
-                standby_tasks_partitions = []
-            standby_tasks_item = new_StreamsGroupHeartbeatResponseTaskIds(
-                standby_tasks_subtopology_id, standby_tasks_partitions
-            )
-            if data[pos]:
-                standby_tasks_item.unknown_tags, pos = read_tags(data, pos)
-            else:
-                pos += 1
-            standby_tasks.append(standby_tasks_item)
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        warmup_tasks = None
-    else:
-        if n > 126:
-            n, pos = read_length(data, pos)
-        warmup_tasks = empty_list(n)
-        warmup_tasks_count = n
-        for warmup_tasks_step in range(warmup_tasks_count):
-            # warmup_tasks[]
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
-            warmup_tasks_subtopology_id = data[pos:end].decode()
-            pos = end
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_length(data, pos)
-            if n:
-                warmup_tasks_partitions = read_i32s(data, pos, n)
-                pos += 4 * n
-            else:
-                warmup_tasks_partitions = []
-            warmup_tasks_item = new_StreamsGroupHeartbeatResponseTaskIds(
-                warmup_tasks_subtopology_id, warmup_tasks_partitions
-            )
-            if data[pos]:
-                warmup_tasks_item.unknown_tags, pos = read_tags(data, pos)
-            else:
-                pos += 1
-            warmup_tasks.append(warmup_tasks_item)
-    if version >= 1:
-        topology_description_required = data[pos] != 0
-        pos += 1
-    else:
-        topology_description_required = False
-    endpoint_information_epoch = read_i32_be(data, pos)
-    n = data[pos + 4] - 1
-    pos += 5
-    if n < 0:
-        partitions_by_user_endpoint = None
-    else:
-        if n > 126:
-            n, pos = read_length(data, pos)
-        partitions_by_user_endpoint = empty_list(n)
-        partitions_by_user_endpoint_count = n
-        for partitions_by_user_endpoint_step in range(partitions_by_user_endpoint_count):
-            # partitions_by_user_endpoint[]
-            # partitions_by_user_endpoint[].user_endpoint
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
-            host = data[pos:end].decode()
-            pos = end
-            port = read_u16(data, pos)
-            user_endpoint = new_StreamsGroupHeartbeatResponseEndpoint(host, port)
-            if data[pos + 2]:
+            status = empty_list(n)
+            status_count = n
+            for status_step in range(status_count):
+                # status[]
+                status_code = (data[pos] ^ 128) - 128
+                # status_detail: compact string
+                n = data[pos + 1] - 1
                 pos += 2
-                user_endpoint.unknown_tags, pos = read_tags(data, pos)
-            else:
-                pos += 3
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_length(data, pos)
-            active_partitions = empty_list(n)
-            active_partitions_count = n
-            for active_partitions_step in range(active_partitions_count):
-                # partitions_by_user_endpoint[].active_partitions[]
-                n = data[pos] - 1
-                pos += 1
-                if n < 0:
-                    give_up()
-                if n > 126:
+                if n < 0 or n > 126:
                     n, pos = read_string_length(data, pos)
                 end = pos + n
-                active_partitions_topic = data[pos:end].decode()
+                status_detail = data[pos:end].decode()
                 pos = end
-                n = data[pos] - 1
-                pos += 1
-                if n < 0:
-                    give_up()
-                if n > 126:
-                    n, pos = read_length(data, pos)
-                if n:
-                    active_partitions_partitions = read_i32s(data, pos, n)
-                    pos += 4 * n
-                else:
-                    active_partitions_partitions = []
-                active_partitions_item = new_TopicPartition(active_partitions_topic, active_partitions_partitions)
+                status_item = new_Status(status_code, status_detail)
                 if data[pos]:
-                    active_partitions_item.unknown_tags, pos = read_tags(data, pos)
+                    status_item.unknown_tags, pos = read_tags(data, pos)
                 else:
                     pos += 1
-                active_partitions.append(active_partitions_item)
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_length(data, pos)
-            standby_partitions = empty_list(n)
-            standby_partitions_count = n
-            for standby_partitions_step in range(standby_partitions_count):
-                # partitions_by_user_endpoint[].standby_partitions[]
-                n = data[pos] - 1
-                pos += 1
-                if n < 0:
-                    give_up()
-                if n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
-                standby_partitions_topic = data[pos:end].decode()
-                pos = end
-                n = data[pos] - 1
-                pos += 1
-                if n < 0:
-                    give_up()
-                if n > 126:
-                    n, pos = read_length(data, pos)
-                if n:
-                    standby_partitions_partitions = read_i32s(data, pos, n)
-                    pos += 4 * n
-                else:
-                    standby_partitions_partitions = []
-                standby_partitions_item = new_TopicPartition(standby_partitions_topic, standby_partitions_partitions)
-                if data[pos]:
-                    standby_partitions_item.unknown_tags, pos = read_tags(data, pos)
-                else:
-                    pos += 1
-                standby_partitions.append(standby_partitions_item)
-            partitions_by_user_endpoint_item = new_EndpointToPartitions(
-                user_endpoint, active_partitions, standby_partitions
-            )
-            if data[pos]:
-                partitions_by_user_endpoint_item.unknown_tags, pos = read_tags(data, pos)
-            else:
-                pos += 1
-            partitions_by_user_endpoint.append(partitions_by_user_endpoint_item)
-    message = new_StreamsGroupHeartbeatResponse(
-        throttle_time_ms,
-        error_code,
-        error_message,
-        member_id,
-        member_epoch,
-        heartbeat_interval_ms,
-        acceptable_recovery_lag_legacy,
-        task_offset_interval_ms,
-        acceptable_recovery_lag,
-        status,
-        active_tasks,
-        standby_tasks,
-        warmup_tasks,
-        topology_description_required,
-        endpoint_information_epoch,
-        partitions_by_user_endpoint,
-    )
-    if data[pos]:
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
+                status.append(status_item)
+        # active_tasks: compact nullable array
+        n = data[pos] - 1
         pos += 1
-    return message, pos
+        if n < 0:
+            active_tasks = None
+        else:
+            if n > 126:
+                n, pos = read_length(data, pos)
+            active_tasks = empty_list(n)
+            active_tasks_count = n
+            for active_tasks_step in range(active_tasks_count):
+                # active_tasks[]
+                # subtopology_id: compact string
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_string_length(data, pos)
+                end = pos + n
+                active_tasks_subtopology_id = data[pos:end].decode()
+                pos = end
+                # partitions: compact array
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_length(data, pos)
+                if n:
+                    active_tasks_partitions = read_i32s(data, pos, n)
+                    pos += 4 * n
+                else:
+                    active_tasks_partitions = []
+                active_tasks_item = new_StreamsGroupHeartbeatResponseTaskIds(
+                    active_tasks_subtopology_id, active_tasks_partitions
+                )
+                if data[pos]:
+                    active_tasks_item.unknown_tags, pos = read_tags(data, pos)
+                else:
+                    pos += 1
+                active_tasks.append(active_tasks_item)
+        # standby_tasks: compact nullable array
+        n = data[pos] - 1
+        pos += 1
+        if n < 0:
+            standby_tasks = None
+        else:
+            if n > 126:
+                n, pos = read_length(data, pos)
+            standby_tasks = empty_list(n)
+            standby_tasks_count = n
+            for standby_tasks_step in range(standby_tasks_count):
+                # standby_tasks[]
+                # subtopology_id: compact string
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_string_length(data, pos)
+                end = pos + n
+                standby_tasks_subtopology_id = data[pos:end].decode()
+                pos = end
+                # partitions: compact array
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_length(data, pos)
+                if n:
+                    standby_tasks_partitions = read_i32s(data, pos, n)
+                    pos += 4 * n
+                else:
+                    standby_tasks_partitions = []
+                standby_tasks_item = new_StreamsGroupHeartbeatResponseTaskIds(
+                    standby_tasks_subtopology_id, standby_tasks_partitions
+                )
+                if data[pos]:
+                    standby_tasks_item.unknown_tags, pos = read_tags(data, pos)
+                else:
+                    pos += 1
+                standby_tasks.append(standby_tasks_item)
+        # warmup_tasks: compact nullable array
+        n = data[pos] - 1
+        pos += 1
+        if n < 0:
+            warmup_tasks = None
+        else:
+            if n > 126:
+                n, pos = read_length(data, pos)
+            warmup_tasks = empty_list(n)
+            warmup_tasks_count = n
+            for warmup_tasks_step in range(warmup_tasks_count):
+                # warmup_tasks[]
+                # subtopology_id: compact string
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_string_length(data, pos)
+                end = pos + n
+                warmup_tasks_subtopology_id = data[pos:end].decode()
+                pos = end
+                # partitions: compact array
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_length(data, pos)
+                if n:
+                    warmup_tasks_partitions = read_i32s(data, pos, n)
+                    pos += 4 * n
+                else:
+                    warmup_tasks_partitions = []
+                warmup_tasks_item = new_StreamsGroupHeartbeatResponseTaskIds(
+                    warmup_tasks_subtopology_id, warmup_tasks_partitions
+                )
+                if data[pos]:
+                    warmup_tasks_item.unknown_tags, pos = read_tags(data, pos)
+                else:
+                    pos += 1
+                warmup_tasks.append(warmup_tasks_item)
+        if version >= 1:
+            topology_description_required = data[pos] != 0
+            pos += 1
+        else:
+            topology_description_required = False
+        endpoint_information_epoch = read_i32_be(data, pos)
+        # partitions_by_user_endpoint: compact nullable array
+        n = data[pos + 4] - 1
+        pos += 5
+        if n < 0:
+            partitions_by_user_endpoint = None
+        else:
+            if n > 126:
+                n, pos = read_length(data, pos)
+            partitions_by_user_endpoint = empty_list(n)
+            partitions_by_user_endpoint_count = n
+            for partitions_by_user_endpoint_step in range(partitions_by_user_endpoint_count):
+                # partitions_by_user_endpoint[]
+                # partitions_by_user_endpoint[].user_endpoint
+                # host: compact string
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_string_length(data, pos)
+                end = pos + n
+                host = data[pos:end].decode()
+                pos = end
+                port = read_u16(data, pos)
+                user_endpoint = new_StreamsGroupHeartbeatResponseEndpoint(host, port)
+                if data[pos + 2]:
+                    pos += 2
+                    user_endpoint.unknown_tags, pos = read_tags(data, pos)
+                else:
+                    pos += 3
+                # active_partitions: compact array
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_length(data, pos)
+                active_partitions = empty_list(n)
+                active_partitions_count = n
+                for active_partitions_step in range(active_partitions_count):
+                    # partitions_by_user_endpoint[].active_partitions[]
+                    # topic: compact string
+                    n = data[pos] - 1
+                    pos += 1
+                    if n < 0 or n > 126:
+                        n, pos = read_string_length(data, pos)
+                    end = pos + n
+                    active_partitions_topic = data[pos:end].decode()
+                    pos = end
+                    # partitions: compact array
+                    n = data[pos] - 1
+                    pos += 1
+                    if n < 0 or n > 126:
+                        n, pos = read_length(data, pos)
+                    if n:
+                        active_partitions_partitions = read_i32s(data, pos, n)
+                        pos += 4 * n
+                    else:
+                        active_partitions_partitions = []
+                    active_partitions_item = new_TopicPartition(active_partitions_topic, active_partitions_partitions)
+                    if data[pos]:
+                        active_partitions_item.unknown_tags, pos = read_tags(data, pos)
+                    else:
+                        pos += 1
+                    active_partitions.append(active_partitions_item)
+                # standby_partitions: compact array
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_length(data, pos)
+                standby_partitions = empty_list(n)
+                standby_partitions_count = n
+                for standby_partitions_step in range(standby_partitions_count):
+                    # partitions_by_user_endpoint[].standby_partitions[]
+                    # topic: compact string
+                    n = data[pos] - 1
+                    pos += 1
+                    if n < 0 or n > 126:
+                        n, pos = read_string_length(data, pos)
+                    end = pos + n
+                    standby_partitions_topic = data[pos:end].decode()
+                    pos = end
+                    # partitions: compact array
+                    n = data[pos] - 1
+                    pos += 1
+                    if n < 0 or n > 126:
+                        n, pos = read_length(data, pos)
+                    if n:
+                        standby_partitions_partitions = read_i32s(data, pos, n)
+                        pos += 4 * n
+                    else:
+                        standby_partitions_partitions = []
+                    standby_partitions_item = new_TopicPartition(
+                        standby_partitions_topic, standby_partitions_partitions
+                    )
+                    if data[pos]:
+                        standby_partitions_item.unknown_tags, pos = read_tags(data, pos)
+                    else:
+                        pos += 1
+                    standby_partitions.append(standby_partitions_item)
+                partitions_by_user_endpoint_item = new_EndpointToPartitions(
+                    user_endpoint, active_partitions, standby_partitions
+                )
+                if data[pos]:
+                    partitions_by_user_endpoint_item.unknown_tags, pos = read_tags(data, pos)
+                else:
+                    pos += 1
+                partitions_by_user_endpoint.append(partitions_by_user_endpoint_item)
+        message = new_StreamsGroupHeartbeatResponse(
+            throttle_time_ms,
+            error_code,
+            error_message,
+            member_id,
+            member_epoch,
+            heartbeat_interval_ms,
+            acceptable_recovery_lag_legacy,
+            task_offset_interval_ms,
+            acceptable_recovery_lag,
+            status,
+            active_tasks,
+            standby_tasks,
+            warmup_tasks,
+            topology_description_required,
+            endpoint_information_epoch,
+            partitions_by_user_endpoint,
+        )
+        if data[pos]:
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 1
+        return message, pos
 
+    def _write(self, out: BytesWriter, version: i64) -> None:
+        """Versions 0-1."""
+        if version < 0 or version > 1:
+            give_up()
 
-def write_streams_group_heartbeat_response_flexible(
-    out: BytesWriter, message: StreamsGroupHeartbeatResponse, version: i64
-) -> None:
-    """Versions 0-1."""
-    write_i32_be(out, message.throttle_time_ms)
-    write_i16_be(out, message.error_code)
-    error_message = message.error_message
-    if error_message is None:
-        out.append(0)
-    else:
-        raw = error_message.encode()
+        write_i32_be(out, self.throttle_time_ms)
+        write_i16_be(out, self.error_code)
+        error_message = self.error_message
+        if error_message is None:
+            out.append(0)
+        else:
+            raw = error_message.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+        raw = self.member_id.encode()
         n = len(raw)
         if n < 127:
             out.append(n + 1)
         else:
             write_string_length(out, n)
         out.write(raw)
-    raw = message.member_id.encode()
-    n = len(raw)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_string_length(out, n)
-    out.write(raw)
-    write_i32_be(out, message.member_epoch)
-    write_i32_be(out, message.heartbeat_interval_ms)
-    if version <= 0:
-        write_i32_be(out, message.acceptable_recovery_lag_legacy)
-    else:
-        if message.acceptable_recovery_lag_legacy != 0:
-            give_up()
-    write_i32_be(out, message.task_offset_interval_ms)
-    if version >= 1:
-        write_i64_be(out, message.acceptable_recovery_lag)
-    status = message.status
-    if status is None:
-        out.append(0)
-    else:
-        n = len(status)
-        if n < 127:
-            out.append(n + 1)
+        write_i32_be(out, self.member_epoch)
+        write_i32_be(out, self.heartbeat_interval_ms)
+        if version <= 0:
+            write_i32_be(out, self.acceptable_recovery_lag_legacy)
         else:
-            write_uvarint(out, n + 1)
-        for status_item in status:
-            # status[]
-            write_i8(out, status_item.status_code)
-            raw = status_item.status_detail.encode()
-            n = len(raw)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_string_length(out, n)
-            out.write(raw)
-            if status_item.unknown_tags:
-                write_tags(out, [], status_item.unknown_tags)
-            else:
-                out.append(0)
-    active_tasks = message.active_tasks
-    if active_tasks is None:
-        out.append(0)
-    else:
-        n = len(active_tasks)
-        if n < 127:
-            out.append(n + 1)
+            if self.acceptable_recovery_lag_legacy != 0:
+                give_up()
+        write_i32_be(out, self.task_offset_interval_ms)
+        if version >= 1:
+            write_i64_be(out, self.acceptable_recovery_lag)
+        status = self.status
+        if status is None:
+            out.append(0)
         else:
-            write_uvarint(out, n + 1)
-        for active_tasks_item in active_tasks:
-            # active_tasks[]
-            raw = active_tasks_item.subtopology_id.encode()
-            n = len(raw)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_string_length(out, n)
-            out.write(raw)
-            active_tasks_partitions = active_tasks_item.partitions
-            n = len(active_tasks_partitions)
+            n = len(status)
             if n < 127:
                 out.append(n + 1)
             else:
                 write_uvarint(out, n + 1)
-            for active_tasks_partitions_item in active_tasks_partitions:
-                write_i32_be(out, active_tasks_partitions_item)
-            if active_tasks_item.unknown_tags:
-                write_tags(out, [], active_tasks_item.unknown_tags)
-            else:
-                out.append(0)
-    standby_tasks = message.standby_tasks
-    if standby_tasks is None:
-        out.append(0)
-    else:
-        n = len(standby_tasks)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_uvarint(out, n + 1)
-        for standby_tasks_item in standby_tasks:
-            # standby_tasks[]
-            raw = standby_tasks_item.subtopology_id.encode()
-            n = len(raw)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_string_length(out, n)
-            out.write(raw)
-            standby_tasks_partitions = standby_tasks_item.partitions
-            n = len(standby_tasks_partitions)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_uvarint(out, n + 1)
-            for standby_tasks_partitions_item in standby_tasks_partitions:
-                write_i32_be(out, standby_tasks_partitions_item)
-            if standby_tasks_item.unknown_tags:
-                write_tags(out, [], standby_tasks_item.unknown_tags)
-            else:
-                out.append(0)
-    warmup_tasks = message.warmup_tasks
-    if warmup_tasks is None:
-        out.append(0)
-    else:
-        n = len(warmup_tasks)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_uvarint(out, n + 1)
-        for warmup_tasks_item in warmup_tasks:
-            # warmup_tasks[]
-            raw = warmup_tasks_item.subtopology_id.encode()
-            n = len(raw)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_string_length(out, n)
-            out.write(raw)
-            warmup_tasks_partitions = warmup_tasks_item.partitions
-            n = len(warmup_tasks_partitions)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_uvarint(out, n + 1)
-            for warmup_tasks_partitions_item in warmup_tasks_partitions:
-                write_i32_be(out, warmup_tasks_partitions_item)
-            if warmup_tasks_item.unknown_tags:
-                write_tags(out, [], warmup_tasks_item.unknown_tags)
-            else:
-                out.append(0)
-    if version <= 0:
-        if message.topology_description_required:
-            give_up()
-    else:
-        out.append(1 if message.topology_description_required else message.topology_description_required & 0)
-    write_i32_be(out, message.endpoint_information_epoch)
-    partitions_by_user_endpoint = message.partitions_by_user_endpoint
-    if partitions_by_user_endpoint is None:
-        out.append(0)
-    else:
-        n = len(partitions_by_user_endpoint)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_uvarint(out, n + 1)
-        for partitions_by_user_endpoint_item in partitions_by_user_endpoint:
-            # partitions_by_user_endpoint[]
-            # partitions_by_user_endpoint[].user_endpoint
-            user_endpoint = partitions_by_user_endpoint_item.user_endpoint
-            raw = user_endpoint.host.encode()
-            n = len(raw)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_string_length(out, n)
-            out.write(raw)
-            write_u16(out, user_endpoint.port)
-            if user_endpoint.unknown_tags:
-                write_tags(out, [], user_endpoint.unknown_tags)
-            else:
-                out.append(0)
-            active_partitions = partitions_by_user_endpoint_item.active_partitions
-            n = len(active_partitions)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_uvarint(out, n + 1)
-            for active_partitions_item in active_partitions:
-                # partitions_by_user_endpoint[].active_partitions[]
-                raw = active_partitions_item.topic.encode()
+            for status_item in status:
+                # status[]
+                write_i8(out, status_item.status_code)
+                raw = status_item.status_detail.encode()
                 n = len(raw)
                 if n < 127:
                     out.append(n + 1)
                 else:
                     write_string_length(out, n)
                 out.write(raw)
-                active_partitions_partitions = active_partitions_item.partitions
-                n = len(active_partitions_partitions)
-                if n < 127:
-                    out.append(n + 1)
-                else:
-                    write_uvarint(out, n + 1)
-                for active_partitions_partitions_item in active_partitions_partitions:
-                    write_i32_be(out, active_partitions_partitions_item)
-                if active_partitions_item.unknown_tags:
-                    write_tags(out, [], active_partitions_item.unknown_tags)
+                if status_item.unknown_tags:
+                    write_tags(out, [], status_item.unknown_tags)
                 else:
                     out.append(0)
-            standby_partitions = partitions_by_user_endpoint_item.standby_partitions
-            n = len(standby_partitions)
+        active_tasks = self.active_tasks
+        if active_tasks is None:
+            out.append(0)
+        else:
+            n = len(active_tasks)
             if n < 127:
                 out.append(n + 1)
             else:
                 write_uvarint(out, n + 1)
-            for standby_partitions_item in standby_partitions:
-                # partitions_by_user_endpoint[].standby_partitions[]
-                raw = standby_partitions_item.topic.encode()
+            for active_tasks_item in active_tasks:
+                # active_tasks[]
+                raw = active_tasks_item.subtopology_id.encode()
                 n = len(raw)
                 if n < 127:
                     out.append(n + 1)
                 else:
                     write_string_length(out, n)
                 out.write(raw)
-                standby_partitions_partitions = standby_partitions_item.partitions
-                n = len(standby_partitions_partitions)
+                active_tasks_partitions = active_tasks_item.partitions
+                n = len(active_tasks_partitions)
                 if n < 127:
                     out.append(n + 1)
                 else:
                     write_uvarint(out, n + 1)
-                for standby_partitions_partitions_item in standby_partitions_partitions:
-                    write_i32_be(out, standby_partitions_partitions_item)
-                if standby_partitions_item.unknown_tags:
-                    write_tags(out, [], standby_partitions_item.unknown_tags)
+                for active_tasks_partitions_item in active_tasks_partitions:
+                    write_i32_be(out, active_tasks_partitions_item)
+                if active_tasks_item.unknown_tags:
+                    write_tags(out, [], active_tasks_item.unknown_tags)
                 else:
                     out.append(0)
-            if partitions_by_user_endpoint_item.unknown_tags:
-                write_tags(out, [], partitions_by_user_endpoint_item.unknown_tags)
+        standby_tasks = self.standby_tasks
+        if standby_tasks is None:
+            out.append(0)
+        else:
+            n = len(standby_tasks)
+            if n < 127:
+                out.append(n + 1)
             else:
-                out.append(0)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
+                write_uvarint(out, n + 1)
+            for standby_tasks_item in standby_tasks:
+                # standby_tasks[]
+                raw = standby_tasks_item.subtopology_id.encode()
+                n = len(raw)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_string_length(out, n)
+                out.write(raw)
+                standby_tasks_partitions = standby_tasks_item.partitions
+                n = len(standby_tasks_partitions)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_uvarint(out, n + 1)
+                for standby_tasks_partitions_item in standby_tasks_partitions:
+                    write_i32_be(out, standby_tasks_partitions_item)
+                if standby_tasks_item.unknown_tags:
+                    write_tags(out, [], standby_tasks_item.unknown_tags)
+                else:
+                    out.append(0)
+        warmup_tasks = self.warmup_tasks
+        if warmup_tasks is None:
+            out.append(0)
+        else:
+            n = len(warmup_tasks)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_uvarint(out, n + 1)
+            for warmup_tasks_item in warmup_tasks:
+                # warmup_tasks[]
+                raw = warmup_tasks_item.subtopology_id.encode()
+                n = len(raw)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_string_length(out, n)
+                out.write(raw)
+                warmup_tasks_partitions = warmup_tasks_item.partitions
+                n = len(warmup_tasks_partitions)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_uvarint(out, n + 1)
+                for warmup_tasks_partitions_item in warmup_tasks_partitions:
+                    write_i32_be(out, warmup_tasks_partitions_item)
+                if warmup_tasks_item.unknown_tags:
+                    write_tags(out, [], warmup_tasks_item.unknown_tags)
+                else:
+                    out.append(0)
+        if version <= 0:
+            if self.topology_description_required:
+                give_up()
+        else:
+            out.append(
+                1 if self.topology_description_required else self.topology_description_required & 0
+            )  # & 0 refuses None
+        write_i32_be(out, self.endpoint_information_epoch)
+        partitions_by_user_endpoint = self.partitions_by_user_endpoint
+        if partitions_by_user_endpoint is None:
+            out.append(0)
+        else:
+            n = len(partitions_by_user_endpoint)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_uvarint(out, n + 1)
+            for partitions_by_user_endpoint_item in partitions_by_user_endpoint:
+                # partitions_by_user_endpoint[]
+                # partitions_by_user_endpoint[].user_endpoint
+                user_endpoint = partitions_by_user_endpoint_item.user_endpoint
+                raw = user_endpoint.host.encode()
+                n = len(raw)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_string_length(out, n)
+                out.write(raw)
+                write_u16(out, user_endpoint.port)
+                if user_endpoint.unknown_tags:
+                    write_tags(out, [], user_endpoint.unknown_tags)
+                else:
+                    out.append(0)
+                active_partitions = partitions_by_user_endpoint_item.active_partitions
+                n = len(active_partitions)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_uvarint(out, n + 1)
+                for active_partitions_item in active_partitions:
+                    # partitions_by_user_endpoint[].active_partitions[]
+                    raw = active_partitions_item.topic.encode()
+                    n = len(raw)
+                    if n < 127:
+                        out.append(n + 1)
+                    else:
+                        write_string_length(out, n)
+                    out.write(raw)
+                    active_partitions_partitions = active_partitions_item.partitions
+                    n = len(active_partitions_partitions)
+                    if n < 127:
+                        out.append(n + 1)
+                    else:
+                        write_uvarint(out, n + 1)
+                    for active_partitions_partitions_item in active_partitions_partitions:
+                        write_i32_be(out, active_partitions_partitions_item)
+                    if active_partitions_item.unknown_tags:
+                        write_tags(out, [], active_partitions_item.unknown_tags)
+                    else:
+                        out.append(0)
+                standby_partitions = partitions_by_user_endpoint_item.standby_partitions
+                n = len(standby_partitions)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_uvarint(out, n + 1)
+                for standby_partitions_item in standby_partitions:
+                    # partitions_by_user_endpoint[].standby_partitions[]
+                    raw = standby_partitions_item.topic.encode()
+                    n = len(raw)
+                    if n < 127:
+                        out.append(n + 1)
+                    else:
+                        write_string_length(out, n)
+                    out.write(raw)
+                    standby_partitions_partitions = standby_partitions_item.partitions
+                    n = len(standby_partitions_partitions)
+                    if n < 127:
+                        out.append(n + 1)
+                    else:
+                        write_uvarint(out, n + 1)
+                    for standby_partitions_partitions_item in standby_partitions_partitions:
+                        write_i32_be(out, standby_partitions_partitions_item)
+                    if standby_partitions_item.unknown_tags:
+                        write_tags(out, [], standby_partitions_item.unknown_tags)
+                    else:
+                        out.append(0)
+                if partitions_by_user_endpoint_item.unknown_tags:
+                    write_tags(out, [], partitions_by_user_endpoint_item.unknown_tags)
+                else:
+                    out.append(0)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
+        else:
+            out.append(0)
 
 
-install_constructors(globals())
+new_KeyValue = constructor(KeyValue)
+new_TopicInfo = constructor(TopicInfo)
+new_CopartitionGroup = constructor(CopartitionGroup)
+new_Subtopology = constructor(Subtopology)
+new_Topology = constructor(Topology)
+new_StreamsGroupHeartbeatRequestTaskIds = constructor(StreamsGroupHeartbeatRequestTaskIds)
+new_StreamsGroupHeartbeatRequestEndpoint = constructor(StreamsGroupHeartbeatRequestEndpoint)
+new_TaskOffset = constructor(TaskOffset)
+new_StreamsGroupHeartbeatRequest = constructor(StreamsGroupHeartbeatRequest)
+new_Status = constructor(Status)
+new_StreamsGroupHeartbeatResponseTaskIds = constructor(StreamsGroupHeartbeatResponseTaskIds)
+new_StreamsGroupHeartbeatResponseEndpoint = constructor(StreamsGroupHeartbeatResponseEndpoint)
+new_TopicPartition = constructor(TopicPartition)
+new_EndpointToPartitions = constructor(EndpointToPartitions)
+new_StreamsGroupHeartbeatResponse = constructor(StreamsGroupHeartbeatResponse)

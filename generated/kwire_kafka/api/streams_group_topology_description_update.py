@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter, read_i16_be, read_i32_be, write_i16_be, write_i32_be
 
 from kwire.message import FieldTags, Message, Struct
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.wire import (
     empty_list,
     give_up,
@@ -41,17 +41,7 @@ class TopologyDescriptionNode(Struct):
         Field("stores", "Stores", "[]string", range(0, 1)),
         Field("successors", "Successors", "[]string", range(0, 1)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "name",
-        "node_type",
-        "source_topics",
-        "sink_topic",
-        "stores",
-        "successors",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     name: str
     """Name of the node, unique within the topology, such as KSTREAM-SOURCE-0000000000."""
@@ -66,7 +56,6 @@ class TopologyDescriptionNode(Struct):
     successors: list[str]
     """Names of the nodes that receive this node's output; the only form in which edges are sent."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -88,24 +77,6 @@ class TopologyDescriptionNode(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_TopologyDescriptionNode(
-    name: str,
-    node_type: int,
-    source_topics: list[str],
-    sink_topic: str | None,
-    stores: list[str],
-    successors: list[str],
-) -> TopologyDescriptionNode:
-    return TopologyDescriptionNode(
-        name=name,
-        node_type=node_type,
-        source_topics=source_topics,
-        sink_topic=sink_topic,
-        stores=stores,
-        successors=successors,
-    )
-
-
 @mypyc_attr(acyclic=True)
 class TopologyDescriptionSubtopology(Struct):
     """One connected part of the graph."""
@@ -116,16 +87,13 @@ class TopologyDescriptionSubtopology(Struct):
         Field("subtopology_id", "SubtopologyId", "string", range(0, 1)),
         Field("nodes", "Nodes", "[]TopologyDescriptionNode", range(0, 1)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("subtopology_id", "nodes", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     subtopology_id: str
     """Id of the subtopology, also the first part of its task ids."""
     nodes: list[TopologyDescriptionNode]
     """All nodes of the subtopology, in any order."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -139,12 +107,6 @@ class TopologyDescriptionSubtopology(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_TopologyDescriptionSubtopology(
-    subtopology_id: str, nodes: list[TopologyDescriptionNode]
-) -> TopologyDescriptionSubtopology:
-    return TopologyDescriptionSubtopology(subtopology_id=subtopology_id, nodes=nodes)
-
-
 @mypyc_attr(acyclic=True)
 class TopologyDescriptionGlobalStore(Struct):
     """One global store, as the two nodes that fill it."""
@@ -155,16 +117,13 @@ class TopologyDescriptionGlobalStore(Struct):
         Field("source", "Source", "TopologyDescriptionNode", range(0, 1)),
         Field("processor", "Processor", "TopologyDescriptionNode", range(0, 1)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("source", "processor", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     source: TopologyDescriptionNode
     """The node that reads the topic of the store."""
     processor: TopologyDescriptionNode
     """The node that writes the records into the store."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -178,12 +137,6 @@ class TopologyDescriptionGlobalStore(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_TopologyDescriptionGlobalStore(
-    source: TopologyDescriptionNode, processor: TopologyDescriptionNode
-) -> TopologyDescriptionGlobalStore:
-    return TopologyDescriptionGlobalStore(source=source, processor=processor)
-
-
 @mypyc_attr(acyclic=True)
 class TopologyDescription(Struct):
     """The processing graph of the application: its subtopologies and its global stores."""
@@ -194,16 +147,13 @@ class TopologyDescription(Struct):
         Field("subtopologies", "Subtopologies", "[]TopologyDescriptionSubtopology", range(0, 1)),
         Field("global_stores", "GlobalStores", "[]TopologyDescriptionGlobalStore", range(0, 1)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("subtopologies", "global_stores", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     subtopologies: list[TopologyDescriptionSubtopology]
     """Parts of the graph that run as tasks of their own."""
     global_stores: list[TopologyDescriptionGlobalStore]
     """State stores of which every instance holds all data."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -217,12 +167,6 @@ class TopologyDescription(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_TopologyDescription(
-    subtopologies: list[TopologyDescriptionSubtopology], global_stores: list[TopologyDescriptionGlobalStore]
-) -> TopologyDescription:
-    return TopologyDescription(subtopologies=subtopologies, global_stores=global_stores)
-
-
 @mypyc_attr(acyclic=True)
 class StreamsGroupTopologyDescriptionUpdateRequest(Message):
     """Sent by a Kafka Streams client to the group coordinator to store a description of its topology for others to read.
@@ -234,6 +178,7 @@ class StreamsGroupTopologyDescriptionUpdateRequest(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 1)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 2}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("group_id", "GroupId", "string", range(0, 1)),
@@ -241,15 +186,7 @@ class StreamsGroupTopologyDescriptionUpdateRequest(Message):
         Field("topology_epoch", "TopologyEpoch", "int32", range(0, 1)),
         Field("topology_description", "TopologyDescription", "TopologyDescription", range(0, 1)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "group_id",
-        "member_id",
-        "topology_epoch",
-        "topology_description",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     group_id: str
     """Id of the Streams group."""
@@ -260,7 +197,6 @@ class StreamsGroupTopologyDescriptionUpdateRequest(Message):
     topology_description: TopologyDescription
     """The description itself."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -277,31 +213,644 @@ class StreamsGroupTopologyDescriptionUpdateRequest(Message):
         self.topology_description = TopologyDescription() if topology_description is None else topology_description
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        return 2
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[StreamsGroupTopologyDescriptionUpdateRequest, i64]:
-        if 0 <= version <= 0:
-            return read_streams_group_topology_description_update_request_flexible(data, pos, version)
-        give_up()
+        """Version 0."""
+        n: i64
+        end: i64
+        group_id: str
+        member_id: str
+        topology_description: TopologyDescription
+        subtopologies: list[TopologyDescriptionSubtopology]
+        subtopologies_step: i64
+        subtopology_id: str
+        nodes: list[TopologyDescriptionNode]
+        nodes_step: i64
+        nodes_name: str
+        nodes_source_topics: list[str]
+        nodes_source_topics_step: i64
+        nodes_sink_topic: str | None
+        nodes_stores: list[str]
+        nodes_stores_step: i64
+        nodes_successors: list[str]
+        nodes_successors_step: i64
+        global_stores: list[TopologyDescriptionGlobalStore]
+        global_stores_step: i64
+        source: TopologyDescriptionNode
+        source_name: str
+        source_source_topics: list[str]
+        source_source_topics_step: i64
+        source_sink_topic: str | None
+        source_stores: list[str]
+        source_stores_step: i64
+        source_successors: list[str]
+        source_successors_step: i64
+        processor: TopologyDescriptionNode
+        processor_name: str
+        processor_source_topics: list[str]
+        processor_source_topics_step: i64
+        processor_sink_topic: str | None
+        processor_stores: list[str]
+        processor_stores_step: i64
+        processor_successors: list[str]
+        processor_successors_step: i64
+        if version < 0 or version > 0:
+            give_up()
+
+        # group_id: compact string
+        n = data[pos] - 1
+        pos += 1
+        if n < 0 or n > 126:
+            n, pos = read_string_length(data, pos)
+        end = pos + n
+        group_id = data[pos:end].decode()
+        pos = end
+        # member_id: compact string
+        n = data[pos] - 1
+        pos += 1
+        if n < 0 or n > 126:
+            n, pos = read_string_length(data, pos)
+        end = pos + n
+        member_id = data[pos:end].decode()
+        pos = end
+        topology_epoch = read_i32_be(data, pos)
+        # topology_description
+        # subtopologies: compact array
+        n = data[pos + 4] - 1
+        pos += 5
+        if n < 0 or n > 126:
+            n, pos = read_length(data, pos)
+        subtopologies = empty_list(n)
+        subtopologies_count = n
+        for subtopologies_step in range(subtopologies_count):
+            # topology_description.subtopologies[]
+            # subtopology_id: compact string
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            subtopology_id = data[pos:end].decode()
+            pos = end
+            # nodes: compact array
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_length(data, pos)
+            nodes = empty_list(n)
+            nodes_count = n
+            for nodes_step in range(nodes_count):
+                # topology_description.subtopologies[].nodes[]
+                # name: compact string
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_string_length(data, pos)
+                end = pos + n
+                nodes_name = data[pos:end].decode()
+                pos = end
+                nodes_node_type = (data[pos] ^ 128) - 128
+                # source_topics: compact array
+                n = data[pos + 1] - 1
+                pos += 2
+                if n < 0 or n > 126:
+                    n, pos = read_length(data, pos)
+                nodes_source_topics = empty_list(n)
+                nodes_source_topics_count = n
+                for nodes_source_topics_step in range(nodes_source_topics_count):
+                    # string[]: compact string
+                    n = data[pos] - 1
+                    pos += 1
+                    if n < 0 or n > 126:
+                        n, pos = read_string_length(data, pos)
+                    end = pos + n
+                    nodes_source_topics_item = data[pos:end].decode()
+                    pos = end
+                    nodes_source_topics.append(nodes_source_topics_item)
+                # sink_topic: compact nullable string
+                n = data[pos] - 1
+                pos += 1
+                if n < 0:
+                    nodes_sink_topic = None
+                else:
+                    if n > 126:
+                        n, pos = read_string_length(data, pos)
+                    end = pos + n
+                    nodes_sink_topic = data[pos:end].decode()
+                    pos = end
+                # stores: compact array
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_length(data, pos)
+                nodes_stores = empty_list(n)
+                nodes_stores_count = n
+                for nodes_stores_step in range(nodes_stores_count):
+                    # string[]: compact string
+                    n = data[pos] - 1
+                    pos += 1
+                    if n < 0 or n > 126:
+                        n, pos = read_string_length(data, pos)
+                    end = pos + n
+                    nodes_stores_item = data[pos:end].decode()
+                    pos = end
+                    nodes_stores.append(nodes_stores_item)
+                # successors: compact array
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_length(data, pos)
+                nodes_successors = empty_list(n)
+                nodes_successors_count = n
+                for nodes_successors_step in range(nodes_successors_count):
+                    # string[]: compact string
+                    n = data[pos] - 1
+                    pos += 1
+                    if n < 0 or n > 126:
+                        n, pos = read_string_length(data, pos)
+                    end = pos + n
+                    nodes_successors_item = data[pos:end].decode()
+                    pos = end
+                    nodes_successors.append(nodes_successors_item)
+                nodes_item = new_TopologyDescriptionNode(
+                    nodes_name, nodes_node_type, nodes_source_topics, nodes_sink_topic, nodes_stores, nodes_successors
+                )
+                if data[pos]:
+                    nodes_item.unknown_tags, pos = read_tags(data, pos)
+                else:
+                    pos += 1
+                nodes.append(nodes_item)
+            subtopologies_item = new_TopologyDescriptionSubtopology(subtopology_id, nodes)
+            if data[pos]:
+                subtopologies_item.unknown_tags, pos = read_tags(data, pos)
+            else:
+                pos += 1
+            subtopologies.append(subtopologies_item)
+        # global_stores: compact array
+        n = data[pos] - 1
+        pos += 1
+        if n < 0 or n > 126:
+            n, pos = read_length(data, pos)
+        global_stores = empty_list(n)
+        global_stores_count = n
+        for global_stores_step in range(global_stores_count):
+            # topology_description.global_stores[]
+            # topology_description.global_stores[].source
+            # name: compact string
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            source_name = data[pos:end].decode()
+            pos = end
+            source_node_type = (data[pos] ^ 128) - 128
+            # source_topics: compact array
+            n = data[pos + 1] - 1
+            pos += 2
+            if n < 0 or n > 126:
+                n, pos = read_length(data, pos)
+            source_source_topics = empty_list(n)
+            source_source_topics_count = n
+            for source_source_topics_step in range(source_source_topics_count):
+                # string[]: compact string
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_string_length(data, pos)
+                end = pos + n
+                source_source_topics_item = data[pos:end].decode()
+                pos = end
+                source_source_topics.append(source_source_topics_item)
+            # sink_topic: compact nullable string
+            n = data[pos] - 1
+            pos += 1
+            if n < 0:
+                source_sink_topic = None
+            else:
+                if n > 126:
+                    n, pos = read_string_length(data, pos)
+                end = pos + n
+                source_sink_topic = data[pos:end].decode()
+                pos = end
+            # stores: compact array
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_length(data, pos)
+            source_stores = empty_list(n)
+            source_stores_count = n
+            for source_stores_step in range(source_stores_count):
+                # string[]: compact string
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_string_length(data, pos)
+                end = pos + n
+                source_stores_item = data[pos:end].decode()
+                pos = end
+                source_stores.append(source_stores_item)
+            # successors: compact array
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_length(data, pos)
+            source_successors = empty_list(n)
+            source_successors_count = n
+            for source_successors_step in range(source_successors_count):
+                # string[]: compact string
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_string_length(data, pos)
+                end = pos + n
+                source_successors_item = data[pos:end].decode()
+                pos = end
+                source_successors.append(source_successors_item)
+            source = new_TopologyDescriptionNode(
+                source_name,
+                source_node_type,
+                source_source_topics,
+                source_sink_topic,
+                source_stores,
+                source_successors,
+            )
+            if data[pos]:
+                source.unknown_tags, pos = read_tags(data, pos)
+            else:
+                pos += 1
+            # topology_description.global_stores[].processor
+            # name: compact string
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            processor_name = data[pos:end].decode()
+            pos = end
+            processor_node_type = (data[pos] ^ 128) - 128
+            # source_topics: compact array
+            n = data[pos + 1] - 1
+            pos += 2
+            if n < 0 or n > 126:
+                n, pos = read_length(data, pos)
+            processor_source_topics = empty_list(n)
+            processor_source_topics_count = n
+            for processor_source_topics_step in range(processor_source_topics_count):
+                # string[]: compact string
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_string_length(data, pos)
+                end = pos + n
+                processor_source_topics_item = data[pos:end].decode()
+                pos = end
+                processor_source_topics.append(processor_source_topics_item)
+            # sink_topic: compact nullable string
+            n = data[pos] - 1
+            pos += 1
+            if n < 0:
+                processor_sink_topic = None
+            else:
+                if n > 126:
+                    n, pos = read_string_length(data, pos)
+                end = pos + n
+                processor_sink_topic = data[pos:end].decode()
+                pos = end
+            # stores: compact array
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_length(data, pos)
+            processor_stores = empty_list(n)
+            processor_stores_count = n
+            for processor_stores_step in range(processor_stores_count):
+                # string[]: compact string
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_string_length(data, pos)
+                end = pos + n
+                processor_stores_item = data[pos:end].decode()
+                pos = end
+                processor_stores.append(processor_stores_item)
+            # successors: compact array
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_length(data, pos)
+            processor_successors = empty_list(n)
+            processor_successors_count = n
+            for processor_successors_step in range(processor_successors_count):
+                # string[]: compact string
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_string_length(data, pos)
+                end = pos + n
+                processor_successors_item = data[pos:end].decode()
+                pos = end
+                processor_successors.append(processor_successors_item)
+            processor = new_TopologyDescriptionNode(
+                processor_name,
+                processor_node_type,
+                processor_source_topics,
+                processor_sink_topic,
+                processor_stores,
+                processor_successors,
+            )
+            if data[pos]:
+                processor.unknown_tags, pos = read_tags(data, pos)
+            else:
+                pos += 1
+            global_stores_item = new_TopologyDescriptionGlobalStore(source, processor)
+            if data[pos]:
+                global_stores_item.unknown_tags, pos = read_tags(data, pos)
+            else:
+                pos += 1
+            global_stores.append(global_stores_item)
+        topology_description = new_TopologyDescription(subtopologies, global_stores)
+        if data[pos]:
+            topology_description.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 1
+        message = new_StreamsGroupTopologyDescriptionUpdateRequest(
+            group_id, member_id, topology_epoch, topology_description
+        )
+        if data[pos]:
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 1
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 0:
-            return write_streams_group_topology_description_update_request_flexible(out, self, version)
-        give_up()
+        """Version 0."""
+        if version < 0 or version > 0:
+            give_up()
 
-
-def new_StreamsGroupTopologyDescriptionUpdateRequest(
-    group_id: str, member_id: str, topology_epoch: int, topology_description: TopologyDescription
-) -> StreamsGroupTopologyDescriptionUpdateRequest:
-    return StreamsGroupTopologyDescriptionUpdateRequest(
-        group_id=group_id,
-        member_id=member_id,
-        topology_epoch=topology_epoch,
-        topology_description=topology_description,
-    )
+        raw = self.group_id.encode()
+        n = len(raw)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_string_length(out, n)
+        out.write(raw)
+        raw = self.member_id.encode()
+        n = len(raw)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_string_length(out, n)
+        out.write(raw)
+        write_i32_be(out, self.topology_epoch)
+        # topology_description
+        topology_description = self.topology_description
+        subtopologies = topology_description.subtopologies
+        n = len(subtopologies)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_uvarint(out, n + 1)
+        for subtopologies_item in subtopologies:
+            # topology_description.subtopologies[]
+            raw = subtopologies_item.subtopology_id.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+            nodes = subtopologies_item.nodes
+            n = len(nodes)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_uvarint(out, n + 1)
+            for nodes_item in nodes:
+                # topology_description.subtopologies[].nodes[]
+                raw = nodes_item.name.encode()
+                n = len(raw)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_string_length(out, n)
+                out.write(raw)
+                write_i8(out, nodes_item.node_type)
+                nodes_source_topics = nodes_item.source_topics
+                n = len(nodes_source_topics)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_uvarint(out, n + 1)
+                for nodes_source_topics_item in nodes_source_topics:
+                    raw = nodes_source_topics_item.encode()
+                    n = len(raw)
+                    if n < 127:
+                        out.append(n + 1)
+                    else:
+                        write_string_length(out, n)
+                    out.write(raw)
+                nodes_sink_topic = nodes_item.sink_topic
+                if nodes_sink_topic is None:
+                    out.append(0)
+                else:
+                    raw = nodes_sink_topic.encode()
+                    n = len(raw)
+                    if n < 127:
+                        out.append(n + 1)
+                    else:
+                        write_string_length(out, n)
+                    out.write(raw)
+                nodes_stores = nodes_item.stores
+                n = len(nodes_stores)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_uvarint(out, n + 1)
+                for nodes_stores_item in nodes_stores:
+                    raw = nodes_stores_item.encode()
+                    n = len(raw)
+                    if n < 127:
+                        out.append(n + 1)
+                    else:
+                        write_string_length(out, n)
+                    out.write(raw)
+                nodes_successors = nodes_item.successors
+                n = len(nodes_successors)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_uvarint(out, n + 1)
+                for nodes_successors_item in nodes_successors:
+                    raw = nodes_successors_item.encode()
+                    n = len(raw)
+                    if n < 127:
+                        out.append(n + 1)
+                    else:
+                        write_string_length(out, n)
+                    out.write(raw)
+                if nodes_item.unknown_tags:
+                    write_tags(out, [], nodes_item.unknown_tags)
+                else:
+                    out.append(0)
+            if subtopologies_item.unknown_tags:
+                write_tags(out, [], subtopologies_item.unknown_tags)
+            else:
+                out.append(0)
+        global_stores = topology_description.global_stores
+        n = len(global_stores)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_uvarint(out, n + 1)
+        for global_stores_item in global_stores:
+            # topology_description.global_stores[]
+            # topology_description.global_stores[].source
+            source = global_stores_item.source
+            raw = source.name.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+            write_i8(out, source.node_type)
+            source_source_topics = source.source_topics
+            n = len(source_source_topics)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_uvarint(out, n + 1)
+            for source_source_topics_item in source_source_topics:
+                raw = source_source_topics_item.encode()
+                n = len(raw)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_string_length(out, n)
+                out.write(raw)
+            source_sink_topic = source.sink_topic
+            if source_sink_topic is None:
+                out.append(0)
+            else:
+                raw = source_sink_topic.encode()
+                n = len(raw)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_string_length(out, n)
+                out.write(raw)
+            source_stores = source.stores
+            n = len(source_stores)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_uvarint(out, n + 1)
+            for source_stores_item in source_stores:
+                raw = source_stores_item.encode()
+                n = len(raw)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_string_length(out, n)
+                out.write(raw)
+            source_successors = source.successors
+            n = len(source_successors)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_uvarint(out, n + 1)
+            for source_successors_item in source_successors:
+                raw = source_successors_item.encode()
+                n = len(raw)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_string_length(out, n)
+                out.write(raw)
+            if source.unknown_tags:
+                write_tags(out, [], source.unknown_tags)
+            else:
+                out.append(0)
+            # topology_description.global_stores[].processor
+            processor = global_stores_item.processor
+            raw = processor.name.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+            write_i8(out, processor.node_type)
+            processor_source_topics = processor.source_topics
+            n = len(processor_source_topics)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_uvarint(out, n + 1)
+            for processor_source_topics_item in processor_source_topics:
+                raw = processor_source_topics_item.encode()
+                n = len(raw)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_string_length(out, n)
+                out.write(raw)
+            processor_sink_topic = processor.sink_topic
+            if processor_sink_topic is None:
+                out.append(0)
+            else:
+                raw = processor_sink_topic.encode()
+                n = len(raw)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_string_length(out, n)
+                out.write(raw)
+            processor_stores = processor.stores
+            n = len(processor_stores)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_uvarint(out, n + 1)
+            for processor_stores_item in processor_stores:
+                raw = processor_stores_item.encode()
+                n = len(raw)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_string_length(out, n)
+                out.write(raw)
+            processor_successors = processor.successors
+            n = len(processor_successors)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_uvarint(out, n + 1)
+            for processor_successors_item in processor_successors:
+                raw = processor_successors_item.encode()
+                n = len(raw)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_string_length(out, n)
+                out.write(raw)
+            if processor.unknown_tags:
+                write_tags(out, [], processor.unknown_tags)
+            else:
+                out.append(0)
+            if global_stores_item.unknown_tags:
+                write_tags(out, [], global_stores_item.unknown_tags)
+            else:
+                out.append(0)
+        if topology_description.unknown_tags:
+            write_tags(out, [], topology_description.unknown_tags)
+        else:
+            out.append(0)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
+        else:
+            out.append(0)
 
 
 @mypyc_attr(acyclic=True)
@@ -315,15 +864,14 @@ class StreamsGroupTopologyDescriptionUpdateResponse(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 1)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 1}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(0, 1)),
         Field("error_code", "ErrorCode", "int16", range(0, 1)),
         Field("error_message", "ErrorMessage", "string", range(0, 1), nullable=range(0, 1)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("throttle_time_ms", "error_code", "error_message", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     throttle_time_ms: int
     """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled."""
@@ -332,7 +880,6 @@ class StreamsGroupTopologyDescriptionUpdateResponse(Message):
     error_message: str | None
     """Human-readable explanation of the error; null if there is none."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -347,735 +894,62 @@ class StreamsGroupTopologyDescriptionUpdateResponse(Message):
         self.error_message = error_message
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        return 1
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[StreamsGroupTopologyDescriptionUpdateResponse, i64]:
-        if 0 <= version <= 0:
-            return read_streams_group_topology_description_update_response_flexible(data, pos, version)
-        give_up()
+        """Version 0."""
+        n: i64
+        end: i64
+        error_message: str | None
+        if version < 0 or version > 0:
+            give_up()
+
+        throttle_time_ms = read_i32_be(data, pos)
+        error_code = read_i16_be(data, pos + 4)
+        # error_message: compact nullable string
+        n = data[pos + 6] - 1
+        pos += 7
+        if n < 0:
+            error_message = None
+        else:
+            if n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            error_message = data[pos:end].decode()
+            pos = end
+        message = new_StreamsGroupTopologyDescriptionUpdateResponse(throttle_time_ms, error_code, error_message)
+        if data[pos]:
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 1
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 0:
-            return write_streams_group_topology_description_update_response_flexible(out, self, version)
-        give_up()
+        """Version 0."""
+        if version < 0 or version > 0:
+            give_up()
 
-
-def new_StreamsGroupTopologyDescriptionUpdateResponse(
-    throttle_time_ms: int, error_code: int, error_message: str | None
-) -> StreamsGroupTopologyDescriptionUpdateResponse:
-    return StreamsGroupTopologyDescriptionUpdateResponse(
-        throttle_time_ms=throttle_time_ms, error_code=error_code, error_message=error_message
-    )
-
-
-def read_streams_group_topology_description_update_request_flexible(
-    data: bytes, pos: i64, version: i64
-) -> tuple[StreamsGroupTopologyDescriptionUpdateRequest, i64]:
-    """Version 0."""
-    n: i64
-    end: i64
-    group_id: str
-    member_id: str
-    topology_description: TopologyDescription
-    subtopologies: list[TopologyDescriptionSubtopology]
-    subtopologies_step: i64
-    subtopology_id: str
-    nodes: list[TopologyDescriptionNode]
-    nodes_step: i64
-    nodes_name: str
-    nodes_source_topics: list[str]
-    nodes_source_topics_step: i64
-    nodes_sink_topic: str | None
-    nodes_stores: list[str]
-    nodes_stores_step: i64
-    nodes_successors: list[str]
-    nodes_successors_step: i64
-    global_stores: list[TopologyDescriptionGlobalStore]
-    global_stores_step: i64
-    source: TopologyDescriptionNode
-    source_name: str
-    source_source_topics: list[str]
-    source_source_topics_step: i64
-    source_sink_topic: str | None
-    source_stores: list[str]
-    source_stores_step: i64
-    source_successors: list[str]
-    source_successors_step: i64
-    processor: TopologyDescriptionNode
-    processor_name: str
-    processor_source_topics: list[str]
-    processor_source_topics_step: i64
-    processor_sink_topic: str | None
-    processor_stores: list[str]
-    processor_stores_step: i64
-    processor_successors: list[str]
-    processor_successors_step: i64
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_string_length(data, pos)
-    end = pos + n
-    group_id = data[pos:end].decode()
-    pos = end
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_string_length(data, pos)
-    end = pos + n
-    member_id = data[pos:end].decode()
-    pos = end
-    topology_epoch = read_i32_be(data, pos)
-    # topology_description
-    n = data[pos + 4] - 1
-    pos += 5
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    subtopologies = empty_list(n)
-    subtopologies_count = n
-    for subtopologies_step in range(subtopologies_count):
-        # topology_description.subtopologies[]
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        subtopology_id = data[pos:end].decode()
-        pos = end
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_length(data, pos)
-        nodes = empty_list(n)
-        nodes_count = n
-        for nodes_step in range(nodes_count):
-            # topology_description.subtopologies[].nodes[]
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
-            nodes_name = data[pos:end].decode()
-            pos = end
-            nodes_node_type = (data[pos] ^ 128) - 128
-            n = data[pos + 1] - 1
-            pos += 2
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_length(data, pos)
-            nodes_source_topics = empty_list(n)
-            nodes_source_topics_count = n
-            for nodes_source_topics_step in range(nodes_source_topics_count):
-                n = data[pos] - 1
-                pos += 1
-                if n < 0:
-                    give_up()
-                if n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
-                nodes_source_topics_item = data[pos:end].decode()
-                pos = end
-                nodes_source_topics.append(nodes_source_topics_item)
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                nodes_sink_topic = None
-            else:
-                if n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
-                nodes_sink_topic = data[pos:end].decode()
-                pos = end
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_length(data, pos)
-            nodes_stores = empty_list(n)
-            nodes_stores_count = n
-            for nodes_stores_step in range(nodes_stores_count):
-                n = data[pos] - 1
-                pos += 1
-                if n < 0:
-                    give_up()
-                if n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
-                nodes_stores_item = data[pos:end].decode()
-                pos = end
-                nodes_stores.append(nodes_stores_item)
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_length(data, pos)
-            nodes_successors = empty_list(n)
-            nodes_successors_count = n
-            for nodes_successors_step in range(nodes_successors_count):
-                n = data[pos] - 1
-                pos += 1
-                if n < 0:
-                    give_up()
-                if n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
-                nodes_successors_item = data[pos:end].decode()
-                pos = end
-                nodes_successors.append(nodes_successors_item)
-            nodes_item = new_TopologyDescriptionNode(
-                nodes_name, nodes_node_type, nodes_source_topics, nodes_sink_topic, nodes_stores, nodes_successors
-            )
-            if data[pos]:
-                nodes_item.unknown_tags, pos = read_tags(data, pos)
-            else:
-                pos += 1
-            nodes.append(nodes_item)
-        subtopologies_item = new_TopologyDescriptionSubtopology(subtopology_id, nodes)
-        if data[pos]:
-            subtopologies_item.unknown_tags, pos = read_tags(data, pos)
-        else:
-            pos += 1
-        subtopologies.append(subtopologies_item)
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    global_stores = empty_list(n)
-    global_stores_count = n
-    for global_stores_step in range(global_stores_count):
-        # topology_description.global_stores[]
-        # topology_description.global_stores[].source
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        source_name = data[pos:end].decode()
-        pos = end
-        source_node_type = (data[pos] ^ 128) - 128
-        n = data[pos + 1] - 1
-        pos += 2
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_length(data, pos)
-        source_source_topics = empty_list(n)
-        source_source_topics_count = n
-        for source_source_topics_step in range(source_source_topics_count):
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
-            source_source_topics_item = data[pos:end].decode()
-            pos = end
-            source_source_topics.append(source_source_topics_item)
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            source_sink_topic = None
-        else:
-            if n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
-            source_sink_topic = data[pos:end].decode()
-            pos = end
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_length(data, pos)
-        source_stores = empty_list(n)
-        source_stores_count = n
-        for source_stores_step in range(source_stores_count):
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
-            source_stores_item = data[pos:end].decode()
-            pos = end
-            source_stores.append(source_stores_item)
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_length(data, pos)
-        source_successors = empty_list(n)
-        source_successors_count = n
-        for source_successors_step in range(source_successors_count):
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
-            source_successors_item = data[pos:end].decode()
-            pos = end
-            source_successors.append(source_successors_item)
-        source = new_TopologyDescriptionNode(
-            source_name, source_node_type, source_source_topics, source_sink_topic, source_stores, source_successors
-        )
-        if data[pos]:
-            source.unknown_tags, pos = read_tags(data, pos)
-        else:
-            pos += 1
-        # topology_description.global_stores[].processor
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        processor_name = data[pos:end].decode()
-        pos = end
-        processor_node_type = (data[pos] ^ 128) - 128
-        n = data[pos + 1] - 1
-        pos += 2
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_length(data, pos)
-        processor_source_topics = empty_list(n)
-        processor_source_topics_count = n
-        for processor_source_topics_step in range(processor_source_topics_count):
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
-            processor_source_topics_item = data[pos:end].decode()
-            pos = end
-            processor_source_topics.append(processor_source_topics_item)
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            processor_sink_topic = None
-        else:
-            if n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
-            processor_sink_topic = data[pos:end].decode()
-            pos = end
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_length(data, pos)
-        processor_stores = empty_list(n)
-        processor_stores_count = n
-        for processor_stores_step in range(processor_stores_count):
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
-            processor_stores_item = data[pos:end].decode()
-            pos = end
-            processor_stores.append(processor_stores_item)
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_length(data, pos)
-        processor_successors = empty_list(n)
-        processor_successors_count = n
-        for processor_successors_step in range(processor_successors_count):
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
-            processor_successors_item = data[pos:end].decode()
-            pos = end
-            processor_successors.append(processor_successors_item)
-        processor = new_TopologyDescriptionNode(
-            processor_name,
-            processor_node_type,
-            processor_source_topics,
-            processor_sink_topic,
-            processor_stores,
-            processor_successors,
-        )
-        if data[pos]:
-            processor.unknown_tags, pos = read_tags(data, pos)
-        else:
-            pos += 1
-        global_stores_item = new_TopologyDescriptionGlobalStore(source, processor)
-        if data[pos]:
-            global_stores_item.unknown_tags, pos = read_tags(data, pos)
-        else:
-            pos += 1
-        global_stores.append(global_stores_item)
-    topology_description = new_TopologyDescription(subtopologies, global_stores)
-    if data[pos]:
-        topology_description.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 1
-    message = new_StreamsGroupTopologyDescriptionUpdateRequest(
-        group_id, member_id, topology_epoch, topology_description
-    )
-    if data[pos]:
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 1
-    return message, pos
-
-
-def write_streams_group_topology_description_update_request_flexible(
-    out: BytesWriter, message: StreamsGroupTopologyDescriptionUpdateRequest, version: i64
-) -> None:
-    """Version 0."""
-    raw = message.group_id.encode()
-    n = len(raw)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_string_length(out, n)
-    out.write(raw)
-    raw = message.member_id.encode()
-    n = len(raw)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_string_length(out, n)
-    out.write(raw)
-    write_i32_be(out, message.topology_epoch)
-    # topology_description
-    topology_description = message.topology_description
-    subtopologies = topology_description.subtopologies
-    n = len(subtopologies)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for subtopologies_item in subtopologies:
-        # topology_description.subtopologies[]
-        raw = subtopologies_item.subtopology_id.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-        nodes = subtopologies_item.nodes
-        n = len(nodes)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_uvarint(out, n + 1)
-        for nodes_item in nodes:
-            # topology_description.subtopologies[].nodes[]
-            raw = nodes_item.name.encode()
-            n = len(raw)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_string_length(out, n)
-            out.write(raw)
-            write_i8(out, nodes_item.node_type)
-            nodes_source_topics = nodes_item.source_topics
-            n = len(nodes_source_topics)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_uvarint(out, n + 1)
-            for nodes_source_topics_item in nodes_source_topics:
-                raw = nodes_source_topics_item.encode()
-                n = len(raw)
-                if n < 127:
-                    out.append(n + 1)
-                else:
-                    write_string_length(out, n)
-                out.write(raw)
-            nodes_sink_topic = nodes_item.sink_topic
-            if nodes_sink_topic is None:
-                out.append(0)
-            else:
-                raw = nodes_sink_topic.encode()
-                n = len(raw)
-                if n < 127:
-                    out.append(n + 1)
-                else:
-                    write_string_length(out, n)
-                out.write(raw)
-            nodes_stores = nodes_item.stores
-            n = len(nodes_stores)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_uvarint(out, n + 1)
-            for nodes_stores_item in nodes_stores:
-                raw = nodes_stores_item.encode()
-                n = len(raw)
-                if n < 127:
-                    out.append(n + 1)
-                else:
-                    write_string_length(out, n)
-                out.write(raw)
-            nodes_successors = nodes_item.successors
-            n = len(nodes_successors)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_uvarint(out, n + 1)
-            for nodes_successors_item in nodes_successors:
-                raw = nodes_successors_item.encode()
-                n = len(raw)
-                if n < 127:
-                    out.append(n + 1)
-                else:
-                    write_string_length(out, n)
-                out.write(raw)
-            if nodes_item.unknown_tags:
-                write_tags(out, [], nodes_item.unknown_tags)
-            else:
-                out.append(0)
-        if subtopologies_item.unknown_tags:
-            write_tags(out, [], subtopologies_item.unknown_tags)
-        else:
-            out.append(0)
-    global_stores = topology_description.global_stores
-    n = len(global_stores)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for global_stores_item in global_stores:
-        # topology_description.global_stores[]
-        # topology_description.global_stores[].source
-        source = global_stores_item.source
-        raw = source.name.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-        write_i8(out, source.node_type)
-        source_source_topics = source.source_topics
-        n = len(source_source_topics)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_uvarint(out, n + 1)
-        for source_source_topics_item in source_source_topics:
-            raw = source_source_topics_item.encode()
-            n = len(raw)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_string_length(out, n)
-            out.write(raw)
-        source_sink_topic = source.sink_topic
-        if source_sink_topic is None:
+        write_i32_be(out, self.throttle_time_ms)
+        write_i16_be(out, self.error_code)
+        error_message = self.error_message
+        if error_message is None:
             out.append(0)
         else:
-            raw = source_sink_topic.encode()
+            raw = error_message.encode()
             n = len(raw)
             if n < 127:
                 out.append(n + 1)
             else:
                 write_string_length(out, n)
             out.write(raw)
-        source_stores = source.stores
-        n = len(source_stores)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_uvarint(out, n + 1)
-        for source_stores_item in source_stores:
-            raw = source_stores_item.encode()
-            n = len(raw)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_string_length(out, n)
-            out.write(raw)
-        source_successors = source.successors
-        n = len(source_successors)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_uvarint(out, n + 1)
-        for source_successors_item in source_successors:
-            raw = source_successors_item.encode()
-            n = len(raw)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_string_length(out, n)
-            out.write(raw)
-        if source.unknown_tags:
-            write_tags(out, [], source.unknown_tags)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
         else:
             out.append(0)
-        # topology_description.global_stores[].processor
-        processor = global_stores_item.processor
-        raw = processor.name.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-        write_i8(out, processor.node_type)
-        processor_source_topics = processor.source_topics
-        n = len(processor_source_topics)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_uvarint(out, n + 1)
-        for processor_source_topics_item in processor_source_topics:
-            raw = processor_source_topics_item.encode()
-            n = len(raw)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_string_length(out, n)
-            out.write(raw)
-        processor_sink_topic = processor.sink_topic
-        if processor_sink_topic is None:
-            out.append(0)
-        else:
-            raw = processor_sink_topic.encode()
-            n = len(raw)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_string_length(out, n)
-            out.write(raw)
-        processor_stores = processor.stores
-        n = len(processor_stores)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_uvarint(out, n + 1)
-        for processor_stores_item in processor_stores:
-            raw = processor_stores_item.encode()
-            n = len(raw)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_string_length(out, n)
-            out.write(raw)
-        processor_successors = processor.successors
-        n = len(processor_successors)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_uvarint(out, n + 1)
-        for processor_successors_item in processor_successors:
-            raw = processor_successors_item.encode()
-            n = len(raw)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_string_length(out, n)
-            out.write(raw)
-        if processor.unknown_tags:
-            write_tags(out, [], processor.unknown_tags)
-        else:
-            out.append(0)
-        if global_stores_item.unknown_tags:
-            write_tags(out, [], global_stores_item.unknown_tags)
-        else:
-            out.append(0)
-    if topology_description.unknown_tags:
-        write_tags(out, [], topology_description.unknown_tags)
-    else:
-        out.append(0)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
 
 
-def read_streams_group_topology_description_update_response_flexible(
-    data: bytes, pos: i64, version: i64
-) -> tuple[StreamsGroupTopologyDescriptionUpdateResponse, i64]:
-    """Version 0."""
-    n: i64
-    end: i64
-    error_message: str | None
-    throttle_time_ms = read_i32_be(data, pos)
-    error_code = read_i16_be(data, pos + 4)
-    n = data[pos + 6] - 1
-    pos += 7
-    if n < 0:
-        error_message = None
-    else:
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        error_message = data[pos:end].decode()
-        pos = end
-    message = new_StreamsGroupTopologyDescriptionUpdateResponse(throttle_time_ms, error_code, error_message)
-    if data[pos]:
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 1
-    return message, pos
-
-
-def write_streams_group_topology_description_update_response_flexible(
-    out: BytesWriter, message: StreamsGroupTopologyDescriptionUpdateResponse, version: i64
-) -> None:
-    """Version 0."""
-    write_i32_be(out, message.throttle_time_ms)
-    write_i16_be(out, message.error_code)
-    error_message = message.error_message
-    if error_message is None:
-        out.append(0)
-    else:
-        raw = error_message.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
-
-
-install_constructors(globals())
+new_TopologyDescriptionNode = constructor(TopologyDescriptionNode)
+new_TopologyDescriptionSubtopology = constructor(TopologyDescriptionSubtopology)
+new_TopologyDescriptionGlobalStore = constructor(TopologyDescriptionGlobalStore)
+new_TopologyDescription = constructor(TopologyDescription)
+new_StreamsGroupTopologyDescriptionUpdateRequest = constructor(StreamsGroupTopologyDescriptionUpdateRequest)
+new_StreamsGroupTopologyDescriptionUpdateResponse = constructor(StreamsGroupTopologyDescriptionUpdateResponse)

@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter, read_i16_be, read_i32_be, write_i16_be, write_i32_be
 
 from kwire.message import FieldTags, Message, Struct
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.wire import (
     empty_list,
     give_up,
@@ -36,16 +36,13 @@ class SyncGroupRequestAssignment(Struct):
         Field("member_id", "MemberId", "string", range(0, 6)),
         Field("assignment", "Assignment", "bytes", range(0, 6)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("member_id", "assignment", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     member_id: str
     """Id of the member."""
     assignment: bytes
     """Assignment, opaque to the broker; for consumers an int16 version followed by ConsumerProtocolAssignment."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -59,10 +56,6 @@ class SyncGroupRequestAssignment(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_SyncGroupRequestAssignment(member_id: str, assignment: bytes) -> SyncGroupRequestAssignment:
-    return SyncGroupRequestAssignment(member_id=member_id, assignment=assignment)
-
-
 @mypyc_attr(acyclic=True)
 class SyncGroupRequest(Message):
     """Sent by members of a classic group to complete a rebalance; the leader sends the assignment, others wait for theirs.
@@ -74,6 +67,7 @@ class SyncGroupRequest(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 6)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(4, 6)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 1, 4: 2}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("group_id", "GroupId", "string", range(0, 6)),
@@ -84,18 +78,7 @@ class SyncGroupRequest(Message):
         Field("protocol_name", "ProtocolName", "string", range(5, 6), nullable=range(5, 6), ignorable=True),
         Field("assignments", "Assignments", "[]SyncGroupRequestAssignment", range(0, 6)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "group_id",
-        "generation_id",
-        "member_id",
-        "group_instance_id",
-        "protocol_type",
-        "protocol_name",
-        "assignments",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     group_id: str
     """Id of the group whose rebalance is being completed."""
@@ -112,7 +95,6 @@ class SyncGroupRequest(Message):
     assignments: list[SyncGroupRequestAssignment]
     """Complete assignment computed by the group leader; empty from all other members."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -135,46 +117,328 @@ class SyncGroupRequest(Message):
         self.assignments = [] if assignments is None else assignments
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        if version <= 3:
-            return 1
-        return 2
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[SyncGroupRequest, i64]:
-        if 4 <= version <= 5:
-            return read_sync_group_request_flexible(data, pos, version)
-        if 0 <= version <= 3:
-            return read_sync_group_request_classic(data, pos, version)
-        give_up()
+        """Versions 4-5."""
+        n: i64
+        end: i64
+        group_id: str
+        member_id: str
+        group_instance_id: str | None
+        protocol_type: str | None
+        protocol_name: str | None
+        assignments: list[SyncGroupRequestAssignment]
+        assignments_step: i64
+        assignments_member_id: str
+        assignment: bytes
+        if version < 4:
+            return SyncGroupRequest._read_classic(data, pos, version)
+        if version > 5:
+            give_up()
+
+        # group_id: compact string
+        n = data[pos] - 1
+        pos += 1
+        if n < 0 or n > 126:
+            n, pos = read_string_length(data, pos)
+        end = pos + n
+        group_id = data[pos:end].decode()
+        pos = end
+        generation_id = read_i32_be(data, pos)
+        # member_id: compact string
+        n = data[pos + 4] - 1
+        pos += 5
+        if n < 0 or n > 126:
+            n, pos = read_string_length(data, pos)
+        end = pos + n
+        member_id = data[pos:end].decode()
+        pos = end
+        # group_instance_id: compact nullable string
+        n = data[pos] - 1
+        pos += 1
+        if n < 0:
+            group_instance_id = None
+        else:
+            if n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            group_instance_id = data[pos:end].decode()
+            pos = end
+        if version >= 5:
+            # protocol_type: compact nullable string
+            n = data[pos] - 1
+            pos += 1
+            if n < 0:
+                protocol_type = None
+            else:
+                if n > 126:
+                    n, pos = read_string_length(data, pos)
+                end = pos + n
+                protocol_type = data[pos:end].decode()
+                pos = end
+            # protocol_name: compact nullable string
+            n = data[pos] - 1
+            pos += 1
+            if n < 0:
+                protocol_name = None
+            else:
+                if n > 126:
+                    n, pos = read_string_length(data, pos)
+                end = pos + n
+                protocol_name = data[pos:end].decode()
+                pos = end
+        else:
+            protocol_type = None
+            protocol_name = None
+        # assignments: compact array
+        n = data[pos] - 1
+        pos += 1
+        if n < 0 or n > 126:
+            n, pos = read_length(data, pos)
+        assignments = empty_list(n)
+        assignments_count = n
+        for assignments_step in range(assignments_count):
+            # assignments[]
+            # member_id: compact string
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            assignments_member_id = data[pos:end].decode()
+            pos = end
+            # assignment: compact bytes
+            n = data[pos] - 1
+            pos += 1
+            if n < 0:
+                give_up()
+            if n > 126:
+                n += (data[pos] - 1) * 128
+                pos += 1
+                if n < 127 or n > 16382:
+                    n, pos = read_length(data, pos - 1)
+            end = pos + n
+            assignment = data[pos:end]
+            pos = end
+            assignments_item = new_SyncGroupRequestAssignment(assignments_member_id, assignment)
+            if data[pos]:
+                assignments_item.unknown_tags, pos = read_tags(data, pos)
+            else:
+                pos += 1
+            assignments.append(assignments_item)
+        message = new_SyncGroupRequest(
+            group_id, generation_id, member_id, group_instance_id, protocol_type, protocol_name, assignments
+        )
+        if data[pos]:
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 1
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 4 <= version <= 5:
-            return write_sync_group_request_flexible(out, self, version)
-        if 0 <= version <= 3:
-            return write_sync_group_request_classic(out, self, version)
-        give_up()
+        """Versions 4-5."""
+        if version < 4:
+            return self._write_classic(out, version)
+        if version > 5:
+            give_up()
 
+        raw = self.group_id.encode()
+        n = len(raw)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_string_length(out, n)
+        out.write(raw)
+        write_i32_be(out, self.generation_id)
+        raw = self.member_id.encode()
+        n = len(raw)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_string_length(out, n)
+        out.write(raw)
+        group_instance_id = self.group_instance_id
+        if group_instance_id is None:
+            out.append(0)
+        else:
+            raw = group_instance_id.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+        if version >= 5:
+            protocol_type = self.protocol_type
+            if protocol_type is None:
+                out.append(0)
+            else:
+                raw = protocol_type.encode()
+                n = len(raw)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_string_length(out, n)
+                out.write(raw)
+            protocol_name = self.protocol_name
+            if protocol_name is None:
+                out.append(0)
+            else:
+                raw = protocol_name.encode()
+                n = len(raw)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_string_length(out, n)
+                out.write(raw)
+        assignments = self.assignments
+        n = len(assignments)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_uvarint(out, n + 1)
+        for assignments_item in assignments:
+            # assignments[]
+            raw = assignments_item.member_id.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+            assignment = assignments_item.assignment
+            n = len(assignment)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_uvarint(out, n + 1)
+            out.write(assignment)
+            if assignments_item.unknown_tags:
+                write_tags(out, [], assignments_item.unknown_tags)
+            else:
+                out.append(0)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
+        else:
+            out.append(0)
 
-def new_SyncGroupRequest(
-    group_id: str,
-    generation_id: int,
-    member_id: str,
-    group_instance_id: str | None,
-    protocol_type: str | None,
-    protocol_name: str | None,
-    assignments: list[SyncGroupRequestAssignment],
-) -> SyncGroupRequest:
-    return SyncGroupRequest(
-        group_id=group_id,
-        generation_id=generation_id,
-        member_id=member_id,
-        group_instance_id=group_instance_id,
-        protocol_type=protocol_type,
-        protocol_name=protocol_name,
-        assignments=assignments,
-    )
+    @staticmethod
+    def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[SyncGroupRequest, i64]:
+        """Versions 0-3."""
+        n: int
+        end: i64
+        group_id: str
+        member_id: str
+        group_instance_id: str | None
+        protocol_type: str | None
+        protocol_name: str | None
+        assignments: list[SyncGroupRequestAssignment]
+        assignments_step: i64
+        assignments_member_id: str
+        assignment: bytes
+        if version < 0:
+            give_up()
+
+        # group_id: string
+        n = read_i16_be(data, pos)
+        pos += 2
+        if n < 0:
+            give_up()
+        end = pos + n
+        group_id = data[pos:end].decode()
+        pos = end
+        generation_id = read_i32_be(data, pos)
+        # member_id: string
+        n = read_i16_be(data, pos + 4)
+        pos += 6
+        if n < 0:
+            give_up()
+        end = pos + n
+        member_id = data[pos:end].decode()
+        pos = end
+        if version >= 3:
+            # group_instance_id: nullable string
+            n = read_i16_be(data, pos)
+            pos += 2
+            if n < 0:
+                group_instance_id = None
+            else:
+                end = pos + n
+                group_instance_id = data[pos:end].decode()
+                pos = end
+        else:
+            group_instance_id = None
+        protocol_type = None
+        protocol_name = None
+        # assignments: array
+        n = read_i32_be(data, pos)
+        pos += 4
+        if n < 0:
+            give_up()
+        assignments = empty_list(n)
+        assignments_count = n
+        for assignments_step in range(assignments_count):
+            # assignments[]
+            # member_id: string
+            n = read_i16_be(data, pos)
+            pos += 2
+            if n < 0:
+                give_up()
+            end = pos + n
+            assignments_member_id = data[pos:end].decode()
+            pos = end
+            # assignment: bytes
+            n = read_i32_be(data, pos)
+            pos += 4
+            if n < 0:
+                give_up()
+            end = pos + n
+            assignment = data[pos:end]
+            pos = end
+            assignments_item = new_SyncGroupRequestAssignment(assignments_member_id, assignment)
+            assignments.append(assignments_item)
+        message = new_SyncGroupRequest(
+            group_id, generation_id, member_id, group_instance_id, protocol_type, protocol_name, assignments
+        )
+        return message, pos
+
+    def _write_classic(self, out: BytesWriter, version: i64) -> None:
+        """Versions 0-3."""
+        if version < 0:
+            give_up()
+
+        raw = self.group_id.encode()
+        write_i16_be(out, len(raw))
+        out.write(raw)
+        write_i32_be(out, self.generation_id)
+        raw = self.member_id.encode()
+        write_i16_be(out, len(raw))
+        out.write(raw)
+        if version <= 2:
+            if self.group_instance_id is not None:
+                give_up()
+        else:
+            group_instance_id = self.group_instance_id
+            if group_instance_id is None:
+                write_i16_be(out, -1)
+            else:
+                raw = group_instance_id.encode()
+                write_i16_be(out, len(raw))
+                out.write(raw)
+        assignments = self.assignments
+        write_i32_be(out, len(assignments))
+        for assignments_item in assignments:
+            # assignments[]
+            raw = assignments_item.member_id.encode()
+            write_i16_be(out, len(raw))
+            out.write(raw)
+            assignment = assignments_item.assignment
+            write_i32_be(out, len(assignment))
+            out.write(assignment)
+            if assignments_item.unknown_tags:
+                give_up()
+        if self.unknown_tags:
+            give_up()
 
 
 @mypyc_attr(acyclic=True)
@@ -188,6 +452,7 @@ class SyncGroupResponse(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 6)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(4, 6)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 0, 4: 1}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(1, 6), ignorable=True),
@@ -196,16 +461,7 @@ class SyncGroupResponse(Message):
         Field("protocol_name", "ProtocolName", "string", range(5, 6), nullable=range(5, 6), ignorable=True),
         Field("assignment", "Assignment", "bytes", range(0, 6)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "throttle_time_ms",
-        "error_code",
-        "protocol_type",
-        "protocol_name",
-        "assignment",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     throttle_time_ms: int
     """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled. Versions 1+."""
@@ -218,7 +474,6 @@ class SyncGroupResponse(Message):
     assignment: bytes
     """Assignment of the member, with the bytes exactly as the leader wrote them; empty on error."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -237,232 +492,49 @@ class SyncGroupResponse(Message):
         self.assignment = assignment
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        if version <= 3:
-            return 0
-        return 1
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[SyncGroupResponse, i64]:
-        if 4 <= version <= 5:
-            return read_sync_group_response_flexible(data, pos, version)
-        if 0 <= version <= 3:
-            return read_sync_group_response_classic(data, pos, version)
-        give_up()
+        """Versions 4-5."""
+        n: i64
+        end: i64
+        protocol_type: str | None
+        protocol_name: str | None
+        assignment: bytes
+        if version < 4:
+            return SyncGroupResponse._read_classic(data, pos, version)
+        if version > 5:
+            give_up()
 
-    def _write(self, out: BytesWriter, version: i64) -> None:
-        if 4 <= version <= 5:
-            return write_sync_group_response_flexible(out, self, version)
-        if 0 <= version <= 3:
-            return write_sync_group_response_classic(out, self, version)
-        give_up()
-
-
-def new_SyncGroupResponse(
-    throttle_time_ms: int, error_code: int, protocol_type: str | None, protocol_name: str | None, assignment: bytes
-) -> SyncGroupResponse:
-    return SyncGroupResponse(
-        throttle_time_ms=throttle_time_ms,
-        error_code=error_code,
-        protocol_type=protocol_type,
-        protocol_name=protocol_name,
-        assignment=assignment,
-    )
-
-
-def read_sync_group_request_classic(data: bytes, pos: i64, version: i64) -> tuple[SyncGroupRequest, i64]:
-    """Versions 0-3."""
-    n: int
-    end: i64
-    group_id: str
-    member_id: str
-    group_instance_id: str | None
-    protocol_type: str | None
-    protocol_name: str | None
-    assignments: list[SyncGroupRequestAssignment]
-    assignments_step: i64
-    assignments_member_id: str
-    assignment: bytes
-    n = read_i16_be(data, pos)
-    pos += 2
-    if n < 0:
-        give_up()
-    end = pos + n
-    group_id = data[pos:end].decode()
-    pos = end
-    generation_id = read_i32_be(data, pos)
-    n = read_i16_be(data, pos + 4)
-    pos += 6
-    if n < 0:
-        give_up()
-    end = pos + n
-    member_id = data[pos:end].decode()
-    pos = end
-    if version >= 3:
-        n = read_i16_be(data, pos)
-        pos += 2
-        if n < 0:
-            group_instance_id = None
+        throttle_time_ms = read_i32_be(data, pos)
+        error_code = read_i16_be(data, pos + 4)
+        pos += 6
+        if version >= 5:
+            # protocol_type: compact nullable string
+            n = data[pos] - 1
+            pos += 1
+            if n < 0:
+                protocol_type = None
+            else:
+                if n > 126:
+                    n, pos = read_string_length(data, pos)
+                end = pos + n
+                protocol_type = data[pos:end].decode()
+                pos = end
+            # protocol_name: compact nullable string
+            n = data[pos] - 1
+            pos += 1
+            if n < 0:
+                protocol_name = None
+            else:
+                if n > 126:
+                    n, pos = read_string_length(data, pos)
+                end = pos + n
+                protocol_name = data[pos:end].decode()
+                pos = end
         else:
-            end = pos + n
-            group_instance_id = data[pos:end].decode()
-            pos = end
-    else:
-        group_instance_id = None
-    protocol_type = None
-    protocol_name = None
-    n = read_i32_be(data, pos)
-    pos += 4
-    if n < 0:
-        give_up()
-    assignments = empty_list(n)
-    assignments_count = n
-    for assignments_step in range(assignments_count):
-        # assignments[]
-        n = read_i16_be(data, pos)
-        pos += 2
-        if n < 0:
-            give_up()
-        end = pos + n
-        assignments_member_id = data[pos:end].decode()
-        pos = end
-        n = read_i32_be(data, pos)
-        pos += 4
-        if n < 0:
-            give_up()
-        end = pos + n
-        assignment = data[pos:end]
-        pos = end
-        assignments_item = new_SyncGroupRequestAssignment(assignments_member_id, assignment)
-        assignments.append(assignments_item)
-    message = new_SyncGroupRequest(
-        group_id, generation_id, member_id, group_instance_id, protocol_type, protocol_name, assignments
-    )
-    return message, pos
-
-
-def write_sync_group_request_classic(out: BytesWriter, message: SyncGroupRequest, version: i64) -> None:
-    """Versions 0-3."""
-    raw = message.group_id.encode()
-    write_i16_be(out, len(raw))
-    out.write(raw)
-    write_i32_be(out, message.generation_id)
-    raw = message.member_id.encode()
-    write_i16_be(out, len(raw))
-    out.write(raw)
-    if version <= 2:
-        if message.group_instance_id is not None:
-            give_up()
-    else:
-        group_instance_id = message.group_instance_id
-        if group_instance_id is None:
-            write_i16_be(out, -1)
-        else:
-            raw = group_instance_id.encode()
-            write_i16_be(out, len(raw))
-            out.write(raw)
-    assignments = message.assignments
-    write_i32_be(out, len(assignments))
-    for assignments_item in assignments:
-        # assignments[]
-        raw = assignments_item.member_id.encode()
-        write_i16_be(out, len(raw))
-        out.write(raw)
-        assignment = assignments_item.assignment
-        write_i32_be(out, len(assignment))
-        out.write(assignment)
-        if assignments_item.unknown_tags:
-            give_up()
-    if message.unknown_tags:
-        give_up()
-
-
-def read_sync_group_request_flexible(data: bytes, pos: i64, version: i64) -> tuple[SyncGroupRequest, i64]:
-    """Versions 4-5."""
-    n: i64
-    end: i64
-    group_id: str
-    member_id: str
-    group_instance_id: str | None
-    protocol_type: str | None
-    protocol_name: str | None
-    assignments: list[SyncGroupRequestAssignment]
-    assignments_step: i64
-    assignments_member_id: str
-    assignment: bytes
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_string_length(data, pos)
-    end = pos + n
-    group_id = data[pos:end].decode()
-    pos = end
-    generation_id = read_i32_be(data, pos)
-    n = data[pos + 4] - 1
-    pos += 5
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_string_length(data, pos)
-    end = pos + n
-    member_id = data[pos:end].decode()
-    pos = end
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        group_instance_id = None
-    else:
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        group_instance_id = data[pos:end].decode()
-        pos = end
-    if version >= 5:
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
             protocol_type = None
-        else:
-            if n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
-            protocol_type = data[pos:end].decode()
-            pos = end
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
             protocol_name = None
-        else:
-            if n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
-            protocol_name = data[pos:end].decode()
-            pos = end
-    else:
-        protocol_type = None
-        protocol_name = None
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    assignments = empty_list(n)
-    assignments_count = n
-    for assignments_step in range(assignments_count):
-        # assignments[]
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        assignments_member_id = data[pos:end].decode()
-        pos = end
+        # assignment: compact bytes
         n = data[pos] - 1
         pos += 1
         if n < 0:
@@ -475,235 +547,102 @@ def read_sync_group_request_flexible(data: bytes, pos: i64, version: i64) -> tup
         end = pos + n
         assignment = data[pos:end]
         pos = end
-        assignments_item = new_SyncGroupRequestAssignment(assignments_member_id, assignment)
+        message = new_SyncGroupResponse(throttle_time_ms, error_code, protocol_type, protocol_name, assignment)
         if data[pos]:
-            assignments_item.unknown_tags, pos = read_tags(data, pos)
+            message.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-        assignments.append(assignments_item)
-    message = new_SyncGroupRequest(
-        group_id, generation_id, member_id, group_instance_id, protocol_type, protocol_name, assignments
-    )
-    if data[pos]:
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 1
-    return message, pos
+        return message, pos
 
+    def _write(self, out: BytesWriter, version: i64) -> None:
+        """Versions 4-5."""
+        if version < 4:
+            return self._write_classic(out, version)
+        if version > 5:
+            give_up()
 
-def write_sync_group_request_flexible(out: BytesWriter, message: SyncGroupRequest, version: i64) -> None:
-    """Versions 4-5."""
-    raw = message.group_id.encode()
-    n = len(raw)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_string_length(out, n)
-    out.write(raw)
-    write_i32_be(out, message.generation_id)
-    raw = message.member_id.encode()
-    n = len(raw)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_string_length(out, n)
-    out.write(raw)
-    group_instance_id = message.group_instance_id
-    if group_instance_id is None:
-        out.append(0)
-    else:
-        raw = group_instance_id.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-    if version >= 5:
-        protocol_type = message.protocol_type
-        if protocol_type is None:
-            out.append(0)
-        else:
-            raw = protocol_type.encode()
-            n = len(raw)
-            if n < 127:
-                out.append(n + 1)
+        write_i32_be(out, self.throttle_time_ms)
+        write_i16_be(out, self.error_code)
+        if version >= 5:
+            protocol_type = self.protocol_type
+            if protocol_type is None:
+                out.append(0)
             else:
-                write_string_length(out, n)
-            out.write(raw)
-        protocol_name = message.protocol_name
-        if protocol_name is None:
-            out.append(0)
-        else:
-            raw = protocol_name.encode()
-            n = len(raw)
-            if n < 127:
-                out.append(n + 1)
+                raw = protocol_type.encode()
+                n = len(raw)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_string_length(out, n)
+                out.write(raw)
+            protocol_name = self.protocol_name
+            if protocol_name is None:
+                out.append(0)
             else:
-                write_string_length(out, n)
-            out.write(raw)
-    assignments = message.assignments
-    n = len(assignments)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for assignments_item in assignments:
-        # assignments[]
-        raw = assignments_item.member_id.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-        assignment = assignments_item.assignment
+                raw = protocol_name.encode()
+                n = len(raw)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_string_length(out, n)
+                out.write(raw)
+        assignment = self.assignment
         n = len(assignment)
         if n < 127:
             out.append(n + 1)
         else:
             write_uvarint(out, n + 1)
         out.write(assignment)
-        if assignments_item.unknown_tags:
-            write_tags(out, [], assignments_item.unknown_tags)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
         else:
             out.append(0)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
 
+    @staticmethod
+    def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[SyncGroupResponse, i64]:
+        """Versions 0-3."""
+        n: int
+        end: i64
+        protocol_type: str | None
+        protocol_name: str | None
+        assignment: bytes
+        if version < 0:
+            give_up()
 
-def read_sync_group_response_classic(data: bytes, pos: i64, version: i64) -> tuple[SyncGroupResponse, i64]:
-    """Versions 0-3."""
-    n: int
-    end: i64
-    protocol_type: str | None
-    protocol_name: str | None
-    assignment: bytes
-    if version >= 1:
-        throttle_time_ms = read_i32_be(data, pos)
-        pos += 4
-    else:
-        throttle_time_ms = 0
-    error_code = read_i16_be(data, pos)
-    protocol_type = None
-    protocol_name = None
-    n = read_i32_be(data, pos + 2)
-    pos += 6
-    if n < 0:
-        give_up()
-    end = pos + n
-    assignment = data[pos:end]
-    pos = end
-    message = new_SyncGroupResponse(throttle_time_ms, error_code, protocol_type, protocol_name, assignment)
-    return message, pos
-
-
-def write_sync_group_response_classic(out: BytesWriter, message: SyncGroupResponse, version: i64) -> None:
-    """Versions 0-3."""
-    if version >= 1:
-        write_i32_be(out, message.throttle_time_ms)
-    write_i16_be(out, message.error_code)
-    assignment = message.assignment
-    write_i32_be(out, len(assignment))
-    out.write(assignment)
-    if message.unknown_tags:
-        give_up()
-
-
-def read_sync_group_response_flexible(data: bytes, pos: i64, version: i64) -> tuple[SyncGroupResponse, i64]:
-    """Versions 4-5."""
-    n: i64
-    end: i64
-    protocol_type: str | None
-    protocol_name: str | None
-    assignment: bytes
-    throttle_time_ms = read_i32_be(data, pos)
-    error_code = read_i16_be(data, pos + 4)
-    pos += 6
-    if version >= 5:
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            protocol_type = None
+        if version >= 1:
+            throttle_time_ms = read_i32_be(data, pos)
+            pos += 4
         else:
-            if n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
-            protocol_type = data[pos:end].decode()
-            pos = end
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            protocol_name = None
-        else:
-            if n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
-            protocol_name = data[pos:end].decode()
-            pos = end
-    else:
+            throttle_time_ms = 0
+        error_code = read_i16_be(data, pos)
         protocol_type = None
         protocol_name = None
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n += (data[pos] - 1) * 128
-        pos += 1
-        if n < 127 or n > 16382:
-            n, pos = read_length(data, pos - 1)
-    end = pos + n
-    assignment = data[pos:end]
-    pos = end
-    message = new_SyncGroupResponse(throttle_time_ms, error_code, protocol_type, protocol_name, assignment)
-    if data[pos]:
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 1
-    return message, pos
+        # assignment: bytes
+        n = read_i32_be(data, pos + 2)
+        pos += 6
+        if n < 0:
+            give_up()
+        end = pos + n
+        assignment = data[pos:end]
+        pos = end
+        message = new_SyncGroupResponse(throttle_time_ms, error_code, protocol_type, protocol_name, assignment)
+        return message, pos
+
+    def _write_classic(self, out: BytesWriter, version: i64) -> None:
+        """Versions 0-3."""
+        if version < 0:
+            give_up()
+
+        if version >= 1:
+            write_i32_be(out, self.throttle_time_ms)
+        write_i16_be(out, self.error_code)
+        assignment = self.assignment
+        write_i32_be(out, len(assignment))
+        out.write(assignment)
+        if self.unknown_tags:
+            give_up()
 
 
-def write_sync_group_response_flexible(out: BytesWriter, message: SyncGroupResponse, version: i64) -> None:
-    """Versions 4-5."""
-    write_i32_be(out, message.throttle_time_ms)
-    write_i16_be(out, message.error_code)
-    if version >= 5:
-        protocol_type = message.protocol_type
-        if protocol_type is None:
-            out.append(0)
-        else:
-            raw = protocol_type.encode()
-            n = len(raw)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_string_length(out, n)
-            out.write(raw)
-        protocol_name = message.protocol_name
-        if protocol_name is None:
-            out.append(0)
-        else:
-            raw = protocol_name.encode()
-            n = len(raw)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_string_length(out, n)
-            out.write(raw)
-    assignment = message.assignment
-    n = len(assignment)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    out.write(assignment)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
-
-
-install_constructors(globals())
+new_SyncGroupRequestAssignment = constructor(SyncGroupRequestAssignment)
+new_SyncGroupRequest = constructor(SyncGroupRequest)
+new_SyncGroupResponse = constructor(SyncGroupResponse)

@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter, read_i16_be, read_i32_be, read_i64_be, write_i16_be, write_i32_be, write_i64_be
 
 from kwire.message import FieldTags, Message, Struct
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.uuids import Uuid
 from kwire.wire import (
     empty_list,
@@ -41,15 +41,7 @@ class TxnOffsetCommitRequestPartition(Struct):
         Field("committed_leader_epoch", "CommittedLeaderEpoch", "int32", range(2, 7), ignorable=True),
         Field("committed_metadata", "CommittedMetadata", "string", range(0, 7), nullable=range(0, 7)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "partition_index",
-        "committed_offset",
-        "committed_leader_epoch",
-        "committed_metadata",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     partition_index: int
     """Number of the partition within its topic, counted from 0."""
@@ -60,7 +52,6 @@ class TxnOffsetCommitRequestPartition(Struct):
     committed_metadata: str | None
     """Free text stored with the offset; can be null."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -78,17 +69,6 @@ class TxnOffsetCommitRequestPartition(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_TxnOffsetCommitRequestPartition(
-    partition_index: int, committed_offset: int, committed_leader_epoch: int, committed_metadata: str | None
-) -> TxnOffsetCommitRequestPartition:
-    return TxnOffsetCommitRequestPartition(
-        partition_index=partition_index,
-        committed_offset=committed_offset,
-        committed_leader_epoch=committed_leader_epoch,
-        committed_metadata=committed_metadata,
-    )
-
-
 @mypyc_attr(acyclic=True)
 class TxnOffsetCommitRequestTopic(Struct):
     """Offsets for the partitions of one topic."""
@@ -100,9 +80,7 @@ class TxnOffsetCommitRequestTopic(Struct):
         Field("topic_id", "TopicId", "uuid", range(6, 7), ignorable=True),
         Field("partitions", "Partitions", "[]TxnOffsetCommitRequestPartition", range(0, 7)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("name", "topic_id", "partitions", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     name: str
     """Name of the consumed topic. Versions 0-5."""
@@ -111,7 +89,6 @@ class TxnOffsetCommitRequestTopic(Struct):
     partitions: list[TxnOffsetCommitRequestPartition]
     """One position for each partition."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -127,12 +104,6 @@ class TxnOffsetCommitRequestTopic(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_TxnOffsetCommitRequestTopic(
-    name: str, topic_id: Uuid, partitions: list[TxnOffsetCommitRequestPartition]
-) -> TxnOffsetCommitRequestTopic:
-    return TxnOffsetCommitRequestTopic(name=name, topic_id=topic_id, partitions=partitions)
-
-
 @mypyc_attr(acyclic=True)
 class TxnOffsetCommitRequest(Message):
     """Sent by a producer to the group coordinator to store offsets that take effect once the transaction commits.
@@ -144,6 +115,7 @@ class TxnOffsetCommitRequest(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 7)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(3, 7)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 1, 3: 2}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("transactional_id", "TransactionalId", "string", range(0, 7)),
@@ -161,19 +133,7 @@ class TxnOffsetCommitRequest(Message):
         Field("group_instance_id", "GroupInstanceId", "string", range(3, 7), nullable=range(3, 7)),
         Field("topics", "Topics", "[]TxnOffsetCommitRequestTopic", range(0, 7)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "transactional_id",
-        "group_id",
-        "producer_id",
-        "producer_epoch",
-        "generation_id_or_member_epoch",
-        "member_id",
-        "group_instance_id",
-        "topics",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     transactional_id: str
     """Transactional id of the producer, checked for authorization."""
@@ -192,7 +152,6 @@ class TxnOffsetCommitRequest(Message):
     topics: list[TxnOffsetCommitRequestTopic]
     """Offsets to store, grouped by topic."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -217,48 +176,383 @@ class TxnOffsetCommitRequest(Message):
         self.topics = [] if topics is None else topics
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        if version <= 2:
-            return 1
-        return 2
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[TxnOffsetCommitRequest, i64]:
-        if 3 <= version <= 6:
-            return read_txn_offset_commit_request_flexible(data, pos, version)
-        if 0 <= version <= 2:
-            return read_txn_offset_commit_request_classic(data, pos, version)
-        give_up()
+        """Versions 3-6."""
+        n: i64
+        end: i64
+        transactional_id: str
+        group_id: str
+        member_id: str
+        group_instance_id: str | None
+        topics: list[TxnOffsetCommitRequestTopic]
+        topics_step: i64
+        name: str
+        partitions: list[TxnOffsetCommitRequestPartition]
+        partitions_step: i64
+        committed_metadata: str | None
+        if version < 3:
+            return TxnOffsetCommitRequest._read_classic(data, pos, version)
+        if version > 6:
+            give_up()
+
+        # transactional_id: compact string
+        n = data[pos] - 1
+        pos += 1
+        if n < 0 or n > 126:
+            n, pos = read_string_length(data, pos)
+        end = pos + n
+        transactional_id = data[pos:end].decode()
+        pos = end
+        # group_id: compact string
+        n = data[pos] - 1
+        pos += 1
+        if n < 0 or n > 126:
+            n, pos = read_string_length(data, pos)
+        end = pos + n
+        group_id = data[pos:end].decode()
+        pos = end
+        producer_id = read_i64_be(data, pos)
+        producer_epoch = read_i16_be(data, pos + 8)
+        generation_id_or_member_epoch = read_i32_be(data, pos + 10)
+        # member_id: compact string
+        n = data[pos + 14] - 1
+        pos += 15
+        if n < 0 or n > 126:
+            n, pos = read_string_length(data, pos)
+        end = pos + n
+        member_id = data[pos:end].decode()
+        pos = end
+        # group_instance_id: compact nullable string
+        n = data[pos] - 1
+        pos += 1
+        if n < 0:
+            group_instance_id = None
+        else:
+            if n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            group_instance_id = data[pos:end].decode()
+            pos = end
+        # topics: compact array
+        n = data[pos] - 1
+        pos += 1
+        if n < 0 or n > 126:
+            n, pos = read_length(data, pos)
+        topics = empty_list(n)
+        topics_count = n
+        for topics_step in range(topics_count):
+            # topics[]
+            if version <= 5:
+                # name: compact string
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_string_length(data, pos)
+                end = pos + n
+                name = data[pos:end].decode()
+                pos = end
+                topic_id = ZERO_UUID
+            else:
+                name = ""
+                topic_id = Uuid(data[pos : pos + 16])
+                pos += 16
+            # partitions: compact array
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_length(data, pos)
+            partitions = empty_list(n)
+            partitions_count = n
+            for partitions_step in range(partitions_count):
+                # topics[].partitions[]
+                partition_index = read_i32_be(data, pos)
+                committed_offset = read_i64_be(data, pos + 4)
+                committed_leader_epoch = read_i32_be(data, pos + 12)
+                # committed_metadata: compact nullable string
+                n = data[pos + 16] - 1
+                pos += 17
+                if n < 0:
+                    committed_metadata = None
+                else:
+                    if n > 126:
+                        n, pos = read_string_length(data, pos)
+                    end = pos + n
+                    committed_metadata = data[pos:end].decode()
+                    pos = end
+                partitions_item = new_TxnOffsetCommitRequestPartition(
+                    partition_index, committed_offset, committed_leader_epoch, committed_metadata
+                )
+                if data[pos]:
+                    partitions_item.unknown_tags, pos = read_tags(data, pos)
+                else:
+                    pos += 1
+                partitions.append(partitions_item)
+            topics_item = new_TxnOffsetCommitRequestTopic(name, topic_id, partitions)
+            if data[pos]:
+                topics_item.unknown_tags, pos = read_tags(data, pos)
+            else:
+                pos += 1
+            topics.append(topics_item)
+        message = new_TxnOffsetCommitRequest(
+            transactional_id,
+            group_id,
+            producer_id,
+            producer_epoch,
+            generation_id_or_member_epoch,
+            member_id,
+            group_instance_id,
+            topics,
+        )
+        if data[pos]:
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 1
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 3 <= version <= 6:
-            return write_txn_offset_commit_request_flexible(out, self, version)
-        if 0 <= version <= 2:
-            return write_txn_offset_commit_request_classic(out, self, version)
-        give_up()
+        """Versions 3-6."""
+        if version < 3:
+            return self._write_classic(out, version)
+        if version > 6:
+            give_up()
 
+        raw = self.transactional_id.encode()
+        n = len(raw)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_string_length(out, n)
+        out.write(raw)
+        raw = self.group_id.encode()
+        n = len(raw)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_string_length(out, n)
+        out.write(raw)
+        write_i64_be(out, self.producer_id)
+        write_i16_be(out, self.producer_epoch)
+        write_i32_be(out, self.generation_id_or_member_epoch)
+        raw = self.member_id.encode()
+        n = len(raw)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_string_length(out, n)
+        out.write(raw)
+        group_instance_id = self.group_instance_id
+        if group_instance_id is None:
+            out.append(0)
+        else:
+            raw = group_instance_id.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+        topics = self.topics
+        n = len(topics)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_uvarint(out, n + 1)
+        for topics_item in topics:
+            # topics[]
+            if version <= 5:
+                raw = topics_item.name.encode()
+                n = len(raw)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_string_length(out, n)
+                out.write(raw)
+            else:
+                write_uuid(out, topics_item.topic_id)
+            partitions = topics_item.partitions
+            n = len(partitions)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_uvarint(out, n + 1)
+            for partitions_item in partitions:
+                # topics[].partitions[]
+                write_i32_be(out, partitions_item.partition_index)
+                write_i64_be(out, partitions_item.committed_offset)
+                write_i32_be(out, partitions_item.committed_leader_epoch)
+                committed_metadata = partitions_item.committed_metadata
+                if committed_metadata is None:
+                    out.append(0)
+                else:
+                    raw = committed_metadata.encode()
+                    n = len(raw)
+                    if n < 127:
+                        out.append(n + 1)
+                    else:
+                        write_string_length(out, n)
+                    out.write(raw)
+                if partitions_item.unknown_tags:
+                    write_tags(out, [], partitions_item.unknown_tags)
+                else:
+                    out.append(0)
+            if topics_item.unknown_tags:
+                write_tags(out, [], topics_item.unknown_tags)
+            else:
+                out.append(0)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
+        else:
+            out.append(0)
 
-def new_TxnOffsetCommitRequest(
-    transactional_id: str,
-    group_id: str,
-    producer_id: int,
-    producer_epoch: int,
-    generation_id_or_member_epoch: int,
-    member_id: str,
-    group_instance_id: str | None,
-    topics: list[TxnOffsetCommitRequestTopic],
-) -> TxnOffsetCommitRequest:
-    return TxnOffsetCommitRequest(
-        transactional_id=transactional_id,
-        group_id=group_id,
-        producer_id=producer_id,
-        producer_epoch=producer_epoch,
-        generation_id_or_member_epoch=generation_id_or_member_epoch,
-        member_id=member_id,
-        group_instance_id=group_instance_id,
-        topics=topics,
-    )
+    @staticmethod
+    def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[TxnOffsetCommitRequest, i64]:
+        """Versions 0-2."""
+        n: int
+        end: i64
+        transactional_id: str
+        group_id: str
+        member_id: str
+        group_instance_id: str | None
+        topics: list[TxnOffsetCommitRequestTopic]
+        topics_step: i64
+        name: str
+        partitions: list[TxnOffsetCommitRequestPartition]
+        partitions_step: i64
+        committed_metadata: str | None
+        if version < 0:
+            give_up()
+
+        # transactional_id: string
+        n = read_i16_be(data, pos)
+        pos += 2
+        if n < 0:
+            give_up()
+        end = pos + n
+        transactional_id = data[pos:end].decode()
+        pos = end
+        # group_id: string
+        n = read_i16_be(data, pos)
+        pos += 2
+        if n < 0:
+            give_up()
+        end = pos + n
+        group_id = data[pos:end].decode()
+        pos = end
+        producer_id = read_i64_be(data, pos)
+        producer_epoch = read_i16_be(data, pos + 8)
+        generation_id_or_member_epoch = -1
+        member_id = ""
+        group_instance_id = None
+        # topics: array
+        n = read_i32_be(data, pos + 10)
+        pos += 14
+        if n < 0:
+            give_up()
+        topics = empty_list(n)
+        topics_count = n
+        for topics_step in range(topics_count):
+            # topics[]
+            # name: string
+            n = read_i16_be(data, pos)
+            pos += 2
+            if n < 0:
+                give_up()
+            end = pos + n
+            name = data[pos:end].decode()
+            pos = end
+            topic_id = ZERO_UUID
+            # partitions: array
+            n = read_i32_be(data, pos)
+            pos += 4
+            if n < 0:
+                give_up()
+            partitions = empty_list(n)
+            partitions_count = n
+            for partitions_step in range(partitions_count):
+                # topics[].partitions[]
+                partition_index = read_i32_be(data, pos)
+                committed_offset = read_i64_be(data, pos + 4)
+                pos += 12
+                if version >= 2:
+                    committed_leader_epoch = read_i32_be(data, pos)
+                    pos += 4
+                else:
+                    committed_leader_epoch = -1
+                # committed_metadata: nullable string
+                n = read_i16_be(data, pos)
+                pos += 2
+                if n < 0:
+                    committed_metadata = None
+                else:
+                    end = pos + n
+                    committed_metadata = data[pos:end].decode()
+                    pos = end
+                partitions_item = new_TxnOffsetCommitRequestPartition(
+                    partition_index, committed_offset, committed_leader_epoch, committed_metadata
+                )
+                partitions.append(partitions_item)
+            topics_item = new_TxnOffsetCommitRequestTopic(name, topic_id, partitions)
+            topics.append(topics_item)
+        message = new_TxnOffsetCommitRequest(
+            transactional_id,
+            group_id,
+            producer_id,
+            producer_epoch,
+            generation_id_or_member_epoch,
+            member_id,
+            group_instance_id,
+            topics,
+        )
+        return message, pos
+
+    def _write_classic(self, out: BytesWriter, version: i64) -> None:
+        """Versions 0-2."""
+        if version < 0:
+            give_up()
+
+        raw = self.transactional_id.encode()
+        write_i16_be(out, len(raw))
+        out.write(raw)
+        raw = self.group_id.encode()
+        write_i16_be(out, len(raw))
+        out.write(raw)
+        write_i64_be(out, self.producer_id)
+        write_i16_be(out, self.producer_epoch)
+        if self.generation_id_or_member_epoch != -1:
+            give_up()
+        if self.member_id != "":
+            give_up()
+        if self.group_instance_id is not None:
+            give_up()
+        topics = self.topics
+        write_i32_be(out, len(topics))
+        for topics_item in topics:
+            # topics[]
+            raw = topics_item.name.encode()
+            write_i16_be(out, len(raw))
+            out.write(raw)
+            partitions = topics_item.partitions
+            write_i32_be(out, len(partitions))
+            for partitions_item in partitions:
+                # topics[].partitions[]
+                write_i32_be(out, partitions_item.partition_index)
+                write_i64_be(out, partitions_item.committed_offset)
+                if version >= 2:
+                    write_i32_be(out, partitions_item.committed_leader_epoch)
+                committed_metadata = partitions_item.committed_metadata
+                if committed_metadata is None:
+                    write_i16_be(out, -1)
+                else:
+                    raw = committed_metadata.encode()
+                    write_i16_be(out, len(raw))
+                    out.write(raw)
+                if partitions_item.unknown_tags:
+                    give_up()
+            if topics_item.unknown_tags:
+                give_up()
+        if self.unknown_tags:
+            give_up()
 
 
 @mypyc_attr(acyclic=True)
@@ -271,16 +565,13 @@ class TxnOffsetCommitResponsePartition(Struct):
         Field("partition_index", "PartitionIndex", "int32", range(0, 7)),
         Field("error_code", "ErrorCode", "int16", range(0, 7)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("partition_index", "error_code", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     partition_index: int
     """Number of the partition within its topic, counted from 0."""
     error_code: int
     """0 if stored; otherwise the reason, e.g. ILLEGAL_GENERATION for a former member of the group."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -294,10 +585,6 @@ class TxnOffsetCommitResponsePartition(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_TxnOffsetCommitResponsePartition(partition_index: int, error_code: int) -> TxnOffsetCommitResponsePartition:
-    return TxnOffsetCommitResponsePartition(partition_index=partition_index, error_code=error_code)
-
-
 @mypyc_attr(acyclic=True)
 class TxnOffsetCommitResponseTopic(Struct):
     """Outcomes for the partitions of one topic."""
@@ -309,9 +596,7 @@ class TxnOffsetCommitResponseTopic(Struct):
         Field("topic_id", "TopicId", "uuid", range(6, 7), ignorable=True),
         Field("partitions", "Partitions", "[]TxnOffsetCommitResponsePartition", range(0, 7)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("name", "topic_id", "partitions", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     name: str
     """Name of the topic that the partitions belong to. Versions 0-5."""
@@ -320,7 +605,6 @@ class TxnOffsetCommitResponseTopic(Struct):
     partitions: list[TxnOffsetCommitResponsePartition]
     """One outcome for each partition."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -336,12 +620,6 @@ class TxnOffsetCommitResponseTopic(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_TxnOffsetCommitResponseTopic(
-    name: str, topic_id: Uuid, partitions: list[TxnOffsetCommitResponsePartition]
-) -> TxnOffsetCommitResponseTopic:
-    return TxnOffsetCommitResponseTopic(name=name, topic_id=topic_id, partitions=partitions)
-
-
 @mypyc_attr(acyclic=True)
 class TxnOffsetCommitResponse(Message):
     """Reports, for each partition, whether the offset is stored pending the end of the transaction.
@@ -353,21 +631,19 @@ class TxnOffsetCommitResponse(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 7)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(3, 7)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 0, 3: 1}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(0, 7)),
         Field("topics", "Topics", "[]TxnOffsetCommitResponseTopic", range(0, 7)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("throttle_time_ms", "topics", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     throttle_time_ms: int
     """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled."""
     topics: list[TxnOffsetCommitResponseTopic]
     """Outcomes grouped by topic."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -380,586 +656,206 @@ class TxnOffsetCommitResponse(Message):
         self.topics = [] if topics is None else topics
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        if version <= 2:
-            return 0
-        return 1
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[TxnOffsetCommitResponse, i64]:
-        if 3 <= version <= 6:
-            return read_txn_offset_commit_response_flexible(data, pos, version)
-        if 0 <= version <= 2:
-            return read_txn_offset_commit_response_classic(data, pos, version)
-        give_up()
-
-    def _write(self, out: BytesWriter, version: i64) -> None:
-        if 3 <= version <= 6:
-            return write_txn_offset_commit_response_flexible(out, self, version)
-        if 0 <= version <= 2:
-            return write_txn_offset_commit_response_classic(out, self, version)
-        give_up()
-
-
-def new_TxnOffsetCommitResponse(
-    throttle_time_ms: int, topics: list[TxnOffsetCommitResponseTopic]
-) -> TxnOffsetCommitResponse:
-    return TxnOffsetCommitResponse(throttle_time_ms=throttle_time_ms, topics=topics)
-
-
-def read_txn_offset_commit_request_classic(data: bytes, pos: i64, version: i64) -> tuple[TxnOffsetCommitRequest, i64]:
-    """Versions 0-2."""
-    n: int
-    end: i64
-    transactional_id: str
-    group_id: str
-    member_id: str
-    group_instance_id: str | None
-    topics: list[TxnOffsetCommitRequestTopic]
-    topics_step: i64
-    name: str
-    partitions: list[TxnOffsetCommitRequestPartition]
-    partitions_step: i64
-    committed_metadata: str | None
-    n = read_i16_be(data, pos)
-    pos += 2
-    if n < 0:
-        give_up()
-    end = pos + n
-    transactional_id = data[pos:end].decode()
-    pos = end
-    n = read_i16_be(data, pos)
-    pos += 2
-    if n < 0:
-        give_up()
-    end = pos + n
-    group_id = data[pos:end].decode()
-    pos = end
-    producer_id = read_i64_be(data, pos)
-    producer_epoch = read_i16_be(data, pos + 8)
-    generation_id_or_member_epoch = -1
-    member_id = ""
-    group_instance_id = None
-    n = read_i32_be(data, pos + 10)
-    pos += 14
-    if n < 0:
-        give_up()
-    topics = empty_list(n)
-    topics_count = n
-    for topics_step in range(topics_count):
-        # topics[]
-        n = read_i16_be(data, pos)
-        pos += 2
-        if n < 0:
+        """Versions 3-6."""
+        n: i64
+        end: i64
+        topics: list[TxnOffsetCommitResponseTopic]
+        topics_step: i64
+        name: str
+        partitions: list[TxnOffsetCommitResponsePartition]
+        partitions_step: i64
+        if version < 3:
+            return TxnOffsetCommitResponse._read_classic(data, pos, version)
+        if version > 6:
             give_up()
-        end = pos + n
-        name = data[pos:end].decode()
-        pos = end
-        topic_id = ZERO_UUID
-        n = read_i32_be(data, pos)
-        pos += 4
-        if n < 0:
-            give_up()
-        partitions = empty_list(n)
-        partitions_count = n
-        for partitions_step in range(partitions_count):
-            # topics[].partitions[]
-            partition_index = read_i32_be(data, pos)
-            committed_offset = read_i64_be(data, pos + 4)
-            pos += 12
-            if version >= 2:
-                committed_leader_epoch = read_i32_be(data, pos)
-                pos += 4
-            else:
-                committed_leader_epoch = -1
-            n = read_i16_be(data, pos)
-            pos += 2
-            if n < 0:
-                committed_metadata = None
-            else:
-                end = pos + n
-                committed_metadata = data[pos:end].decode()
-                pos = end
-            partitions_item = new_TxnOffsetCommitRequestPartition(
-                partition_index, committed_offset, committed_leader_epoch, committed_metadata
-            )
-            partitions.append(partitions_item)
-        topics_item = new_TxnOffsetCommitRequestTopic(name, topic_id, partitions)
-        topics.append(topics_item)
-    message = new_TxnOffsetCommitRequest(
-        transactional_id,
-        group_id,
-        producer_id,
-        producer_epoch,
-        generation_id_or_member_epoch,
-        member_id,
-        group_instance_id,
-        topics,
-    )
-    return message, pos
 
-
-def write_txn_offset_commit_request_classic(out: BytesWriter, message: TxnOffsetCommitRequest, version: i64) -> None:
-    """Versions 0-2."""
-    raw = message.transactional_id.encode()
-    write_i16_be(out, len(raw))
-    out.write(raw)
-    raw = message.group_id.encode()
-    write_i16_be(out, len(raw))
-    out.write(raw)
-    write_i64_be(out, message.producer_id)
-    write_i16_be(out, message.producer_epoch)
-    if message.generation_id_or_member_epoch != -1:
-        give_up()
-    if message.member_id != "":
-        give_up()
-    if message.group_instance_id is not None:
-        give_up()
-    topics = message.topics
-    write_i32_be(out, len(topics))
-    for topics_item in topics:
-        # topics[]
-        raw = topics_item.name.encode()
-        write_i16_be(out, len(raw))
-        out.write(raw)
-        partitions = topics_item.partitions
-        write_i32_be(out, len(partitions))
-        for partitions_item in partitions:
-            # topics[].partitions[]
-            write_i32_be(out, partitions_item.partition_index)
-            write_i64_be(out, partitions_item.committed_offset)
-            if version >= 2:
-                write_i32_be(out, partitions_item.committed_leader_epoch)
-            committed_metadata = partitions_item.committed_metadata
-            if committed_metadata is None:
-                write_i16_be(out, -1)
-            else:
-                raw = committed_metadata.encode()
-                write_i16_be(out, len(raw))
-                out.write(raw)
-            if partitions_item.unknown_tags:
-                give_up()
-        if topics_item.unknown_tags:
-            give_up()
-    if message.unknown_tags:
-        give_up()
-
-
-def read_txn_offset_commit_request_flexible(
-    data: bytes, pos: i64, version: i64
-) -> tuple[TxnOffsetCommitRequest, i64]:
-    """Versions 3-6."""
-    n: i64
-    end: i64
-    transactional_id: str
-    group_id: str
-    member_id: str
-    group_instance_id: str | None
-    topics: list[TxnOffsetCommitRequestTopic]
-    topics_step: i64
-    name: str
-    partitions: list[TxnOffsetCommitRequestPartition]
-    partitions_step: i64
-    committed_metadata: str | None
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_string_length(data, pos)
-    end = pos + n
-    transactional_id = data[pos:end].decode()
-    pos = end
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_string_length(data, pos)
-    end = pos + n
-    group_id = data[pos:end].decode()
-    pos = end
-    producer_id = read_i64_be(data, pos)
-    producer_epoch = read_i16_be(data, pos + 8)
-    generation_id_or_member_epoch = read_i32_be(data, pos + 10)
-    n = data[pos + 14] - 1
-    pos += 15
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_string_length(data, pos)
-    end = pos + n
-    member_id = data[pos:end].decode()
-    pos = end
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        group_instance_id = None
-    else:
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        group_instance_id = data[pos:end].decode()
-        pos = end
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    topics = empty_list(n)
-    topics_count = n
-    for topics_step in range(topics_count):
-        # topics[]
-        if version <= 5:
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
-            name = data[pos:end].decode()
-            pos = end
-            topic_id = ZERO_UUID
-        else:
-            name = ""
-            topic_id = Uuid(data[pos : pos + 16])
-            pos += 16
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
+        throttle_time_ms = read_i32_be(data, pos)
+        # topics: compact array
+        n = data[pos + 4] - 1
+        pos += 5
+        if n < 0 or n > 126:
             n, pos = read_length(data, pos)
-        partitions = empty_list(n)
-        partitions_count = n
-        for partitions_step in range(partitions_count):
-            # topics[].partitions[]
-            partition_index = read_i32_be(data, pos)
-            committed_offset = read_i64_be(data, pos + 4)
-            committed_leader_epoch = read_i32_be(data, pos + 12)
-            n = data[pos + 16] - 1
-            pos += 17
-            if n < 0:
-                committed_metadata = None
-            else:
-                if n > 126:
+        topics = empty_list(n)
+        topics_count = n
+        for topics_step in range(topics_count):
+            # topics[]
+            if version <= 5:
+                # name: compact string
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
                     n, pos = read_string_length(data, pos)
                 end = pos + n
-                committed_metadata = data[pos:end].decode()
+                name = data[pos:end].decode()
                 pos = end
-            partitions_item = new_TxnOffsetCommitRequestPartition(
-                partition_index, committed_offset, committed_leader_epoch, committed_metadata
-            )
+                topic_id = ZERO_UUID
+            else:
+                name = ""
+                topic_id = Uuid(data[pos : pos + 16])
+                pos += 16
+            # partitions: compact array
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_length(data, pos)
+            partitions = empty_list(n)
+            partitions_count = n
+            for partitions_step in range(partitions_count):
+                # topics[].partitions[]
+                partition_index = read_i32_be(data, pos)
+                error_code = read_i16_be(data, pos + 4)
+                partitions_item = new_TxnOffsetCommitResponsePartition(partition_index, error_code)
+                if data[pos + 6]:
+                    pos += 6
+                    partitions_item.unknown_tags, pos = read_tags(data, pos)
+                else:
+                    pos += 7
+                partitions.append(partitions_item)
+            topics_item = new_TxnOffsetCommitResponseTopic(name, topic_id, partitions)
             if data[pos]:
-                partitions_item.unknown_tags, pos = read_tags(data, pos)
+                topics_item.unknown_tags, pos = read_tags(data, pos)
             else:
                 pos += 1
-            partitions.append(partitions_item)
-        topics_item = new_TxnOffsetCommitRequestTopic(name, topic_id, partitions)
+            topics.append(topics_item)
+        message = new_TxnOffsetCommitResponse(throttle_time_ms, topics)
         if data[pos]:
-            topics_item.unknown_tags, pos = read_tags(data, pos)
+            message.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-        topics.append(topics_item)
-    message = new_TxnOffsetCommitRequest(
-        transactional_id,
-        group_id,
-        producer_id,
-        producer_epoch,
-        generation_id_or_member_epoch,
-        member_id,
-        group_instance_id,
-        topics,
-    )
-    if data[pos]:
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 1
-    return message, pos
+        return message, pos
 
+    def _write(self, out: BytesWriter, version: i64) -> None:
+        """Versions 3-6."""
+        if version < 3:
+            return self._write_classic(out, version)
+        if version > 6:
+            give_up()
 
-def write_txn_offset_commit_request_flexible(out: BytesWriter, message: TxnOffsetCommitRequest, version: i64) -> None:
-    """Versions 3-6."""
-    raw = message.transactional_id.encode()
-    n = len(raw)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_string_length(out, n)
-    out.write(raw)
-    raw = message.group_id.encode()
-    n = len(raw)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_string_length(out, n)
-    out.write(raw)
-    write_i64_be(out, message.producer_id)
-    write_i16_be(out, message.producer_epoch)
-    write_i32_be(out, message.generation_id_or_member_epoch)
-    raw = message.member_id.encode()
-    n = len(raw)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_string_length(out, n)
-    out.write(raw)
-    group_instance_id = message.group_instance_id
-    if group_instance_id is None:
-        out.append(0)
-    else:
-        raw = group_instance_id.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-    topics = message.topics
-    n = len(topics)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for topics_item in topics:
-        # topics[]
-        if version <= 5:
-            raw = topics_item.name.encode()
-            n = len(raw)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_string_length(out, n)
-            out.write(raw)
-        else:
-            write_uuid(out, topics_item.topic_id)
-        partitions = topics_item.partitions
-        n = len(partitions)
+        write_i32_be(out, self.throttle_time_ms)
+        topics = self.topics
+        n = len(topics)
         if n < 127:
             out.append(n + 1)
         else:
             write_uvarint(out, n + 1)
-        for partitions_item in partitions:
-            # topics[].partitions[]
-            write_i32_be(out, partitions_item.partition_index)
-            write_i64_be(out, partitions_item.committed_offset)
-            write_i32_be(out, partitions_item.committed_leader_epoch)
-            committed_metadata = partitions_item.committed_metadata
-            if committed_metadata is None:
-                out.append(0)
-            else:
-                raw = committed_metadata.encode()
+        for topics_item in topics:
+            # topics[]
+            if version <= 5:
+                raw = topics_item.name.encode()
                 n = len(raw)
                 if n < 127:
                     out.append(n + 1)
                 else:
                     write_string_length(out, n)
                 out.write(raw)
-            if partitions_item.unknown_tags:
-                write_tags(out, [], partitions_item.unknown_tags)
+            else:
+                write_uuid(out, topics_item.topic_id)
+            partitions = topics_item.partitions
+            n = len(partitions)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_uvarint(out, n + 1)
+            for partitions_item in partitions:
+                # topics[].partitions[]
+                write_i32_be(out, partitions_item.partition_index)
+                write_i16_be(out, partitions_item.error_code)
+                if partitions_item.unknown_tags:
+                    write_tags(out, [], partitions_item.unknown_tags)
+                else:
+                    out.append(0)
+            if topics_item.unknown_tags:
+                write_tags(out, [], topics_item.unknown_tags)
             else:
                 out.append(0)
-        if topics_item.unknown_tags:
-            write_tags(out, [], topics_item.unknown_tags)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
         else:
             out.append(0)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
 
+    @staticmethod
+    def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[TxnOffsetCommitResponse, i64]:
+        """Versions 0-2."""
+        n: int
+        end: i64
+        topics: list[TxnOffsetCommitResponseTopic]
+        topics_step: i64
+        name: str
+        partitions: list[TxnOffsetCommitResponsePartition]
+        partitions_step: i64
+        if version < 0:
+            give_up()
 
-def read_txn_offset_commit_response_classic(
-    data: bytes, pos: i64, version: i64
-) -> tuple[TxnOffsetCommitResponse, i64]:
-    """Versions 0-2."""
-    n: int
-    end: i64
-    topics: list[TxnOffsetCommitResponseTopic]
-    topics_step: i64
-    name: str
-    partitions: list[TxnOffsetCommitResponsePartition]
-    partitions_step: i64
-    throttle_time_ms = read_i32_be(data, pos)
-    n = read_i32_be(data, pos + 4)
-    pos += 8
-    if n < 0:
-        give_up()
-    topics = empty_list(n)
-    topics_count = n
-    for topics_step in range(topics_count):
-        # topics[]
-        n = read_i16_be(data, pos)
-        pos += 2
+        throttle_time_ms = read_i32_be(data, pos)
+        # topics: array
+        n = read_i32_be(data, pos + 4)
+        pos += 8
         if n < 0:
             give_up()
-        end = pos + n
-        name = data[pos:end].decode()
-        pos = end
-        topic_id = ZERO_UUID
-        n = read_i32_be(data, pos)
-        pos += 4
-        if n < 0:
-            give_up()
-        partitions = empty_list(n)
-        partitions_count = n
-        for partitions_step in range(partitions_count):
-            # topics[].partitions[]
-            partition_index = read_i32_be(data, pos)
-            error_code = read_i16_be(data, pos + 4)
-            partitions_item = new_TxnOffsetCommitResponsePartition(partition_index, error_code)
-            pos += 6
-            partitions.append(partitions_item)
-        topics_item = new_TxnOffsetCommitResponseTopic(name, topic_id, partitions)
-        topics.append(topics_item)
-    message = new_TxnOffsetCommitResponse(throttle_time_ms, topics)
-    return message, pos
-
-
-def write_txn_offset_commit_response_classic(
-    out: BytesWriter, message: TxnOffsetCommitResponse, version: i64
-) -> None:
-    """Versions 0-2."""
-    write_i32_be(out, message.throttle_time_ms)
-    topics = message.topics
-    write_i32_be(out, len(topics))
-    for topics_item in topics:
-        # topics[]
-        raw = topics_item.name.encode()
-        write_i16_be(out, len(raw))
-        out.write(raw)
-        partitions = topics_item.partitions
-        write_i32_be(out, len(partitions))
-        for partitions_item in partitions:
-            # topics[].partitions[]
-            write_i32_be(out, partitions_item.partition_index)
-            write_i16_be(out, partitions_item.error_code)
-            if partitions_item.unknown_tags:
-                give_up()
-        if topics_item.unknown_tags:
-            give_up()
-    if message.unknown_tags:
-        give_up()
-
-
-def read_txn_offset_commit_response_flexible(
-    data: bytes, pos: i64, version: i64
-) -> tuple[TxnOffsetCommitResponse, i64]:
-    """Versions 3-6."""
-    n: i64
-    end: i64
-    topics: list[TxnOffsetCommitResponseTopic]
-    topics_step: i64
-    name: str
-    partitions: list[TxnOffsetCommitResponsePartition]
-    partitions_step: i64
-    throttle_time_ms = read_i32_be(data, pos)
-    n = data[pos + 4] - 1
-    pos += 5
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    topics = empty_list(n)
-    topics_count = n
-    for topics_step in range(topics_count):
-        # topics[]
-        if version <= 5:
-            n = data[pos] - 1
-            pos += 1
+        topics = empty_list(n)
+        topics_count = n
+        for topics_step in range(topics_count):
+            # topics[]
+            # name: string
+            n = read_i16_be(data, pos)
+            pos += 2
             if n < 0:
                 give_up()
-            if n > 126:
-                n, pos = read_string_length(data, pos)
             end = pos + n
             name = data[pos:end].decode()
             pos = end
             topic_id = ZERO_UUID
-        else:
-            name = ""
-            topic_id = Uuid(data[pos : pos + 16])
-            pos += 16
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_length(data, pos)
-        partitions = empty_list(n)
-        partitions_count = n
-        for partitions_step in range(partitions_count):
-            # topics[].partitions[]
-            partition_index = read_i32_be(data, pos)
-            error_code = read_i16_be(data, pos + 4)
-            partitions_item = new_TxnOffsetCommitResponsePartition(partition_index, error_code)
-            if data[pos + 6]:
+            # partitions: array
+            n = read_i32_be(data, pos)
+            pos += 4
+            if n < 0:
+                give_up()
+            partitions = empty_list(n)
+            partitions_count = n
+            for partitions_step in range(partitions_count):
+                # topics[].partitions[]
+                partition_index = read_i32_be(data, pos)
+                error_code = read_i16_be(data, pos + 4)
+                partitions_item = new_TxnOffsetCommitResponsePartition(partition_index, error_code)
                 pos += 6
-                partitions_item.unknown_tags, pos = read_tags(data, pos)
-            else:
-                pos += 7
-            partitions.append(partitions_item)
-        topics_item = new_TxnOffsetCommitResponseTopic(name, topic_id, partitions)
-        if data[pos]:
-            topics_item.unknown_tags, pos = read_tags(data, pos)
-        else:
-            pos += 1
-        topics.append(topics_item)
-    message = new_TxnOffsetCommitResponse(throttle_time_ms, topics)
-    if data[pos]:
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 1
-    return message, pos
+                partitions.append(partitions_item)
+            topics_item = new_TxnOffsetCommitResponseTopic(name, topic_id, partitions)
+            topics.append(topics_item)
+        message = new_TxnOffsetCommitResponse(throttle_time_ms, topics)
+        return message, pos
 
+    def _write_classic(self, out: BytesWriter, version: i64) -> None:
+        """Versions 0-2."""
+        if version < 0:
+            give_up()
 
-def write_txn_offset_commit_response_flexible(
-    out: BytesWriter, message: TxnOffsetCommitResponse, version: i64
-) -> None:
-    """Versions 3-6."""
-    write_i32_be(out, message.throttle_time_ms)
-    topics = message.topics
-    n = len(topics)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for topics_item in topics:
-        # topics[]
-        if version <= 5:
+        write_i32_be(out, self.throttle_time_ms)
+        topics = self.topics
+        write_i32_be(out, len(topics))
+        for topics_item in topics:
+            # topics[]
             raw = topics_item.name.encode()
-            n = len(raw)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_string_length(out, n)
+            write_i16_be(out, len(raw))
             out.write(raw)
-        else:
-            write_uuid(out, topics_item.topic_id)
-        partitions = topics_item.partitions
-        n = len(partitions)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_uvarint(out, n + 1)
-        for partitions_item in partitions:
-            # topics[].partitions[]
-            write_i32_be(out, partitions_item.partition_index)
-            write_i16_be(out, partitions_item.error_code)
-            if partitions_item.unknown_tags:
-                write_tags(out, [], partitions_item.unknown_tags)
-            else:
-                out.append(0)
-        if topics_item.unknown_tags:
-            write_tags(out, [], topics_item.unknown_tags)
-        else:
-            out.append(0)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
+            partitions = topics_item.partitions
+            write_i32_be(out, len(partitions))
+            for partitions_item in partitions:
+                # topics[].partitions[]
+                write_i32_be(out, partitions_item.partition_index)
+                write_i16_be(out, partitions_item.error_code)
+                if partitions_item.unknown_tags:
+                    give_up()
+            if topics_item.unknown_tags:
+                give_up()
+        if self.unknown_tags:
+            give_up()
 
 
-install_constructors(globals())
+new_TxnOffsetCommitRequestPartition = constructor(TxnOffsetCommitRequestPartition)
+new_TxnOffsetCommitRequestTopic = constructor(TxnOffsetCommitRequestTopic)
+new_TxnOffsetCommitRequest = constructor(TxnOffsetCommitRequest)
+new_TxnOffsetCommitResponsePartition = constructor(TxnOffsetCommitResponsePartition)
+new_TxnOffsetCommitResponseTopic = constructor(TxnOffsetCommitResponseTopic)
+new_TxnOffsetCommitResponse = constructor(TxnOffsetCommitResponse)

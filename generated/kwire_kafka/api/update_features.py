@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter, read_i16_be, read_i32_be, write_i16_be, write_i32_be
 
 from kwire.message import FieldTags, Message, Struct
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.wire import (
     empty_list,
     give_up,
@@ -39,15 +39,7 @@ class FeatureUpdateKey(Struct):
         Field("allow_downgrade", "AllowDowngrade", "bool", range(0, 1)),
         Field("upgrade_type", "UpgradeType", "int8", range(1, 3), enum="FeatureUpgradeType"),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "feature",
-        "max_version_level",
-        "allow_downgrade",
-        "upgrade_type",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     feature: str
     """Name of the feature, e.g. metadata.version, kraft.version or group.version."""
@@ -60,7 +52,6 @@ class FeatureUpdateKey(Struct):
     Versions 1+.
     """
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -78,17 +69,6 @@ class FeatureUpdateKey(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_FeatureUpdateKey(
-    feature: str, max_version_level: int, allow_downgrade: bool, upgrade_type: int
-) -> FeatureUpdateKey:
-    return FeatureUpdateKey(
-        feature=feature,
-        max_version_level=max_version_level,
-        allow_downgrade=allow_downgrade,
-        upgrade_type=upgrade_type,
-    )
-
-
 @mypyc_attr(acyclic=True)
 class UpdateFeaturesRequest(Message):
     """Sent by an admin client to the controller to raise, lower or disable cluster-wide feature levels.
@@ -100,15 +80,14 @@ class UpdateFeaturesRequest(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 3)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 3)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 2}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("timeout_ms", "timeoutMs", "int32", range(0, 3)),
         Field("feature_updates", "FeatureUpdates", "[]FeatureUpdateKey", range(0, 3)),
         Field("validate_only", "ValidateOnly", "bool", range(1, 3)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("timeout_ms", "feature_updates", "validate_only", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     timeout_ms: int
     """Milliseconds that the controller may take."""
@@ -117,7 +96,6 @@ class UpdateFeaturesRequest(Message):
     validate_only: bool
     """True checks whether the change would be accepted but changes nothing. Versions 1+."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -132,26 +110,108 @@ class UpdateFeaturesRequest(Message):
         self.validate_only = validate_only
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        return 2
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[UpdateFeaturesRequest, i64]:
-        if 0 <= version <= 2:
-            return read_update_features_request_flexible(data, pos, version)
-        give_up()
+        """Versions 0-2."""
+        n: i64
+        end: i64
+        feature_updates: list[FeatureUpdateKey]
+        feature_updates_step: i64
+        feature: str
+        if version < 0 or version > 2:
+            give_up()
+
+        timeout_ms = read_i32_be(data, pos)
+        # feature_updates: compact array
+        n = data[pos + 4] - 1
+        pos += 5
+        if n < 0 or n > 126:
+            n, pos = read_length(data, pos)
+        feature_updates = empty_list(n)
+        feature_updates_count = n
+        for feature_updates_step in range(feature_updates_count):
+            # feature_updates[]
+            # feature: compact string
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            feature = data[pos:end].decode()
+            pos = end
+            max_version_level = read_i16_be(data, pos)
+            pos += 2
+            if version <= 0:
+                allow_downgrade = data[pos] != 0
+                upgrade_type = 1
+                pos += 1
+            else:
+                allow_downgrade = False
+                upgrade_type = (data[pos] ^ 128) - 128
+                pos += 1
+            feature_updates_item = new_FeatureUpdateKey(feature, max_version_level, allow_downgrade, upgrade_type)
+            if data[pos]:
+                feature_updates_item.unknown_tags, pos = read_tags(data, pos)
+            else:
+                pos += 1
+            feature_updates.append(feature_updates_item)
+        if version >= 1:
+            validate_only = data[pos] != 0
+            pos += 1
+        else:
+            validate_only = False
+        message = new_UpdateFeaturesRequest(timeout_ms, feature_updates, validate_only)
+        if data[pos]:
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 1
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 2:
-            return write_update_features_request_flexible(out, self, version)
-        give_up()
+        """Versions 0-2."""
+        if version < 0 or version > 2:
+            give_up()
 
-
-def new_UpdateFeaturesRequest(
-    timeout_ms: int, feature_updates: list[FeatureUpdateKey], validate_only: bool
-) -> UpdateFeaturesRequest:
-    return UpdateFeaturesRequest(timeout_ms=timeout_ms, feature_updates=feature_updates, validate_only=validate_only)
+        write_i32_be(out, self.timeout_ms)
+        feature_updates = self.feature_updates
+        n = len(feature_updates)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_uvarint(out, n + 1)
+        for feature_updates_item in feature_updates:
+            # feature_updates[]
+            raw = feature_updates_item.feature.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+            write_i16_be(out, feature_updates_item.max_version_level)
+            if version <= 0:
+                out.append(
+                    1 if feature_updates_item.allow_downgrade else feature_updates_item.allow_downgrade & 0
+                )  # & 0 refuses None
+                if feature_updates_item.upgrade_type != 1:
+                    give_up()
+            else:
+                if feature_updates_item.allow_downgrade:
+                    give_up()
+                write_i8(out, feature_updates_item.upgrade_type)
+            if feature_updates_item.unknown_tags:
+                write_tags(out, [], feature_updates_item.unknown_tags)
+            else:
+                out.append(0)
+        if version <= 0:
+            if self.validate_only:
+                give_up()
+        else:
+            out.append(1 if self.validate_only else self.validate_only & 0)  # & 0 refuses None
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
+        else:
+            out.append(0)
 
 
 @mypyc_attr(acyclic=True)
@@ -165,9 +225,7 @@ class UpdatableFeatureResult(Struct):
         Field("error_code", "ErrorCode", "int16", range(0, 2)),
         Field("error_message", "ErrorMessage", "string", range(0, 2), nullable=range(0, 2)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("feature", "error_code", "error_message", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     feature: str
     """Name of the feature that the outcome is about. Versions 0-1."""
@@ -176,7 +234,6 @@ class UpdatableFeatureResult(Struct):
     error_message: str | None
     """Human-readable explanation of the error; null if there is none. Versions 0-1."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -192,10 +249,6 @@ class UpdatableFeatureResult(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_UpdatableFeatureResult(feature: str, error_code: int, error_message: str | None) -> UpdatableFeatureResult:
-    return UpdatableFeatureResult(feature=feature, error_code=error_code, error_message=error_message)
-
-
 @mypyc_attr(acyclic=True)
 class UpdateFeaturesResponse(Message):
     """Reports whether the feature levels were changed.
@@ -207,6 +260,7 @@ class UpdateFeaturesResponse(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 3)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 3)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 1}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(0, 3)),
@@ -214,9 +268,7 @@ class UpdateFeaturesResponse(Message):
         Field("error_message", "ErrorMessage", "string", range(0, 3), nullable=range(0, 3)),
         Field("results", "Results", "[]UpdatableFeatureResult", range(0, 2), ignorable=True),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("throttle_time_ms", "error_code", "error_message", "results", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     throttle_time_ms: int
     """Milliseconds the client must pause because it exceeded a quota; 0 if it is not throttled."""
@@ -227,7 +279,6 @@ class UpdateFeaturesResponse(Message):
     results: list[UpdatableFeatureResult]
     """Outcome for each feature; removed later, since updates are applied all together or not at all. Versions 0-1."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -244,247 +295,134 @@ class UpdateFeaturesResponse(Message):
         self.results = [] if results is None else results
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        return 1
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[UpdateFeaturesResponse, i64]:
-        if 0 <= version <= 2:
-            return read_update_features_response_flexible(data, pos, version)
-        give_up()
+        """Versions 0-2."""
+        n: i64
+        end: i64
+        error_message: str | None
+        results: list[UpdatableFeatureResult]
+        results_step: i64
+        feature: str
+        results_error_message: str | None
+        if version < 0 or version > 2:
+            give_up()
 
-    def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 2:
-            return write_update_features_response_flexible(out, self, version)
-        give_up()
-
-
-def new_UpdateFeaturesResponse(
-    throttle_time_ms: int, error_code: int, error_message: str | None, results: list[UpdatableFeatureResult]
-) -> UpdateFeaturesResponse:
-    return UpdateFeaturesResponse(
-        throttle_time_ms=throttle_time_ms, error_code=error_code, error_message=error_message, results=results
-    )
-
-
-def read_update_features_request_flexible(data: bytes, pos: i64, version: i64) -> tuple[UpdateFeaturesRequest, i64]:
-    """Versions 0-2."""
-    n: i64
-    end: i64
-    feature_updates: list[FeatureUpdateKey]
-    feature_updates_step: i64
-    feature: str
-    timeout_ms = read_i32_be(data, pos)
-    n = data[pos + 4] - 1
-    pos += 5
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    feature_updates = empty_list(n)
-    feature_updates_count = n
-    for feature_updates_step in range(feature_updates_count):
-        # feature_updates[]
-        n = data[pos] - 1
-        pos += 1
+        throttle_time_ms = read_i32_be(data, pos)
+        error_code = read_i16_be(data, pos + 4)
+        # error_message: compact nullable string
+        n = data[pos + 6] - 1
+        pos += 7
         if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        feature = data[pos:end].decode()
-        pos = end
-        max_version_level = read_i16_be(data, pos)
-        pos += 2
-        if version <= 0:
-            allow_downgrade = data[pos] != 0
-            upgrade_type = 1
-            pos += 1
+            error_message = None
         else:
-            allow_downgrade = False
-            upgrade_type = (data[pos] ^ 128) - 128
-            pos += 1
-        feature_updates_item = new_FeatureUpdateKey(feature, max_version_level, allow_downgrade, upgrade_type)
-        if data[pos]:
-            feature_updates_item.unknown_tags, pos = read_tags(data, pos)
-        else:
-            pos += 1
-        feature_updates.append(feature_updates_item)
-    if version >= 1:
-        validate_only = data[pos] != 0
-        pos += 1
-    else:
-        validate_only = False
-    message = new_UpdateFeaturesRequest(timeout_ms, feature_updates, validate_only)
-    if data[pos]:
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 1
-    return message, pos
-
-
-def write_update_features_request_flexible(out: BytesWriter, message: UpdateFeaturesRequest, version: i64) -> None:
-    """Versions 0-2."""
-    write_i32_be(out, message.timeout_ms)
-    feature_updates = message.feature_updates
-    n = len(feature_updates)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for feature_updates_item in feature_updates:
-        # feature_updates[]
-        raw = feature_updates_item.feature.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-        write_i16_be(out, feature_updates_item.max_version_level)
-        if version <= 0:
-            out.append(1 if feature_updates_item.allow_downgrade else feature_updates_item.allow_downgrade & 0)
-            if feature_updates_item.upgrade_type != 1:
-                give_up()
-        else:
-            if feature_updates_item.allow_downgrade:
-                give_up()
-            write_i8(out, feature_updates_item.upgrade_type)
-        if feature_updates_item.unknown_tags:
-            write_tags(out, [], feature_updates_item.unknown_tags)
-        else:
-            out.append(0)
-    if version <= 0:
-        if message.validate_only:
-            give_up()
-    else:
-        out.append(1 if message.validate_only else message.validate_only & 0)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
-
-
-def read_update_features_response_flexible(data: bytes, pos: i64, version: i64) -> tuple[UpdateFeaturesResponse, i64]:
-    """Versions 0-2."""
-    n: i64
-    end: i64
-    error_message: str | None
-    results: list[UpdatableFeatureResult]
-    results_step: i64
-    feature: str
-    results_error_message: str | None
-    throttle_time_ms = read_i32_be(data, pos)
-    error_code = read_i16_be(data, pos + 4)
-    n = data[pos + 6] - 1
-    pos += 7
-    if n < 0:
-        error_message = None
-    else:
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        error_message = data[pos:end].decode()
-        pos = end
-    if version <= 1:
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_length(data, pos)
-        results = empty_list(n)
-        results_count = n
-        for results_step in range(results_count):
-            # results[]
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                give_up()
             if n > 126:
                 n, pos = read_string_length(data, pos)
             end = pos + n
-            feature = data[pos:end].decode()
+            error_message = data[pos:end].decode()
             pos = end
-            results_error_code = read_i16_be(data, pos)
-            n = data[pos + 2] - 1
-            pos += 3
-            if n < 0:
-                results_error_message = None
-            else:
-                if n > 126:
+        if version <= 1:
+            # results: compact array
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_length(data, pos)
+            results = empty_list(n)
+            results_count = n
+            for results_step in range(results_count):
+                # results[]
+                # feature: compact string
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
                     n, pos = read_string_length(data, pos)
                 end = pos + n
-                results_error_message = data[pos:end].decode()
+                feature = data[pos:end].decode()
                 pos = end
-            results_item = new_UpdatableFeatureResult(feature, results_error_code, results_error_message)
-            if data[pos]:
-                results_item.unknown_tags, pos = read_tags(data, pos)
-            else:
-                pos += 1
-            results.append(results_item)
-    else:
-        results = []
-    message = new_UpdateFeaturesResponse(throttle_time_ms, error_code, error_message, results)
-    if data[pos]:
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 1
-    return message, pos
-
-
-def write_update_features_response_flexible(out: BytesWriter, message: UpdateFeaturesResponse, version: i64) -> None:
-    """Versions 0-2."""
-    write_i32_be(out, message.throttle_time_ms)
-    write_i16_be(out, message.error_code)
-    error_message = message.error_message
-    if error_message is None:
-        out.append(0)
-    else:
-        raw = error_message.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
+                results_error_code = read_i16_be(data, pos)
+                # error_message: compact nullable string
+                n = data[pos + 2] - 1
+                pos += 3
+                if n < 0:
+                    results_error_message = None
+                else:
+                    if n > 126:
+                        n, pos = read_string_length(data, pos)
+                    end = pos + n
+                    results_error_message = data[pos:end].decode()
+                    pos = end
+                results_item = new_UpdatableFeatureResult(feature, results_error_code, results_error_message)
+                if data[pos]:
+                    results_item.unknown_tags, pos = read_tags(data, pos)
+                else:
+                    pos += 1
+                results.append(results_item)
         else:
-            write_string_length(out, n)
-        out.write(raw)
-    if version <= 1:
-        results = message.results
-        n = len(results)
-        if n < 127:
-            out.append(n + 1)
+            results = []
+        message = new_UpdateFeaturesResponse(throttle_time_ms, error_code, error_message, results)
+        if data[pos]:
+            message.unknown_tags, pos = read_tags(data, pos)
         else:
-            write_uvarint(out, n + 1)
-        for results_item in results:
-            # results[]
-            raw = results_item.feature.encode()
+            pos += 1
+        return message, pos
+
+    def _write(self, out: BytesWriter, version: i64) -> None:
+        """Versions 0-2."""
+        if version < 0 or version > 2:
+            give_up()
+
+        write_i32_be(out, self.throttle_time_ms)
+        write_i16_be(out, self.error_code)
+        error_message = self.error_message
+        if error_message is None:
+            out.append(0)
+        else:
+            raw = error_message.encode()
             n = len(raw)
             if n < 127:
                 out.append(n + 1)
             else:
                 write_string_length(out, n)
             out.write(raw)
-            write_i16_be(out, results_item.error_code)
-            results_error_message = results_item.error_message
-            if results_error_message is None:
-                out.append(0)
+        if version <= 1:
+            results = self.results
+            n = len(results)
+            if n < 127:
+                out.append(n + 1)
             else:
-                raw = results_error_message.encode()
+                write_uvarint(out, n + 1)
+            for results_item in results:
+                # results[]
+                raw = results_item.feature.encode()
                 n = len(raw)
                 if n < 127:
                     out.append(n + 1)
                 else:
                     write_string_length(out, n)
                 out.write(raw)
-            if results_item.unknown_tags:
-                write_tags(out, [], results_item.unknown_tags)
-            else:
-                out.append(0)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
+                write_i16_be(out, results_item.error_code)
+                results_error_message = results_item.error_message
+                if results_error_message is None:
+                    out.append(0)
+                else:
+                    raw = results_error_message.encode()
+                    n = len(raw)
+                    if n < 127:
+                        out.append(n + 1)
+                    else:
+                        write_string_length(out, n)
+                    out.write(raw)
+                if results_item.unknown_tags:
+                    write_tags(out, [], results_item.unknown_tags)
+                else:
+                    out.append(0)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
+        else:
+            out.append(0)
 
 
-install_constructors(globals())
+new_FeatureUpdateKey = constructor(FeatureUpdateKey)
+new_UpdateFeaturesRequest = constructor(UpdateFeaturesRequest)
+new_UpdatableFeatureResult = constructor(UpdatableFeatureResult)
+new_UpdateFeaturesResponse = constructor(UpdateFeaturesResponse)

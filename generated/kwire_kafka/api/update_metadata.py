@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter, read_i16_be, read_i32_be, read_i64_be, write_i16_be, write_i32_be, write_i64_be
 
 from kwire.message import FieldTags, Message, Struct
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.uuids import Uuid
 from kwire.wire import (
     empty_list,
@@ -50,20 +50,7 @@ class UpdateMetadataPartitionState(Struct):
         Field("replicas", "Replicas", "[]int32", range(0, 9)),
         Field("offline_replicas", "OfflineReplicas", "[]int32", range(4, 9), ignorable=True),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "topic_name",
-        "partition_index",
-        "controller_epoch",
-        "leader",
-        "leader_epoch",
-        "isr",
-        "zk_version",
-        "replicas",
-        "offline_replicas",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     topic_name: str
     """Name of the topic, set if entries are not grouped by topic. Versions 0-4."""
@@ -85,7 +72,6 @@ class UpdateMetadataPartitionState(Struct):
     offline_replicas: list[int]
     """Broker ids of the replicas that are unavailable because their broker or disk is down. Versions 4+."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -113,30 +99,6 @@ class UpdateMetadataPartitionState(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_UpdateMetadataPartitionState(
-    topic_name: str,
-    partition_index: int,
-    controller_epoch: int,
-    leader: int,
-    leader_epoch: int,
-    isr: list[int],
-    zk_version: int,
-    replicas: list[int],
-    offline_replicas: list[int],
-) -> UpdateMetadataPartitionState:
-    return UpdateMetadataPartitionState(
-        topic_name=topic_name,
-        partition_index=partition_index,
-        controller_epoch=controller_epoch,
-        leader=leader,
-        leader_epoch=leader_epoch,
-        isr=isr,
-        zk_version=zk_version,
-        replicas=replicas,
-        offline_replicas=offline_replicas,
-    )
-
-
 @mypyc_attr(acyclic=True)
 class UpdateMetadataTopicState(Struct):
     """New partition states of one topic."""
@@ -148,9 +110,7 @@ class UpdateMetadataTopicState(Struct):
         Field("topic_id", "TopicId", "uuid", range(7, 9), ignorable=True),
         Field("partition_states", "PartitionStates", "[]UpdateMetadataPartitionState", range(5, 9)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("topic_name", "topic_id", "partition_states", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     topic_name: str
     """Name of the topic that the partitions belong to. Versions 5+."""
@@ -159,7 +119,6 @@ class UpdateMetadataTopicState(Struct):
     partition_states: list[UpdateMetadataPartitionState]
     """New state of each affected partition of the topic. Versions 5+."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -175,12 +134,6 @@ class UpdateMetadataTopicState(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_UpdateMetadataTopicState(
-    topic_name: str, topic_id: Uuid, partition_states: list[UpdateMetadataPartitionState]
-) -> UpdateMetadataTopicState:
-    return UpdateMetadataTopicState(topic_name=topic_name, topic_id=topic_id, partition_states=partition_states)
-
-
 @mypyc_attr(acyclic=True)
 class UpdateMetadataEndpoint(Struct):
     """One listener of a broker."""
@@ -193,9 +146,7 @@ class UpdateMetadataEndpoint(Struct):
         Field("listener", "Listener", "string", range(3, 9), ignorable=True),
         Field("security_protocol", "SecurityProtocol", "int16", range(1, 9), enum="SecurityProtocol"),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("port", "host", "listener", "security_protocol", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     port: int
     """TCP port that the listener advertises. Versions 1+."""
@@ -206,7 +157,6 @@ class UpdateMetadataEndpoint(Struct):
     security_protocol: int
     """Security protocol of the listener: 0 PLAINTEXT, 1 SSL, 2 SASL_PLAINTEXT, 3 SASL_SSL. Versions 1+."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -224,10 +174,6 @@ class UpdateMetadataEndpoint(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_UpdateMetadataEndpoint(port: int, host: str, listener: str, security_protocol: int) -> UpdateMetadataEndpoint:
-    return UpdateMetadataEndpoint(port=port, host=host, listener=listener, security_protocol=security_protocol)
-
-
 @mypyc_attr(acyclic=True)
 class UpdateMetadataBroker(Struct):
     """One live broker and its listeners."""
@@ -241,9 +187,7 @@ class UpdateMetadataBroker(Struct):
         Field("endpoints", "Endpoints", "[]UpdateMetadataEndpoint", range(1, 9), ignorable=True),
         Field("rack", "Rack", "string", range(2, 9), nullable=range(2, 9), ignorable=True),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("id", "v0_host", "v0_port", "endpoints", "rack", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     id: int
     """Id of the broker, referred to by leader and replica fields."""
@@ -256,7 +200,6 @@ class UpdateMetadataBroker(Struct):
     rack: str | None
     """Rack of the broker, from broker.rack; null if none is configured. Versions 2+."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -276,12 +219,6 @@ class UpdateMetadataBroker(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_UpdateMetadataBroker(
-    id: int, v0_host: str, v0_port: int, endpoints: list[UpdateMetadataEndpoint], rack: str | None
-) -> UpdateMetadataBroker:
-    return UpdateMetadataBroker(id=id, v0_host=v0_host, v0_port=v0_port, endpoints=endpoints, rack=rack)
-
-
 @mypyc_attr(acyclic=True)
 class UpdateMetadataRequest(Message):
     """Sent by the controller to all brokers to update the cluster state from which they answer metadata requests.
@@ -293,6 +230,7 @@ class UpdateMetadataRequest(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 9)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(6, 9)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 1, 6: 2}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("controller_id", "ControllerId", "int32", range(0, 9)),
@@ -310,19 +248,7 @@ class UpdateMetadataRequest(Message):
         Field("topic_states", "TopicStates", "[]UpdateMetadataTopicState", range(5, 9)),
         Field("live_brokers", "LiveBrokers", "[]UpdateMetadataBroker", range(0, 9), former_names=("brokers",)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "controller_id",
-        "is_kraft_controller",
-        "type",
-        "controller_epoch",
-        "broker_epoch",
-        "ungrouped_partition_states",
-        "topic_states",
-        "live_brokers",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     controller_id: int
     """Node id of the controller that sends the request."""
@@ -343,7 +269,6 @@ class UpdateMetadataRequest(Message):
     live_brokers: list[UpdateMetadataBroker]
     """All live brokers; replaces the receiver's previous list."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -368,83 +293,770 @@ class UpdateMetadataRequest(Message):
         self.live_brokers = [] if live_brokers is None else live_brokers
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        if version <= 5:
-            return 1
-        return 2
+    def _read_tags(self, data: bytes, pos: i64, version: i64) -> i64:
+        unknown: list[tuple[int, bytes]] = []
+        previous: i64 = -1
+        count, pos = read_uvarint(data, pos)
+        if count < 0:
+            give_up()
+        for _ in range(count):
+            tag, size, pos = read_tag(data, pos)
+            if tag <= previous:
+                give_up()
+            previous = tag
+            tag_end = pos + size
+            if tag == 0:
+                if not (version >= 8):
+                    give_up()
+                type_ = (data[pos] ^ 128) - 128
+                pos += 1
+                self.type = type_
+                if pos != tag_end:
+                    give_up()
+            else:
+                unknown.append((tag, data[pos:tag_end]))
+                pos = tag_end
+        if unknown:
+            self.unknown_tags = tuple(unknown)
+        return pos
+
+    def _write_tags(self, section: BytesWriter, version: i64) -> None:
+        known: list[tuple[int, bytes]] = []
+        if version >= 8 and self.type != 0:
+            out = BytesWriter()
+            write_i8(out, self.type)
+            known.append((0, out.getvalue()))
+        write_tags(section, known, self.unknown_tags)
 
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[UpdateMetadataRequest, i64]:
-        if 6 <= version <= 8:
-            return read_update_metadata_request_flexible(data, pos, version)
-        if 0 <= version <= 5:
-            return read_update_metadata_request_classic(data, pos, version)
-        give_up()
+        """Versions 6-8."""
+        n: i64
+        end: i64
+        ungrouped_partition_states: list[UpdateMetadataPartitionState]
+        topic_states: list[UpdateMetadataTopicState]
+        topic_states_step: i64
+        topic_states_topic_name: str
+        partition_states: list[UpdateMetadataPartitionState]
+        partition_states_step: i64
+        partition_states_topic_name: str
+        isr: list[int]
+        replicas: list[int]
+        offline_replicas: list[int]
+        live_brokers: list[UpdateMetadataBroker]
+        live_brokers_step: i64
+        v0_host: str
+        endpoints: list[UpdateMetadataEndpoint]
+        endpoints_step: i64
+        host: str
+        listener: str
+        rack: str | None
+        if version < 6:
+            return UpdateMetadataRequest._read_classic(data, pos, version)
+        if version > 8:
+            give_up()
+
+        controller_id = read_i32_be(data, pos)
+        pos += 4
+        if version >= 8:
+            is_kraft_controller = data[pos] != 0
+            pos += 1
+        else:
+            is_kraft_controller = False
+        controller_epoch = read_i32_be(data, pos)
+        broker_epoch = read_i64_be(data, pos + 4)
+        ungrouped_partition_states = []
+        # topic_states: compact array
+        n = data[pos + 12] - 1
+        pos += 13
+        if n < 0 or n > 126:
+            n, pos = read_length(data, pos)
+        topic_states = empty_list(n)
+        topic_states_count = n
+        for topic_states_step in range(topic_states_count):
+            # topic_states[]
+            # topic_name: compact string
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            topic_states_topic_name = data[pos:end].decode()
+            pos = end
+            if version >= 7:
+                topic_id = Uuid(data[pos : pos + 16])
+                pos += 16
+            else:
+                topic_id = ZERO_UUID
+            # partition_states: compact array
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_length(data, pos)
+            partition_states = empty_list(n)
+            partition_states_count = n
+            for partition_states_step in range(partition_states_count):
+                # topic_states[].partition_states[]
+                partition_states_topic_name = ""
+                partition_index = read_i32_be(data, pos)
+                partition_states_controller_epoch = read_i32_be(data, pos + 4)
+                leader = read_i32_be(data, pos + 8)
+                leader_epoch = read_i32_be(data, pos + 12)
+                # isr: compact array
+                n = data[pos + 16] - 1
+                pos += 17
+                if n < 0 or n > 126:
+                    n, pos = read_length(data, pos)
+                if n:
+                    isr = read_i32s(data, pos, n)
+                    pos += 4 * n
+                else:
+                    isr = []
+                zk_version = read_i32_be(data, pos)
+                # replicas: compact array
+                n = data[pos + 4] - 1
+                pos += 5
+                if n < 0 or n > 126:
+                    n, pos = read_length(data, pos)
+                if n:
+                    replicas = read_i32s(data, pos, n)
+                    pos += 4 * n
+                else:
+                    replicas = []
+                # offline_replicas: compact array
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_length(data, pos)
+                if n:
+                    offline_replicas = read_i32s(data, pos, n)
+                    pos += 4 * n
+                else:
+                    offline_replicas = []
+                partition_states_item = new_UpdateMetadataPartitionState(
+                    partition_states_topic_name,
+                    partition_index,
+                    partition_states_controller_epoch,
+                    leader,
+                    leader_epoch,
+                    isr,
+                    zk_version,
+                    replicas,
+                    offline_replicas,
+                )
+                if data[pos]:
+                    partition_states_item.unknown_tags, pos = read_tags(data, pos)
+                else:
+                    pos += 1
+                partition_states.append(partition_states_item)
+            topic_states_item = new_UpdateMetadataTopicState(topic_states_topic_name, topic_id, partition_states)
+            if data[pos]:
+                topic_states_item.unknown_tags, pos = read_tags(data, pos)
+            else:
+                pos += 1
+            topic_states.append(topic_states_item)
+        # live_brokers: compact array
+        n = data[pos] - 1
+        pos += 1
+        if n < 0 or n > 126:
+            n, pos = read_length(data, pos)
+        live_brokers = empty_list(n)
+        live_brokers_count = n
+        for live_brokers_step in range(live_brokers_count):
+            # live_brokers[]
+            id_ = read_i32_be(data, pos)
+            v0_host = ""
+            v0_port = 0
+            # endpoints: compact array
+            n = data[pos + 4] - 1
+            pos += 5
+            if n < 0 or n > 126:
+                n, pos = read_length(data, pos)
+            endpoints = empty_list(n)
+            endpoints_count = n
+            for endpoints_step in range(endpoints_count):
+                # live_brokers[].endpoints[]
+                port = read_i32_be(data, pos)
+                # host: compact string
+                n = data[pos + 4] - 1
+                pos += 5
+                if n < 0 or n > 126:
+                    n, pos = read_string_length(data, pos)
+                end = pos + n
+                host = data[pos:end].decode()
+                pos = end
+                # listener: compact string
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_string_length(data, pos)
+                end = pos + n
+                listener = data[pos:end].decode()
+                pos = end
+                security_protocol = read_i16_be(data, pos)
+                endpoints_item = new_UpdateMetadataEndpoint(port, host, listener, security_protocol)
+                if data[pos + 2]:
+                    pos += 2
+                    endpoints_item.unknown_tags, pos = read_tags(data, pos)
+                else:
+                    pos += 3
+                endpoints.append(endpoints_item)
+            # rack: compact nullable string
+            n = data[pos] - 1
+            pos += 1
+            if n < 0:
+                rack = None
+            else:
+                if n > 126:
+                    n, pos = read_string_length(data, pos)
+                end = pos + n
+                rack = data[pos:end].decode()
+                pos = end
+            live_brokers_item = new_UpdateMetadataBroker(id_, v0_host, v0_port, endpoints, rack)
+            if data[pos]:
+                live_brokers_item.unknown_tags, pos = read_tags(data, pos)
+            else:
+                pos += 1
+            live_brokers.append(live_brokers_item)
+        message = new_UpdateMetadataRequest(
+            controller_id,
+            is_kraft_controller,
+            controller_epoch,
+            broker_epoch,
+            ungrouped_partition_states,
+            topic_states,
+            live_brokers,
+        )
+        if data[pos]:
+            pos = message._read_tags(data, pos, version)
+        else:
+            pos += 1
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 6 <= version <= 8:
-            return write_update_metadata_request_flexible(out, self, version)
-        if 0 <= version <= 5:
-            return write_update_metadata_request_classic(out, self, version)
-        give_up()
-
-
-def new_UpdateMetadataRequest(
-    controller_id: int,
-    is_kraft_controller: bool,
-    controller_epoch: int,
-    broker_epoch: int,
-    ungrouped_partition_states: list[UpdateMetadataPartitionState],
-    topic_states: list[UpdateMetadataTopicState],
-    live_brokers: list[UpdateMetadataBroker],
-) -> UpdateMetadataRequest:
-    return UpdateMetadataRequest(
-        controller_id=controller_id,
-        is_kraft_controller=is_kraft_controller,
-        controller_epoch=controller_epoch,
-        broker_epoch=broker_epoch,
-        ungrouped_partition_states=ungrouped_partition_states,
-        topic_states=topic_states,
-        live_brokers=live_brokers,
-    )
-
-
-def read_UpdateMetadataRequest_tags(self: UpdateMetadataRequest, data: bytes, pos: i64, version: i64) -> i64:
-    unknown: list[tuple[int, bytes]] = []
-    previous: i64 = -1
-    count, pos = read_uvarint(data, pos)
-    if count < 0:
-        give_up()
-    for _ in range(count):
-        tag, size, pos = read_tag(data, pos)
-        if tag <= previous:
+        """Versions 6-8."""
+        if version < 6:
+            return self._write_classic(out, version)
+        if version > 8:
             give_up()
-        previous = tag
-        tag_end = pos + size
-        if tag == 0:
-            if not (version >= 8):
+
+        write_i32_be(out, self.controller_id)
+        if version <= 7:
+            if self.is_kraft_controller:
                 give_up()
-            type_ = (data[pos] ^ 128) - 128
-            pos += 1
-            self.type = type_
-            if pos != tag_end:
+            if self.type != 0:
                 give_up()
         else:
-            unknown.append((tag, data[pos:tag_end]))
-            pos = tag_end
-    if unknown:
-        self.unknown_tags = tuple(unknown)
-    return pos
+            out.append(1 if self.is_kraft_controller else self.is_kraft_controller & 0)  # & 0 refuses None
+        write_i32_be(out, self.controller_epoch)
+        write_i64_be(out, self.broker_epoch)
+        if self.ungrouped_partition_states != []:
+            give_up()
+        topic_states = self.topic_states
+        n = len(topic_states)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_uvarint(out, n + 1)
+        for topic_states_item in topic_states:
+            # topic_states[]
+            raw = topic_states_item.topic_name.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+            if version >= 7:
+                write_uuid(out, topic_states_item.topic_id)
+            partition_states = topic_states_item.partition_states
+            n = len(partition_states)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_uvarint(out, n + 1)
+            for partition_states_item in partition_states:
+                # topic_states[].partition_states[]
+                write_i32_be(out, partition_states_item.partition_index)
+                write_i32_be(out, partition_states_item.controller_epoch)
+                write_i32_be(out, partition_states_item.leader)
+                write_i32_be(out, partition_states_item.leader_epoch)
+                isr = partition_states_item.isr
+                n = len(isr)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_uvarint(out, n + 1)
+                for isr_item in isr:
+                    write_i32_be(out, isr_item)
+                write_i32_be(out, partition_states_item.zk_version)
+                replicas = partition_states_item.replicas
+                n = len(replicas)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_uvarint(out, n + 1)
+                for replicas_item in replicas:
+                    write_i32_be(out, replicas_item)
+                offline_replicas = partition_states_item.offline_replicas
+                n = len(offline_replicas)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_uvarint(out, n + 1)
+                for offline_replicas_item in offline_replicas:
+                    write_i32_be(out, offline_replicas_item)
+                if partition_states_item.unknown_tags:
+                    write_tags(out, [], partition_states_item.unknown_tags)
+                else:
+                    out.append(0)
+            if topic_states_item.unknown_tags:
+                write_tags(out, [], topic_states_item.unknown_tags)
+            else:
+                out.append(0)
+        live_brokers = self.live_brokers
+        n = len(live_brokers)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_uvarint(out, n + 1)
+        for live_brokers_item in live_brokers:
+            # live_brokers[]
+            write_i32_be(out, live_brokers_item.id)
+            endpoints = live_brokers_item.endpoints
+            n = len(endpoints)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_uvarint(out, n + 1)
+            for endpoints_item in endpoints:
+                # live_brokers[].endpoints[]
+                write_i32_be(out, endpoints_item.port)
+                raw = endpoints_item.host.encode()
+                n = len(raw)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_string_length(out, n)
+                out.write(raw)
+                raw = endpoints_item.listener.encode()
+                n = len(raw)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_string_length(out, n)
+                out.write(raw)
+                write_i16_be(out, endpoints_item.security_protocol)
+                if endpoints_item.unknown_tags:
+                    write_tags(out, [], endpoints_item.unknown_tags)
+                else:
+                    out.append(0)
+            rack = live_brokers_item.rack
+            if rack is None:
+                out.append(0)
+            else:
+                raw = rack.encode()
+                n = len(raw)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_string_length(out, n)
+                out.write(raw)
+            if live_brokers_item.unknown_tags:
+                write_tags(out, [], live_brokers_item.unknown_tags)
+            else:
+                out.append(0)
+        if self.type == 0 and not self.unknown_tags:
+            out.append(0)
+        else:
+            self._write_tags(out, version)
 
+    @staticmethod
+    def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[UpdateMetadataRequest, i64]:
+        """Versions 0-5."""
+        n: int
+        end: i64
+        ungrouped_partition_states: list[UpdateMetadataPartitionState]
+        topic_states: list[UpdateMetadataTopicState]
+        topic_states_step: i64
+        topic_states_topic_name: str
+        partition_states: list[UpdateMetadataPartitionState]
+        partition_states_step: i64
+        partition_states_topic_name: str
+        partition_states_isr: list[int]
+        partition_states_replicas: list[int]
+        partition_states_offline_replicas: list[int]
+        ungrouped_partition_states_step: i64
+        ungrouped_partition_states_topic_name: str
+        ungrouped_partition_states_isr: list[int]
+        ungrouped_partition_states_replicas: list[int]
+        ungrouped_partition_states_offline_replicas: list[int]
+        live_brokers: list[UpdateMetadataBroker]
+        live_brokers_step: i64
+        v0_host: str
+        endpoints: list[UpdateMetadataEndpoint]
+        endpoints_step: i64
+        host: str
+        listener: str
+        rack: str | None
+        if version < 0:
+            give_up()
 
-def write_UpdateMetadataRequest_tags(section: BytesWriter, self: UpdateMetadataRequest, version: i64) -> None:
-    known: list[tuple[int, bytes]] = []
-    if version >= 8 and self.type != 0:
-        out = BytesWriter()
-        write_i8(out, self.type)
-        known.append((0, out.getvalue()))
-    write_tags(section, known, self.unknown_tags)
+        controller_id = read_i32_be(data, pos)
+        is_kraft_controller = False
+        controller_epoch = read_i32_be(data, pos + 4)
+        pos += 8
+        if version >= 5:
+            broker_epoch = read_i64_be(data, pos)
+            ungrouped_partition_states = []
+            # topic_states: array
+            n = read_i32_be(data, pos + 8)
+            pos += 12
+            if n < 0:
+                give_up()
+            topic_states = empty_list(n)
+            topic_states_count = n
+            for topic_states_step in range(topic_states_count):
+                # topic_states[]
+                # topic_name: string
+                n = read_i16_be(data, pos)
+                pos += 2
+                if n < 0:
+                    give_up()
+                end = pos + n
+                topic_states_topic_name = data[pos:end].decode()
+                pos = end
+                topic_id = ZERO_UUID
+                # partition_states: array
+                n = read_i32_be(data, pos)
+                pos += 4
+                if n < 0:
+                    give_up()
+                partition_states = empty_list(n)
+                partition_states_count = n
+                for partition_states_step in range(partition_states_count):
+                    # topic_states[].partition_states[]
+                    partition_states_topic_name = ""
+                    partition_states_partition_index = read_i32_be(data, pos)
+                    partition_states_controller_epoch = read_i32_be(data, pos + 4)
+                    partition_states_leader = read_i32_be(data, pos + 8)
+                    partition_states_leader_epoch = read_i32_be(data, pos + 12)
+                    # isr: array
+                    n = read_i32_be(data, pos + 16)
+                    pos += 20
+                    if n < 0:
+                        give_up()
+                    if n:
+                        partition_states_isr = read_i32s(data, pos, n)
+                        pos += 4 * n
+                    else:
+                        partition_states_isr = []
+                    partition_states_zk_version = read_i32_be(data, pos)
+                    # replicas: array
+                    n = read_i32_be(data, pos + 4)
+                    pos += 8
+                    if n < 0:
+                        give_up()
+                    if n:
+                        partition_states_replicas = read_i32s(data, pos, n)
+                        pos += 4 * n
+                    else:
+                        partition_states_replicas = []
+                    # offline_replicas: array
+                    n = read_i32_be(data, pos)
+                    pos += 4
+                    if n < 0:
+                        give_up()
+                    if n:
+                        partition_states_offline_replicas = read_i32s(data, pos, n)
+                        pos += 4 * n
+                    else:
+                        partition_states_offline_replicas = []
+                    partition_states_item = new_UpdateMetadataPartitionState(
+                        partition_states_topic_name,
+                        partition_states_partition_index,
+                        partition_states_controller_epoch,
+                        partition_states_leader,
+                        partition_states_leader_epoch,
+                        partition_states_isr,
+                        partition_states_zk_version,
+                        partition_states_replicas,
+                        partition_states_offline_replicas,
+                    )
+                    partition_states.append(partition_states_item)
+                topic_states_item = new_UpdateMetadataTopicState(topic_states_topic_name, topic_id, partition_states)
+                topic_states.append(topic_states_item)
+        else:
+            broker_epoch = -1
+            # ungrouped_partition_states: array
+            n = read_i32_be(data, pos)
+            pos += 4
+            if n < 0:
+                give_up()
+            ungrouped_partition_states = empty_list(n)
+            ungrouped_partition_states_count = n
+            for ungrouped_partition_states_step in range(ungrouped_partition_states_count):
+                # ungrouped_partition_states[]
+                # topic_name: string
+                n = read_i16_be(data, pos)
+                pos += 2
+                if n < 0:
+                    give_up()
+                end = pos + n
+                ungrouped_partition_states_topic_name = data[pos:end].decode()
+                pos = end
+                ungrouped_partition_states_partition_index = read_i32_be(data, pos)
+                ungrouped_partition_states_controller_epoch = read_i32_be(data, pos + 4)
+                ungrouped_partition_states_leader = read_i32_be(data, pos + 8)
+                ungrouped_partition_states_leader_epoch = read_i32_be(data, pos + 12)
+                # isr: array
+                n = read_i32_be(data, pos + 16)
+                pos += 20
+                if n < 0:
+                    give_up()
+                if n:
+                    ungrouped_partition_states_isr = read_i32s(data, pos, n)
+                    pos += 4 * n
+                else:
+                    ungrouped_partition_states_isr = []
+                ungrouped_partition_states_zk_version = read_i32_be(data, pos)
+                # replicas: array
+                n = read_i32_be(data, pos + 4)
+                pos += 8
+                if n < 0:
+                    give_up()
+                if n:
+                    ungrouped_partition_states_replicas = read_i32s(data, pos, n)
+                    pos += 4 * n
+                else:
+                    ungrouped_partition_states_replicas = []
+                if version >= 4:
+                    # offline_replicas: array
+                    n = read_i32_be(data, pos)
+                    pos += 4
+                    if n < 0:
+                        give_up()
+                    if n:
+                        ungrouped_partition_states_offline_replicas = read_i32s(data, pos, n)
+                        pos += 4 * n
+                    else:
+                        ungrouped_partition_states_offline_replicas = []
+                else:
+                    ungrouped_partition_states_offline_replicas = []
+                ungrouped_partition_states_item = new_UpdateMetadataPartitionState(
+                    ungrouped_partition_states_topic_name,
+                    ungrouped_partition_states_partition_index,
+                    ungrouped_partition_states_controller_epoch,
+                    ungrouped_partition_states_leader,
+                    ungrouped_partition_states_leader_epoch,
+                    ungrouped_partition_states_isr,
+                    ungrouped_partition_states_zk_version,
+                    ungrouped_partition_states_replicas,
+                    ungrouped_partition_states_offline_replicas,
+                )
+                ungrouped_partition_states.append(ungrouped_partition_states_item)
+            topic_states = []
+        # live_brokers: array
+        n = read_i32_be(data, pos)
+        pos += 4
+        if n < 0:
+            give_up()
+        live_brokers = empty_list(n)
+        live_brokers_count = n
+        for live_brokers_step in range(live_brokers_count):
+            # live_brokers[]
+            id_ = read_i32_be(data, pos)
+            pos += 4
+            if version <= 0:
+                # v0_host: string
+                n = read_i16_be(data, pos)
+                pos += 2
+                if n < 0:
+                    give_up()
+                end = pos + n
+                v0_host = data[pos:end].decode()
+                pos = end
+                v0_port = read_i32_be(data, pos)
+                endpoints = []
+                pos += 4
+            else:
+                v0_host = ""
+                v0_port = 0
+                # endpoints: array
+                n = read_i32_be(data, pos)
+                pos += 4
+                if n < 0:
+                    give_up()
+                endpoints = empty_list(n)
+                endpoints_count = n
+                for endpoints_step in range(endpoints_count):
+                    # live_brokers[].endpoints[]
+                    port = read_i32_be(data, pos)
+                    # host: string
+                    n = read_i16_be(data, pos + 4)
+                    pos += 6
+                    if n < 0:
+                        give_up()
+                    end = pos + n
+                    host = data[pos:end].decode()
+                    pos = end
+                    if version >= 3:
+                        # listener: string
+                        n = read_i16_be(data, pos)
+                        pos += 2
+                        if n < 0:
+                            give_up()
+                        end = pos + n
+                        listener = data[pos:end].decode()
+                        pos = end
+                    else:
+                        listener = ""
+                    security_protocol = read_i16_be(data, pos)
+                    endpoints_item = new_UpdateMetadataEndpoint(port, host, listener, security_protocol)
+                    pos += 2
+                    endpoints.append(endpoints_item)
+            if version >= 2:
+                # rack: nullable string
+                n = read_i16_be(data, pos)
+                pos += 2
+                if n < 0:
+                    rack = None
+                else:
+                    end = pos + n
+                    rack = data[pos:end].decode()
+                    pos = end
+            else:
+                rack = ""
+            live_brokers_item = new_UpdateMetadataBroker(id_, v0_host, v0_port, endpoints, rack)
+            live_brokers.append(live_brokers_item)
+        message = new_UpdateMetadataRequest(
+            controller_id,
+            is_kraft_controller,
+            controller_epoch,
+            broker_epoch,
+            ungrouped_partition_states,
+            topic_states,
+            live_brokers,
+        )
+        return message, pos
+
+    def _write_classic(self, out: BytesWriter, version: i64) -> None:
+        """Versions 0-5."""
+        if version < 0:
+            give_up()
+
+        write_i32_be(out, self.controller_id)
+        if self.is_kraft_controller:
+            give_up()
+        if self.type != 0:
+            give_up()
+        write_i32_be(out, self.controller_epoch)
+        if version <= 4:
+            ungrouped_partition_states = self.ungrouped_partition_states
+            write_i32_be(out, len(ungrouped_partition_states))
+            for ungrouped_partition_states_item in ungrouped_partition_states:
+                # ungrouped_partition_states[]
+                raw = ungrouped_partition_states_item.topic_name.encode()
+                write_i16_be(out, len(raw))
+                out.write(raw)
+                write_i32_be(out, ungrouped_partition_states_item.partition_index)
+                write_i32_be(out, ungrouped_partition_states_item.controller_epoch)
+                write_i32_be(out, ungrouped_partition_states_item.leader)
+                write_i32_be(out, ungrouped_partition_states_item.leader_epoch)
+                ungrouped_partition_states_isr = ungrouped_partition_states_item.isr
+                write_i32_be(out, len(ungrouped_partition_states_isr))
+                for ungrouped_partition_states_isr_item in ungrouped_partition_states_isr:
+                    write_i32_be(out, ungrouped_partition_states_isr_item)
+                write_i32_be(out, ungrouped_partition_states_item.zk_version)
+                ungrouped_partition_states_replicas = ungrouped_partition_states_item.replicas
+                write_i32_be(out, len(ungrouped_partition_states_replicas))
+                for ungrouped_partition_states_replicas_item in ungrouped_partition_states_replicas:
+                    write_i32_be(out, ungrouped_partition_states_replicas_item)
+                if version >= 4:
+                    ungrouped_partition_states_offline_replicas = ungrouped_partition_states_item.offline_replicas
+                    write_i32_be(out, len(ungrouped_partition_states_offline_replicas))
+                    for (
+                        ungrouped_partition_states_offline_replicas_item
+                    ) in ungrouped_partition_states_offline_replicas:
+                        write_i32_be(out, ungrouped_partition_states_offline_replicas_item)
+                if ungrouped_partition_states_item.unknown_tags:
+                    give_up()
+            if self.topic_states != []:
+                give_up()
+        else:
+            write_i64_be(out, self.broker_epoch)
+            if self.ungrouped_partition_states != []:
+                give_up()
+            topic_states = self.topic_states
+            write_i32_be(out, len(topic_states))
+            for topic_states_item in topic_states:
+                # topic_states[]
+                raw = topic_states_item.topic_name.encode()
+                write_i16_be(out, len(raw))
+                out.write(raw)
+                partition_states = topic_states_item.partition_states
+                write_i32_be(out, len(partition_states))
+                for partition_states_item in partition_states:
+                    # topic_states[].partition_states[]
+                    write_i32_be(out, partition_states_item.partition_index)
+                    write_i32_be(out, partition_states_item.controller_epoch)
+                    write_i32_be(out, partition_states_item.leader)
+                    write_i32_be(out, partition_states_item.leader_epoch)
+                    partition_states_isr = partition_states_item.isr
+                    write_i32_be(out, len(partition_states_isr))
+                    for partition_states_isr_item in partition_states_isr:
+                        write_i32_be(out, partition_states_isr_item)
+                    write_i32_be(out, partition_states_item.zk_version)
+                    partition_states_replicas = partition_states_item.replicas
+                    write_i32_be(out, len(partition_states_replicas))
+                    for partition_states_replicas_item in partition_states_replicas:
+                        write_i32_be(out, partition_states_replicas_item)
+                    partition_states_offline_replicas = partition_states_item.offline_replicas
+                    write_i32_be(out, len(partition_states_offline_replicas))
+                    for partition_states_offline_replicas_item in partition_states_offline_replicas:
+                        write_i32_be(out, partition_states_offline_replicas_item)
+                    if partition_states_item.unknown_tags:
+                        give_up()
+                if topic_states_item.unknown_tags:
+                    give_up()
+        live_brokers = self.live_brokers
+        write_i32_be(out, len(live_brokers))
+        for live_brokers_item in live_brokers:
+            # live_brokers[]
+            write_i32_be(out, live_brokers_item.id)
+            if version <= 0:
+                raw = live_brokers_item.v0_host.encode()
+                write_i16_be(out, len(raw))
+                out.write(raw)
+                write_i32_be(out, live_brokers_item.v0_port)
+            else:
+                endpoints = live_brokers_item.endpoints
+                write_i32_be(out, len(endpoints))
+                for endpoints_item in endpoints:
+                    # live_brokers[].endpoints[]
+                    write_i32_be(out, endpoints_item.port)
+                    raw = endpoints_item.host.encode()
+                    write_i16_be(out, len(raw))
+                    out.write(raw)
+                    if version >= 3:
+                        raw = endpoints_item.listener.encode()
+                        write_i16_be(out, len(raw))
+                        out.write(raw)
+                    write_i16_be(out, endpoints_item.security_protocol)
+                    if endpoints_item.unknown_tags:
+                        give_up()
+            if version >= 2:
+                rack = live_brokers_item.rack
+                if rack is None:
+                    write_i16_be(out, -1)
+                else:
+                    raw = rack.encode()
+                    write_i16_be(out, len(raw))
+                    out.write(raw)
+            if live_brokers_item.unknown_tags:
+                give_up()
+        if self.unknown_tags:
+            give_up()
 
 
 @mypyc_attr(acyclic=True)
@@ -458,16 +1070,14 @@ class UpdateMetadataResponse(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 9)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(6, 9)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 0, 6: 1}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (Field("error_code", "ErrorCode", "int16", range(0, 9)),)
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("error_code", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     error_code: int
     """0 if the state was applied; otherwise the reason, e.g. a stale controller or broker epoch."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -478,772 +1088,60 @@ class UpdateMetadataResponse(Message):
         self.error_code = error_code
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        if version <= 5:
-            return 0
-        return 1
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[UpdateMetadataResponse, i64]:
-        if 6 <= version <= 8:
-            return read_update_metadata_response_flexible(data, pos, version)
-        if 0 <= version <= 5:
-            return read_update_metadata_response_classic(data, pos, version)
-        give_up()
+        """Versions 6-8."""
+        if version < 6:
+            return UpdateMetadataResponse._read_classic(data, pos, version)
+        if version > 8:
+            give_up()
+
+        error_code = read_i16_be(data, pos)
+        message = new_UpdateMetadataResponse(error_code)
+        if data[pos + 2]:
+            pos += 2
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 3
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 6 <= version <= 8:
-            return write_update_metadata_response_flexible(out, self, version)
-        if 0 <= version <= 5:
-            return write_update_metadata_response_classic(out, self, version)
-        give_up()
-
-
-def new_UpdateMetadataResponse(error_code: int) -> UpdateMetadataResponse:
-    return UpdateMetadataResponse(error_code=error_code)
-
-
-def read_update_metadata_request_classic(data: bytes, pos: i64, version: i64) -> tuple[UpdateMetadataRequest, i64]:
-    """Versions 0-5."""
-    n: int
-    end: i64
-    ungrouped_partition_states: list[UpdateMetadataPartitionState]
-    topic_states: list[UpdateMetadataTopicState]
-    topic_states_step: i64
-    topic_states_topic_name: str
-    partition_states: list[UpdateMetadataPartitionState]
-    partition_states_step: i64
-    partition_states_topic_name: str
-    partition_states_isr: list[int]
-    partition_states_replicas: list[int]
-    partition_states_offline_replicas: list[int]
-    ungrouped_partition_states_step: i64
-    ungrouped_partition_states_topic_name: str
-    ungrouped_partition_states_isr: list[int]
-    ungrouped_partition_states_replicas: list[int]
-    ungrouped_partition_states_offline_replicas: list[int]
-    live_brokers: list[UpdateMetadataBroker]
-    live_brokers_step: i64
-    v0_host: str
-    endpoints: list[UpdateMetadataEndpoint]
-    endpoints_step: i64
-    host: str
-    listener: str
-    rack: str | None
-    controller_id = read_i32_be(data, pos)
-    is_kraft_controller = False
-    controller_epoch = read_i32_be(data, pos + 4)
-    pos += 8
-    if version >= 5:
-        broker_epoch = read_i64_be(data, pos)
-        ungrouped_partition_states = []
-        n = read_i32_be(data, pos + 8)
-        pos += 12
-        if n < 0:
+        """Versions 6-8."""
+        if version < 6:
+            return self._write_classic(out, version)
+        if version > 8:
             give_up()
-        topic_states = empty_list(n)
-        topic_states_count = n
-        for topic_states_step in range(topic_states_count):
-            # topic_states[]
-            n = read_i16_be(data, pos)
-            pos += 2
-            if n < 0:
-                give_up()
-            end = pos + n
-            topic_states_topic_name = data[pos:end].decode()
-            pos = end
-            topic_id = ZERO_UUID
-            n = read_i32_be(data, pos)
-            pos += 4
-            if n < 0:
-                give_up()
-            partition_states = empty_list(n)
-            partition_states_count = n
-            for partition_states_step in range(partition_states_count):
-                # topic_states[].partition_states[]
-                partition_states_topic_name = ""
-                partition_states_partition_index = read_i32_be(data, pos)
-                partition_states_controller_epoch = read_i32_be(data, pos + 4)
-                partition_states_leader = read_i32_be(data, pos + 8)
-                partition_states_leader_epoch = read_i32_be(data, pos + 12)
-                n = read_i32_be(data, pos + 16)
-                pos += 20
-                if n < 0:
-                    give_up()
-                if n:
-                    partition_states_isr = read_i32s(data, pos, n)
-                    pos += 4 * n
-                else:
-                    partition_states_isr = []
-                partition_states_zk_version = read_i32_be(data, pos)
-                n = read_i32_be(data, pos + 4)
-                pos += 8
-                if n < 0:
-                    give_up()
-                if n:
-                    partition_states_replicas = read_i32s(data, pos, n)
-                    pos += 4 * n
-                else:
-                    partition_states_replicas = []
-                n = read_i32_be(data, pos)
-                pos += 4
-                if n < 0:
-                    give_up()
-                if n:
-                    partition_states_offline_replicas = read_i32s(data, pos, n)
-                    pos += 4 * n
-                else:
-                    partition_states_offline_replicas = []
-                partition_states_item = new_UpdateMetadataPartitionState(
-                    partition_states_topic_name,
-                    partition_states_partition_index,
-                    partition_states_controller_epoch,
-                    partition_states_leader,
-                    partition_states_leader_epoch,
-                    partition_states_isr,
-                    partition_states_zk_version,
-                    partition_states_replicas,
-                    partition_states_offline_replicas,
-                )
-                partition_states.append(partition_states_item)
-            topic_states_item = new_UpdateMetadataTopicState(topic_states_topic_name, topic_id, partition_states)
-            topic_states.append(topic_states_item)
-    else:
-        broker_epoch = -1
-        n = read_i32_be(data, pos)
-        pos += 4
-        if n < 0:
-            give_up()
-        ungrouped_partition_states = empty_list(n)
-        ungrouped_partition_states_count = n
-        for ungrouped_partition_states_step in range(ungrouped_partition_states_count):
-            # ungrouped_partition_states[]
-            n = read_i16_be(data, pos)
-            pos += 2
-            if n < 0:
-                give_up()
-            end = pos + n
-            ungrouped_partition_states_topic_name = data[pos:end].decode()
-            pos = end
-            ungrouped_partition_states_partition_index = read_i32_be(data, pos)
-            ungrouped_partition_states_controller_epoch = read_i32_be(data, pos + 4)
-            ungrouped_partition_states_leader = read_i32_be(data, pos + 8)
-            ungrouped_partition_states_leader_epoch = read_i32_be(data, pos + 12)
-            n = read_i32_be(data, pos + 16)
-            pos += 20
-            if n < 0:
-                give_up()
-            if n:
-                ungrouped_partition_states_isr = read_i32s(data, pos, n)
-                pos += 4 * n
-            else:
-                ungrouped_partition_states_isr = []
-            ungrouped_partition_states_zk_version = read_i32_be(data, pos)
-            n = read_i32_be(data, pos + 4)
-            pos += 8
-            if n < 0:
-                give_up()
-            if n:
-                ungrouped_partition_states_replicas = read_i32s(data, pos, n)
-                pos += 4 * n
-            else:
-                ungrouped_partition_states_replicas = []
-            if version >= 4:
-                n = read_i32_be(data, pos)
-                pos += 4
-                if n < 0:
-                    give_up()
-                if n:
-                    ungrouped_partition_states_offline_replicas = read_i32s(data, pos, n)
-                    pos += 4 * n
-                else:
-                    ungrouped_partition_states_offline_replicas = []
-            else:
-                ungrouped_partition_states_offline_replicas = []
-            ungrouped_partition_states_item = new_UpdateMetadataPartitionState(
-                ungrouped_partition_states_topic_name,
-                ungrouped_partition_states_partition_index,
-                ungrouped_partition_states_controller_epoch,
-                ungrouped_partition_states_leader,
-                ungrouped_partition_states_leader_epoch,
-                ungrouped_partition_states_isr,
-                ungrouped_partition_states_zk_version,
-                ungrouped_partition_states_replicas,
-                ungrouped_partition_states_offline_replicas,
-            )
-            ungrouped_partition_states.append(ungrouped_partition_states_item)
-        topic_states = []
-    n = read_i32_be(data, pos)
-    pos += 4
-    if n < 0:
-        give_up()
-    live_brokers = empty_list(n)
-    live_brokers_count = n
-    for live_brokers_step in range(live_brokers_count):
-        # live_brokers[]
-        id_ = read_i32_be(data, pos)
-        pos += 4
-        if version <= 0:
-            n = read_i16_be(data, pos)
-            pos += 2
-            if n < 0:
-                give_up()
-            end = pos + n
-            v0_host = data[pos:end].decode()
-            pos = end
-            v0_port = read_i32_be(data, pos)
-            endpoints = []
-            pos += 4
-        else:
-            v0_host = ""
-            v0_port = 0
-            n = read_i32_be(data, pos)
-            pos += 4
-            if n < 0:
-                give_up()
-            endpoints = empty_list(n)
-            endpoints_count = n
-            for endpoints_step in range(endpoints_count):
-                # live_brokers[].endpoints[]
-                port = read_i32_be(data, pos)
-                n = read_i16_be(data, pos + 4)
-                pos += 6
-                if n < 0:
-                    give_up()
-                end = pos + n
-                host = data[pos:end].decode()
-                pos = end
-                if version >= 3:
-                    n = read_i16_be(data, pos)
-                    pos += 2
-                    if n < 0:
-                        give_up()
-                    end = pos + n
-                    listener = data[pos:end].decode()
-                    pos = end
-                else:
-                    listener = ""
-                security_protocol = read_i16_be(data, pos)
-                endpoints_item = new_UpdateMetadataEndpoint(port, host, listener, security_protocol)
-                pos += 2
-                endpoints.append(endpoints_item)
-        if version >= 2:
-            n = read_i16_be(data, pos)
-            pos += 2
-            if n < 0:
-                rack = None
-            else:
-                end = pos + n
-                rack = data[pos:end].decode()
-                pos = end
-        else:
-            rack = ""
-        live_brokers_item = new_UpdateMetadataBroker(id_, v0_host, v0_port, endpoints, rack)
-        live_brokers.append(live_brokers_item)
-    message = new_UpdateMetadataRequest(
-        controller_id,
-        is_kraft_controller,
-        controller_epoch,
-        broker_epoch,
-        ungrouped_partition_states,
-        topic_states,
-        live_brokers,
-    )
-    return message, pos
 
-
-def write_update_metadata_request_classic(out: BytesWriter, message: UpdateMetadataRequest, version: i64) -> None:
-    """Versions 0-5."""
-    write_i32_be(out, message.controller_id)
-    if message.is_kraft_controller:
-        give_up()
-    if message.type != 0:
-        give_up()
-    write_i32_be(out, message.controller_epoch)
-    if version <= 4:
-        ungrouped_partition_states = message.ungrouped_partition_states
-        write_i32_be(out, len(ungrouped_partition_states))
-        for ungrouped_partition_states_item in ungrouped_partition_states:
-            # ungrouped_partition_states[]
-            raw = ungrouped_partition_states_item.topic_name.encode()
-            write_i16_be(out, len(raw))
-            out.write(raw)
-            write_i32_be(out, ungrouped_partition_states_item.partition_index)
-            write_i32_be(out, ungrouped_partition_states_item.controller_epoch)
-            write_i32_be(out, ungrouped_partition_states_item.leader)
-            write_i32_be(out, ungrouped_partition_states_item.leader_epoch)
-            ungrouped_partition_states_isr = ungrouped_partition_states_item.isr
-            write_i32_be(out, len(ungrouped_partition_states_isr))
-            for ungrouped_partition_states_isr_item in ungrouped_partition_states_isr:
-                write_i32_be(out, ungrouped_partition_states_isr_item)
-            write_i32_be(out, ungrouped_partition_states_item.zk_version)
-            ungrouped_partition_states_replicas = ungrouped_partition_states_item.replicas
-            write_i32_be(out, len(ungrouped_partition_states_replicas))
-            for ungrouped_partition_states_replicas_item in ungrouped_partition_states_replicas:
-                write_i32_be(out, ungrouped_partition_states_replicas_item)
-            if version >= 4:
-                ungrouped_partition_states_offline_replicas = ungrouped_partition_states_item.offline_replicas
-                write_i32_be(out, len(ungrouped_partition_states_offline_replicas))
-                for ungrouped_partition_states_offline_replicas_item in ungrouped_partition_states_offline_replicas:
-                    write_i32_be(out, ungrouped_partition_states_offline_replicas_item)
-            if ungrouped_partition_states_item.unknown_tags:
-                give_up()
-        if message.topic_states != []:
-            give_up()
-    else:
-        write_i64_be(out, message.broker_epoch)
-        if message.ungrouped_partition_states != []:
-            give_up()
-        topic_states = message.topic_states
-        write_i32_be(out, len(topic_states))
-        for topic_states_item in topic_states:
-            # topic_states[]
-            raw = topic_states_item.topic_name.encode()
-            write_i16_be(out, len(raw))
-            out.write(raw)
-            partition_states = topic_states_item.partition_states
-            write_i32_be(out, len(partition_states))
-            for partition_states_item in partition_states:
-                # topic_states[].partition_states[]
-                write_i32_be(out, partition_states_item.partition_index)
-                write_i32_be(out, partition_states_item.controller_epoch)
-                write_i32_be(out, partition_states_item.leader)
-                write_i32_be(out, partition_states_item.leader_epoch)
-                partition_states_isr = partition_states_item.isr
-                write_i32_be(out, len(partition_states_isr))
-                for partition_states_isr_item in partition_states_isr:
-                    write_i32_be(out, partition_states_isr_item)
-                write_i32_be(out, partition_states_item.zk_version)
-                partition_states_replicas = partition_states_item.replicas
-                write_i32_be(out, len(partition_states_replicas))
-                for partition_states_replicas_item in partition_states_replicas:
-                    write_i32_be(out, partition_states_replicas_item)
-                partition_states_offline_replicas = partition_states_item.offline_replicas
-                write_i32_be(out, len(partition_states_offline_replicas))
-                for partition_states_offline_replicas_item in partition_states_offline_replicas:
-                    write_i32_be(out, partition_states_offline_replicas_item)
-                if partition_states_item.unknown_tags:
-                    give_up()
-            if topic_states_item.unknown_tags:
-                give_up()
-    live_brokers = message.live_brokers
-    write_i32_be(out, len(live_brokers))
-    for live_brokers_item in live_brokers:
-        # live_brokers[]
-        write_i32_be(out, live_brokers_item.id)
-        if version <= 0:
-            raw = live_brokers_item.v0_host.encode()
-            write_i16_be(out, len(raw))
-            out.write(raw)
-            write_i32_be(out, live_brokers_item.v0_port)
-        else:
-            endpoints = live_brokers_item.endpoints
-            write_i32_be(out, len(endpoints))
-            for endpoints_item in endpoints:
-                # live_brokers[].endpoints[]
-                write_i32_be(out, endpoints_item.port)
-                raw = endpoints_item.host.encode()
-                write_i16_be(out, len(raw))
-                out.write(raw)
-                if version >= 3:
-                    raw = endpoints_item.listener.encode()
-                    write_i16_be(out, len(raw))
-                    out.write(raw)
-                write_i16_be(out, endpoints_item.security_protocol)
-                if endpoints_item.unknown_tags:
-                    give_up()
-        if version >= 2:
-            rack = live_brokers_item.rack
-            if rack is None:
-                write_i16_be(out, -1)
-            else:
-                raw = rack.encode()
-                write_i16_be(out, len(raw))
-                out.write(raw)
-        if live_brokers_item.unknown_tags:
-            give_up()
-    if message.unknown_tags:
-        give_up()
-
-
-def read_update_metadata_request_flexible(data: bytes, pos: i64, version: i64) -> tuple[UpdateMetadataRequest, i64]:
-    """Versions 6-8."""
-    n: i64
-    end: i64
-    ungrouped_partition_states: list[UpdateMetadataPartitionState]
-    topic_states: list[UpdateMetadataTopicState]
-    topic_states_step: i64
-    topic_states_topic_name: str
-    partition_states: list[UpdateMetadataPartitionState]
-    partition_states_step: i64
-    partition_states_topic_name: str
-    isr: list[int]
-    replicas: list[int]
-    offline_replicas: list[int]
-    live_brokers: list[UpdateMetadataBroker]
-    live_brokers_step: i64
-    v0_host: str
-    endpoints: list[UpdateMetadataEndpoint]
-    endpoints_step: i64
-    host: str
-    listener: str
-    rack: str | None
-    controller_id = read_i32_be(data, pos)
-    pos += 4
-    if version >= 8:
-        is_kraft_controller = data[pos] != 0
-        pos += 1
-    else:
-        is_kraft_controller = False
-    controller_epoch = read_i32_be(data, pos)
-    broker_epoch = read_i64_be(data, pos + 4)
-    ungrouped_partition_states = []
-    n = data[pos + 12] - 1
-    pos += 13
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    topic_states = empty_list(n)
-    topic_states_count = n
-    for topic_states_step in range(topic_states_count):
-        # topic_states[]
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        topic_states_topic_name = data[pos:end].decode()
-        pos = end
-        if version >= 7:
-            topic_id = Uuid(data[pos : pos + 16])
-            pos += 16
-        else:
-            topic_id = ZERO_UUID
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_length(data, pos)
-        partition_states = empty_list(n)
-        partition_states_count = n
-        for partition_states_step in range(partition_states_count):
-            # topic_states[].partition_states[]
-            partition_states_topic_name = ""
-            partition_index = read_i32_be(data, pos)
-            partition_states_controller_epoch = read_i32_be(data, pos + 4)
-            leader = read_i32_be(data, pos + 8)
-            leader_epoch = read_i32_be(data, pos + 12)
-            n = data[pos + 16] - 1
-            pos += 17
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_length(data, pos)
-            if n:
-                isr = read_i32s(data, pos, n)
-                pos += 4 * n
-            else:
-                isr = []
-            zk_version = read_i32_be(data, pos)
-            n = data[pos + 4] - 1
-            pos += 5
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_length(data, pos)
-            if n:
-                replicas = read_i32s(data, pos, n)
-                pos += 4 * n
-            else:
-                replicas = []
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_length(data, pos)
-            if n:
-                offline_replicas = read_i32s(data, pos, n)
-                pos += 4 * n
-            else:
-                offline_replicas = []
-            partition_states_item = new_UpdateMetadataPartitionState(
-                partition_states_topic_name,
-                partition_index,
-                partition_states_controller_epoch,
-                leader,
-                leader_epoch,
-                isr,
-                zk_version,
-                replicas,
-                offline_replicas,
-            )
-            if data[pos]:
-                partition_states_item.unknown_tags, pos = read_tags(data, pos)
-            else:
-                pos += 1
-            partition_states.append(partition_states_item)
-        topic_states_item = new_UpdateMetadataTopicState(topic_states_topic_name, topic_id, partition_states)
-        if data[pos]:
-            topic_states_item.unknown_tags, pos = read_tags(data, pos)
-        else:
-            pos += 1
-        topic_states.append(topic_states_item)
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    live_brokers = empty_list(n)
-    live_brokers_count = n
-    for live_brokers_step in range(live_brokers_count):
-        # live_brokers[]
-        id_ = read_i32_be(data, pos)
-        v0_host = ""
-        v0_port = 0
-        n = data[pos + 4] - 1
-        pos += 5
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_length(data, pos)
-        endpoints = empty_list(n)
-        endpoints_count = n
-        for endpoints_step in range(endpoints_count):
-            # live_brokers[].endpoints[]
-            port = read_i32_be(data, pos)
-            n = data[pos + 4] - 1
-            pos += 5
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
-            host = data[pos:end].decode()
-            pos = end
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
-            listener = data[pos:end].decode()
-            pos = end
-            security_protocol = read_i16_be(data, pos)
-            endpoints_item = new_UpdateMetadataEndpoint(port, host, listener, security_protocol)
-            if data[pos + 2]:
-                pos += 2
-                endpoints_item.unknown_tags, pos = read_tags(data, pos)
-            else:
-                pos += 3
-            endpoints.append(endpoints_item)
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            rack = None
-        else:
-            if n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
-            rack = data[pos:end].decode()
-            pos = end
-        live_brokers_item = new_UpdateMetadataBroker(id_, v0_host, v0_port, endpoints, rack)
-        if data[pos]:
-            live_brokers_item.unknown_tags, pos = read_tags(data, pos)
-        else:
-            pos += 1
-        live_brokers.append(live_brokers_item)
-    message = new_UpdateMetadataRequest(
-        controller_id,
-        is_kraft_controller,
-        controller_epoch,
-        broker_epoch,
-        ungrouped_partition_states,
-        topic_states,
-        live_brokers,
-    )
-    if data[pos]:
-        pos = read_UpdateMetadataRequest_tags(message, data, pos, version)
-    else:
-        pos += 1
-    return message, pos
-
-
-def write_update_metadata_request_flexible(out: BytesWriter, message: UpdateMetadataRequest, version: i64) -> None:
-    """Versions 6-8."""
-    write_i32_be(out, message.controller_id)
-    if version <= 7:
-        if message.is_kraft_controller:
-            give_up()
-        if message.type != 0:
-            give_up()
-    else:
-        out.append(1 if message.is_kraft_controller else message.is_kraft_controller & 0)
-    write_i32_be(out, message.controller_epoch)
-    write_i64_be(out, message.broker_epoch)
-    if message.ungrouped_partition_states != []:
-        give_up()
-    topic_states = message.topic_states
-    n = len(topic_states)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for topic_states_item in topic_states:
-        # topic_states[]
-        raw = topic_states_item.topic_name.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-        if version >= 7:
-            write_uuid(out, topic_states_item.topic_id)
-        partition_states = topic_states_item.partition_states
-        n = len(partition_states)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_uvarint(out, n + 1)
-        for partition_states_item in partition_states:
-            # topic_states[].partition_states[]
-            write_i32_be(out, partition_states_item.partition_index)
-            write_i32_be(out, partition_states_item.controller_epoch)
-            write_i32_be(out, partition_states_item.leader)
-            write_i32_be(out, partition_states_item.leader_epoch)
-            isr = partition_states_item.isr
-            n = len(isr)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_uvarint(out, n + 1)
-            for isr_item in isr:
-                write_i32_be(out, isr_item)
-            write_i32_be(out, partition_states_item.zk_version)
-            replicas = partition_states_item.replicas
-            n = len(replicas)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_uvarint(out, n + 1)
-            for replicas_item in replicas:
-                write_i32_be(out, replicas_item)
-            offline_replicas = partition_states_item.offline_replicas
-            n = len(offline_replicas)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_uvarint(out, n + 1)
-            for offline_replicas_item in offline_replicas:
-                write_i32_be(out, offline_replicas_item)
-            if partition_states_item.unknown_tags:
-                write_tags(out, [], partition_states_item.unknown_tags)
-            else:
-                out.append(0)
-        if topic_states_item.unknown_tags:
-            write_tags(out, [], topic_states_item.unknown_tags)
+        write_i16_be(out, self.error_code)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
         else:
             out.append(0)
-    live_brokers = message.live_brokers
-    n = len(live_brokers)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for live_brokers_item in live_brokers:
-        # live_brokers[]
-        write_i32_be(out, live_brokers_item.id)
-        endpoints = live_brokers_item.endpoints
-        n = len(endpoints)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_uvarint(out, n + 1)
-        for endpoints_item in endpoints:
-            # live_brokers[].endpoints[]
-            write_i32_be(out, endpoints_item.port)
-            raw = endpoints_item.host.encode()
-            n = len(raw)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_string_length(out, n)
-            out.write(raw)
-            raw = endpoints_item.listener.encode()
-            n = len(raw)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_string_length(out, n)
-            out.write(raw)
-            write_i16_be(out, endpoints_item.security_protocol)
-            if endpoints_item.unknown_tags:
-                write_tags(out, [], endpoints_item.unknown_tags)
-            else:
-                out.append(0)
-        rack = live_brokers_item.rack
-        if rack is None:
-            out.append(0)
-        else:
-            raw = rack.encode()
-            n = len(raw)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_string_length(out, n)
-            out.write(raw)
-        if live_brokers_item.unknown_tags:
-            write_tags(out, [], live_brokers_item.unknown_tags)
-        else:
-            out.append(0)
-    if message.type == 0 and not message.unknown_tags:
-        out.append(0)
-    else:
-        write_UpdateMetadataRequest_tags(out, message, version)
 
+    @staticmethod
+    def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[UpdateMetadataResponse, i64]:
+        """Versions 0-5."""
+        if version < 0:
+            give_up()
 
-def read_update_metadata_response_classic(data: bytes, pos: i64, version: i64) -> tuple[UpdateMetadataResponse, i64]:
-    """Versions 0-5."""
-    error_code = read_i16_be(data, pos)
-    message = new_UpdateMetadataResponse(error_code)
-    pos += 2
-    return message, pos
-
-
-def write_update_metadata_response_classic(out: BytesWriter, message: UpdateMetadataResponse, version: i64) -> None:
-    """Versions 0-5."""
-    write_i16_be(out, message.error_code)
-    if message.unknown_tags:
-        give_up()
-
-
-def read_update_metadata_response_flexible(data: bytes, pos: i64, version: i64) -> tuple[UpdateMetadataResponse, i64]:
-    """Versions 6-8."""
-    error_code = read_i16_be(data, pos)
-    message = new_UpdateMetadataResponse(error_code)
-    if data[pos + 2]:
+        error_code = read_i16_be(data, pos)
+        message = new_UpdateMetadataResponse(error_code)
         pos += 2
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 3
-    return message, pos
+        return message, pos
+
+    def _write_classic(self, out: BytesWriter, version: i64) -> None:
+        """Versions 0-5."""
+        if version < 0:
+            give_up()
+
+        write_i16_be(out, self.error_code)
+        if self.unknown_tags:
+            give_up()
 
 
-def write_update_metadata_response_flexible(out: BytesWriter, message: UpdateMetadataResponse, version: i64) -> None:
-    """Versions 6-8."""
-    write_i16_be(out, message.error_code)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
-
-
-install_constructors(globals())
+new_UpdateMetadataPartitionState = constructor(UpdateMetadataPartitionState)
+new_UpdateMetadataTopicState = constructor(UpdateMetadataTopicState)
+new_UpdateMetadataEndpoint = constructor(UpdateMetadataEndpoint)
+new_UpdateMetadataBroker = constructor(UpdateMetadataBroker)
+new_UpdateMetadataRequest = constructor(UpdateMetadataRequest, without=("type",))
+new_UpdateMetadataResponse = constructor(UpdateMetadataResponse)

@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter, read_i16_be, read_i32_be, write_i16_be, write_i32_be
 
 from kwire.message import FieldTags, Message, Struct
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.uuids import Uuid
 from kwire.wire import (
     checked,
@@ -45,9 +45,7 @@ class Listener(Struct):
         Field("host", "Host", "string", range(0, 1)),
         Field("port", "Port", "uint16", range(0, 1)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("name", "host", "port", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     name: str
     """Name of the listener, matching one of controller.listener.names."""
@@ -56,7 +54,6 @@ class Listener(Struct):
     port: int
     """TCP port of the voter, an unsigned 16-bit number."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -72,10 +69,6 @@ class Listener(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_Listener(name: str, host: str, port: int) -> Listener:
-    return Listener(name=name, host=host, port=port)
-
-
 @mypyc_attr(acyclic=True)
 class KRaftVersionFeature(Struct):
     """Range of kraft.version levels that the voter supports."""
@@ -86,16 +79,13 @@ class KRaftVersionFeature(Struct):
         Field("min_supported_version", "MinSupportedVersion", "int16", range(0, 1)),
         Field("max_supported_version", "MaxSupportedVersion", "int16", range(0, 1)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("min_supported_version", "max_supported_version", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     min_supported_version: int
     """Lowest kraft.version that the voter supports."""
     max_supported_version: int
     """Highest kraft.version that the voter supports."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -109,12 +99,6 @@ class KRaftVersionFeature(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_KRaftVersionFeature(min_supported_version: int, max_supported_version: int) -> KRaftVersionFeature:
-    return KRaftVersionFeature(
-        min_supported_version=min_supported_version, max_supported_version=max_supported_version
-    )
-
-
 @mypyc_attr(acyclic=True)
 class UpdateRaftVoterRequest(Message):
     """Sent by a voter to the KRaft leader when its endpoints or its kraft.version range have changed.
@@ -126,6 +110,7 @@ class UpdateRaftVoterRequest(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 1)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 2}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("cluster_id", "ClusterId", "string", range(0, 1), nullable=range(0, 1)),
@@ -135,17 +120,7 @@ class UpdateRaftVoterRequest(Message):
         Field("listeners", "Listeners", "[]Listener", range(0, 1)),
         Field("kraft_version_feature", "KRaftVersionFeature", "KRaftVersionFeature", range(0, 1)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "cluster_id",
-        "current_leader_epoch",
-        "voter_id",
-        "voter_directory_id",
-        "listeners",
-        "kraft_version_feature",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     cluster_id: str | None
     """Id of the cluster that the sender belongs to, checked by the receiver; null skips the check."""
@@ -160,7 +135,6 @@ class UpdateRaftVoterRequest(Message):
     kraft_version_feature: KRaftVersionFeature
     """Range of kraft.version levels of the voter, checked before the quorum raises that feature."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -181,38 +155,143 @@ class UpdateRaftVoterRequest(Message):
         self.kraft_version_feature = KRaftVersionFeature() if kraft_version_feature is None else kraft_version_feature
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        return 2
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[UpdateRaftVoterRequest, i64]:
-        if 0 <= version <= 0:
-            return read_update_raft_voter_request_flexible(data, pos, version)
-        give_up()
+        """Version 0."""
+        n: i64
+        end: i64
+        cluster_id: str | None
+        listeners: list[Listener]
+        listeners_step: i64
+        name: str
+        host: str
+        kraft_version_feature: KRaftVersionFeature
+        if version < 0 or version > 0:
+            give_up()
+
+        # cluster_id: compact nullable string
+        n = data[pos] - 1
+        pos += 1
+        if n < 0:
+            cluster_id = None
+        else:
+            if n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            cluster_id = data[pos:end].decode()
+            pos = end
+        current_leader_epoch = read_i32_be(data, pos)
+        voter_id = read_i32_be(data, pos + 4)
+        voter_directory_id = Uuid(data[pos + 8 : pos + 8 + 16])
+        # listeners: compact array
+        n = data[pos + 24] - 1
+        pos += 25
+        if n < 0 or n > 126:
+            n, pos = read_length(data, pos)
+        listeners = empty_list(n)
+        listeners_count = n
+        for listeners_step in range(listeners_count):
+            # listeners[]
+            # name: compact string
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            name = data[pos:end].decode()
+            pos = end
+            # host: compact string
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            host = data[pos:end].decode()
+            pos = end
+            port = read_u16(data, pos)
+            listeners_item = new_Listener(name, host, port)
+            if data[pos + 2]:
+                pos += 2
+                listeners_item.unknown_tags, pos = read_tags(data, pos)
+            else:
+                pos += 3
+            listeners.append(listeners_item)
+        # kraft_version_feature
+        min_supported_version = read_i16_be(data, pos)
+        max_supported_version = read_i16_be(data, pos + 2)
+        kraft_version_feature = new_KRaftVersionFeature(min_supported_version, max_supported_version)
+        if data[pos + 4]:
+            pos += 4
+            kraft_version_feature.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 5
+        message = new_UpdateRaftVoterRequest(
+            cluster_id, current_leader_epoch, voter_id, voter_directory_id, listeners, kraft_version_feature
+        )
+        if data[pos]:
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 1
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 0:
-            return write_update_raft_voter_request_flexible(out, self, version)
-        give_up()
+        """Version 0."""
+        if version < 0 or version > 0:
+            give_up()
 
-
-def new_UpdateRaftVoterRequest(
-    cluster_id: str | None,
-    current_leader_epoch: int,
-    voter_id: int,
-    voter_directory_id: Uuid,
-    listeners: list[Listener],
-    kraft_version_feature: KRaftVersionFeature,
-) -> UpdateRaftVoterRequest:
-    return UpdateRaftVoterRequest(
-        cluster_id=cluster_id,
-        current_leader_epoch=current_leader_epoch,
-        voter_id=voter_id,
-        voter_directory_id=voter_directory_id,
-        listeners=listeners,
-        kraft_version_feature=kraft_version_feature,
-    )
+        cluster_id = self.cluster_id
+        if cluster_id is None:
+            out.append(0)
+        else:
+            raw = cluster_id.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+        write_i32_be(out, self.current_leader_epoch)
+        write_i32_be(out, self.voter_id)
+        write_uuid(out, self.voter_directory_id)
+        listeners = self.listeners
+        n = len(listeners)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_uvarint(out, n + 1)
+        for listeners_item in listeners:
+            # listeners[]
+            raw = listeners_item.name.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+            raw = listeners_item.host.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+            write_u16(out, listeners_item.port)
+            if listeners_item.unknown_tags:
+                write_tags(out, [], listeners_item.unknown_tags)
+            else:
+                out.append(0)
+        # kraft_version_feature
+        kraft_version_feature = self.kraft_version_feature
+        write_i16_be(out, kraft_version_feature.min_supported_version)
+        write_i16_be(out, kraft_version_feature.max_supported_version)
+        if kraft_version_feature.unknown_tags:
+            write_tags(out, [], kraft_version_feature.unknown_tags)
+        else:
+            out.append(0)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
+        else:
+            out.append(0)
 
 
 @mypyc_attr(acyclic=True)
@@ -227,9 +306,7 @@ class CurrentLeader(Struct):
         Field("host", "Host", "string", range(0, 1)),
         Field("port", "Port", "int32", range(0, 1)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("leader_id", "leader_epoch", "host", "port", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     leader_id: int
     """Node id of the leader; -1 if unknown."""
@@ -240,7 +317,6 @@ class CurrentLeader(Struct):
     port: int
     """TCP port of the leader; 0 if unknown."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -258,10 +334,6 @@ class CurrentLeader(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_CurrentLeader(leader_id: int, leader_epoch: int, host: str, port: int) -> CurrentLeader:
-    return CurrentLeader(leader_id=leader_id, leader_epoch=leader_epoch, host=host, port=port)
-
-
 @mypyc_attr(acyclic=True)
 class UpdateRaftVoterResponse(Message):
     """Reports whether the voter was updated, and names the current leader.
@@ -273,22 +345,20 @@ class UpdateRaftVoterResponse(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 1)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 1)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 1}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(0, 1)),
         Field("error_code", "ErrorCode", "int16", range(0, 1)),
         Field("current_leader", "CurrentLeader", "CurrentLeader", range(0, 1), tag=0, tagged=range(0, 1)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("throttle_time_ms", "error_code", "_current_leader", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS, lazy=("current_leader",))
 
     throttle_time_ms: int
     """Milliseconds the sender must pause because it exceeded a quota; 0 if it is not throttled."""
     error_code: int
     """0 if the update was committed; otherwise the reason, e.g. a node that is not the leader or an unknown voter."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -314,259 +384,105 @@ class UpdateRaftVoterResponse(Message):
     def current_leader(self, value: CurrentLeader) -> None:
         self._current_leader = checked(value)
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        return 1
+    def _read_tags(self, data: bytes, pos: i64, version: i64) -> i64:
+        n: i64
+        end: i64
+        current_leader: CurrentLeader
+        host: str
+        unknown: list[tuple[int, bytes]] = []
+        previous: i64 = -1
+        count, pos = read_uvarint(data, pos)
+        if count < 0:
+            give_up()
+        for _ in range(count):
+            tag, size, pos = read_tag(data, pos)
+            if tag <= previous:
+                give_up()
+            previous = tag
+            tag_end = pos + size
+            if tag == 0:
+                # current_leader
+                leader_id = read_i32_be(data, pos)
+                leader_epoch = read_i32_be(data, pos + 4)
+                # host: compact string
+                n = data[pos + 8] - 1
+                pos += 9
+                if n < 0 or n > 126:
+                    n, pos = read_string_length(data, pos)
+                end = pos + n
+                host = data[pos:end].decode()
+                pos = end
+                port = read_i32_be(data, pos)
+                current_leader = new_CurrentLeader(leader_id, leader_epoch, host, port)
+                if data[pos + 4]:
+                    pos += 4
+                    current_leader.unknown_tags, pos = read_tags(data, pos)
+                else:
+                    pos += 5
+                self._current_leader = current_leader
+                if pos != tag_end:
+                    give_up()
+            else:
+                unknown.append((tag, data[pos:tag_end]))
+                pos = tag_end
+        if unknown:
+            self.unknown_tags = tuple(unknown)
+        return pos
+
+    def _write_tags(self, section: BytesWriter, version: i64) -> None:
+        known: list[tuple[int, bytes]] = []
+        if self._current_leader is not None and self._current_leader != CurrentLeader():
+            out = BytesWriter()
+            # current_leader
+            current_leader = self.current_leader
+            write_i32_be(out, current_leader.leader_id)
+            write_i32_be(out, current_leader.leader_epoch)
+            raw = current_leader.host.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+            write_i32_be(out, current_leader.port)
+            if current_leader.unknown_tags:
+                write_tags(out, [], current_leader.unknown_tags)
+            else:
+                out.append(0)
+            known.append((0, out.getvalue()))
+        write_tags(section, known, self.unknown_tags)
 
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[UpdateRaftVoterResponse, i64]:
-        if 0 <= version <= 0:
-            return read_update_raft_voter_response_flexible(data, pos, version)
-        give_up()
+        """Version 0."""
+        if version < 0 or version > 0:
+            give_up()
+
+        throttle_time_ms = read_i32_be(data, pos)
+        error_code = read_i16_be(data, pos + 4)
+        message = new_UpdateRaftVoterResponse(throttle_time_ms, error_code)
+        if data[pos + 6]:
+            pos += 6
+            pos = message._read_tags(data, pos, version)
+        else:
+            pos += 7
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 0:
-            return write_update_raft_voter_response_flexible(out, self, version)
-        give_up()
-
-
-def new_UpdateRaftVoterResponse(throttle_time_ms: int, error_code: int) -> UpdateRaftVoterResponse:
-    return UpdateRaftVoterResponse(throttle_time_ms=throttle_time_ms, error_code=error_code)
-
-
-def read_UpdateRaftVoterResponse_tags(self: UpdateRaftVoterResponse, data: bytes, pos: i64, version: i64) -> i64:
-    n: i64
-    end: i64
-    current_leader: CurrentLeader
-    host: str
-    unknown: list[tuple[int, bytes]] = []
-    previous: i64 = -1
-    count, pos = read_uvarint(data, pos)
-    if count < 0:
-        give_up()
-    for _ in range(count):
-        tag, size, pos = read_tag(data, pos)
-        if tag <= previous:
+        """Version 0."""
+        if version < 0 or version > 0:
             give_up()
-        previous = tag
-        tag_end = pos + size
-        if tag == 0:
-            # current_leader
-            leader_id = read_i32_be(data, pos)
-            leader_epoch = read_i32_be(data, pos + 4)
-            n = data[pos + 8] - 1
-            pos += 9
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
-            host = data[pos:end].decode()
-            pos = end
-            port = read_i32_be(data, pos)
-            current_leader = new_CurrentLeader(leader_id, leader_epoch, host, port)
-            if data[pos + 4]:
-                pos += 4
-                current_leader.unknown_tags, pos = read_tags(data, pos)
-            else:
-                pos += 5
-            self._current_leader = current_leader
-            if pos != tag_end:
-                give_up()
-        else:
-            unknown.append((tag, data[pos:tag_end]))
-            pos = tag_end
-    if unknown:
-        self.unknown_tags = tuple(unknown)
-    return pos
 
-
-def write_UpdateRaftVoterResponse_tags(section: BytesWriter, self: UpdateRaftVoterResponse, version: i64) -> None:
-    known: list[tuple[int, bytes]] = []
-    if self._current_leader is not None and self._current_leader != CurrentLeader():
-        out = BytesWriter()
-        # current_leader
-        current_leader = self.current_leader
-        write_i32_be(out, current_leader.leader_id)
-        write_i32_be(out, current_leader.leader_epoch)
-        raw = current_leader.host.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-        write_i32_be(out, current_leader.port)
-        if current_leader.unknown_tags:
-            write_tags(out, [], current_leader.unknown_tags)
-        else:
+        write_i32_be(out, self.throttle_time_ms)
+        write_i16_be(out, self.error_code)
+        if self._current_leader is None and not self.unknown_tags:
             out.append(0)
-        known.append((0, out.getvalue()))
-    write_tags(section, known, self.unknown_tags)
-
-
-def read_update_raft_voter_request_flexible(
-    data: bytes, pos: i64, version: i64
-) -> tuple[UpdateRaftVoterRequest, i64]:
-    """Version 0."""
-    n: i64
-    end: i64
-    cluster_id: str | None
-    listeners: list[Listener]
-    listeners_step: i64
-    name: str
-    host: str
-    kraft_version_feature: KRaftVersionFeature
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        cluster_id = None
-    else:
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        cluster_id = data[pos:end].decode()
-        pos = end
-    current_leader_epoch = read_i32_be(data, pos)
-    voter_id = read_i32_be(data, pos + 4)
-    voter_directory_id = Uuid(data[pos + 8 : pos + 8 + 16])
-    n = data[pos + 24] - 1
-    pos += 25
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    listeners = empty_list(n)
-    listeners_count = n
-    for listeners_step in range(listeners_count):
-        # listeners[]
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        name = data[pos:end].decode()
-        pos = end
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        host = data[pos:end].decode()
-        pos = end
-        port = read_u16(data, pos)
-        listeners_item = new_Listener(name, host, port)
-        if data[pos + 2]:
-            pos += 2
-            listeners_item.unknown_tags, pos = read_tags(data, pos)
         else:
-            pos += 3
-        listeners.append(listeners_item)
-    # kraft_version_feature
-    min_supported_version = read_i16_be(data, pos)
-    max_supported_version = read_i16_be(data, pos + 2)
-    kraft_version_feature = new_KRaftVersionFeature(min_supported_version, max_supported_version)
-    if data[pos + 4]:
-        pos += 4
-        kraft_version_feature.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 5
-    message = new_UpdateRaftVoterRequest(
-        cluster_id, current_leader_epoch, voter_id, voter_directory_id, listeners, kraft_version_feature
-    )
-    if data[pos]:
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 1
-    return message, pos
+            self._write_tags(out, version)
 
 
-def write_update_raft_voter_request_flexible(out: BytesWriter, message: UpdateRaftVoterRequest, version: i64) -> None:
-    """Version 0."""
-    cluster_id = message.cluster_id
-    if cluster_id is None:
-        out.append(0)
-    else:
-        raw = cluster_id.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-    write_i32_be(out, message.current_leader_epoch)
-    write_i32_be(out, message.voter_id)
-    write_uuid(out, message.voter_directory_id)
-    listeners = message.listeners
-    n = len(listeners)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for listeners_item in listeners:
-        # listeners[]
-        raw = listeners_item.name.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-        raw = listeners_item.host.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-        write_u16(out, listeners_item.port)
-        if listeners_item.unknown_tags:
-            write_tags(out, [], listeners_item.unknown_tags)
-        else:
-            out.append(0)
-    # kraft_version_feature
-    kraft_version_feature = message.kraft_version_feature
-    write_i16_be(out, kraft_version_feature.min_supported_version)
-    write_i16_be(out, kraft_version_feature.max_supported_version)
-    if kraft_version_feature.unknown_tags:
-        write_tags(out, [], kraft_version_feature.unknown_tags)
-    else:
-        out.append(0)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
-
-
-def read_update_raft_voter_response_flexible(
-    data: bytes, pos: i64, version: i64
-) -> tuple[UpdateRaftVoterResponse, i64]:
-    """Version 0."""
-    throttle_time_ms = read_i32_be(data, pos)
-    error_code = read_i16_be(data, pos + 4)
-    message = new_UpdateRaftVoterResponse(throttle_time_ms, error_code)
-    if data[pos + 6]:
-        pos += 6
-        pos = read_UpdateRaftVoterResponse_tags(message, data, pos, version)
-    else:
-        pos += 7
-    return message, pos
-
-
-def write_update_raft_voter_response_flexible(
-    out: BytesWriter, message: UpdateRaftVoterResponse, version: i64
-) -> None:
-    """Version 0."""
-    write_i32_be(out, message.throttle_time_ms)
-    write_i16_be(out, message.error_code)
-    if message._current_leader is None and not message.unknown_tags:
-        out.append(0)
-    else:
-        write_UpdateRaftVoterResponse_tags(out, message, version)
-
-
-install_constructors(globals())
+new_Listener = constructor(Listener)
+new_KRaftVersionFeature = constructor(KRaftVersionFeature)
+new_UpdateRaftVoterRequest = constructor(UpdateRaftVoterRequest)
+new_CurrentLeader = constructor(CurrentLeader)
+new_UpdateRaftVoterResponse = constructor(UpdateRaftVoterResponse, without=("current_leader",))

@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter, read_i16_be, read_i32_be, read_i64_be, write_i16_be, write_i32_be, write_i64_be
 
 from kwire.message import FieldTags, Message, Struct
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.uuids import Uuid
 from kwire.wire import (
     empty_list,
@@ -56,19 +56,7 @@ class VoteRequestPartitionData(Struct):
         Field("last_offset", "LastOffset", "int64", range(0, 3)),
         Field("pre_vote", "PreVote", "bool", range(2, 3)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "partition_index",
-        "replica_epoch",
-        "replica_id",
-        "replica_directory_id",
-        "voter_directory_id",
-        "last_offset_epoch",
-        "last_offset",
-        "pre_vote",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     partition_index: int
     """Number of the partition; always 0 for the metadata log."""
@@ -91,7 +79,6 @@ class VoteRequestPartitionData(Struct):
     pre_vote: bool
     """True only asks whether the vote would be granted, so that epochs are not incremented in vain. Versions 2+."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -117,28 +104,6 @@ class VoteRequestPartitionData(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_VoteRequestPartitionData(
-    partition_index: int,
-    replica_epoch: int,
-    replica_id: int,
-    replica_directory_id: Uuid,
-    voter_directory_id: Uuid,
-    last_offset_epoch: int,
-    last_offset: int,
-    pre_vote: bool,
-) -> VoteRequestPartitionData:
-    return VoteRequestPartitionData(
-        partition_index=partition_index,
-        replica_epoch=replica_epoch,
-        replica_id=replica_id,
-        replica_directory_id=replica_directory_id,
-        voter_directory_id=voter_directory_id,
-        last_offset_epoch=last_offset_epoch,
-        last_offset=last_offset,
-        pre_vote=pre_vote,
-    )
-
-
 @mypyc_attr(acyclic=True)
 class VoteRequestTopicData(Struct):
     """Vote requests for one Raft topic."""
@@ -149,16 +114,13 @@ class VoteRequestTopicData(Struct):
         Field("topic_name", "TopicName", "string", range(0, 3)),
         Field("partitions", "Partitions", "[]VoteRequestPartitionData", range(0, 3)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("topic_name", "partitions", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     topic_name: str
     """Name of the Raft topic, __cluster_metadata."""
     partitions: list[VoteRequestPartitionData]
     """Partitions under election; one for the metadata log."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -172,10 +134,6 @@ class VoteRequestTopicData(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_VoteRequestTopicData(topic_name: str, partitions: list[VoteRequestPartitionData]) -> VoteRequestTopicData:
-    return VoteRequestTopicData(topic_name=topic_name, partitions=partitions)
-
-
 @mypyc_attr(acyclic=True)
 class VoteRequest(Message):
     """Sent by a KRaft candidate to each other voter to request its vote, or a pre-vote.
@@ -187,15 +145,14 @@ class VoteRequest(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 3)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 3)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 2}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("cluster_id", "ClusterId", "string", range(0, 3), nullable=range(0, 3)),
         Field("voter_id", "VoterId", "int32", range(1, 3), ignorable=True),
         Field("topics", "Topics", "[]VoteRequestTopicData", range(0, 3)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("cluster_id", "voter_id", "topics", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     cluster_id: str | None
     """Id of the cluster that the sender belongs to, checked by the receiver; null skips the check."""
@@ -204,7 +161,6 @@ class VoteRequest(Message):
     topics: list[VoteRequestTopicData]
     """Raft topics under election; only __cluster_metadata exists."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -219,24 +175,175 @@ class VoteRequest(Message):
         self.topics = [] if topics is None else topics
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        return 2
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[VoteRequest, i64]:
-        if 0 <= version <= 2:
-            return read_vote_request_flexible(data, pos, version)
-        give_up()
+        """Versions 0-2."""
+        n: i64
+        end: i64
+        cluster_id: str | None
+        topics: list[VoteRequestTopicData]
+        topics_step: i64
+        topic_name: str
+        partitions: list[VoteRequestPartitionData]
+        partitions_step: i64
+        if version < 0 or version > 2:
+            give_up()
+
+        # cluster_id: compact nullable string
+        n = data[pos] - 1
+        pos += 1
+        if n < 0:
+            cluster_id = None
+        else:
+            if n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            cluster_id = data[pos:end].decode()
+            pos = end
+        if version >= 1:
+            voter_id = read_i32_be(data, pos)
+            pos += 4
+        else:
+            voter_id = -1
+        # topics: compact array
+        n = data[pos] - 1
+        pos += 1
+        if n < 0 or n > 126:
+            n, pos = read_length(data, pos)
+        topics = empty_list(n)
+        topics_count = n
+        for topics_step in range(topics_count):
+            # topics[]
+            # topic_name: compact string
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            topic_name = data[pos:end].decode()
+            pos = end
+            # partitions: compact array
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_length(data, pos)
+            partitions = empty_list(n)
+            partitions_count = n
+            for partitions_step in range(partitions_count):
+                # topics[].partitions[]
+                partition_index = read_i32_be(data, pos)
+                replica_epoch = read_i32_be(data, pos + 4)
+                replica_id = read_i32_be(data, pos + 8)
+                pos += 12
+                if version >= 1:
+                    replica_directory_id = Uuid(data[pos : pos + 16])
+                    voter_directory_id = Uuid(data[pos + 16 : pos + 16 + 16])
+                    pos += 32
+                else:
+                    replica_directory_id = ZERO_UUID
+                    voter_directory_id = ZERO_UUID
+                last_offset_epoch = read_i32_be(data, pos)
+                last_offset = read_i64_be(data, pos + 4)
+                pos += 12
+                if version >= 2:
+                    pre_vote = data[pos] != 0
+                    pos += 1
+                else:
+                    pre_vote = False
+                partitions_item = new_VoteRequestPartitionData(
+                    partition_index,
+                    replica_epoch,
+                    replica_id,
+                    replica_directory_id,
+                    voter_directory_id,
+                    last_offset_epoch,
+                    last_offset,
+                    pre_vote,
+                )
+                if data[pos]:
+                    partitions_item.unknown_tags, pos = read_tags(data, pos)
+                else:
+                    pos += 1
+                partitions.append(partitions_item)
+            topics_item = new_VoteRequestTopicData(topic_name, partitions)
+            if data[pos]:
+                topics_item.unknown_tags, pos = read_tags(data, pos)
+            else:
+                pos += 1
+            topics.append(topics_item)
+        message = new_VoteRequest(cluster_id, voter_id, topics)
+        if data[pos]:
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 1
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 2:
-            return write_vote_request_flexible(out, self, version)
-        give_up()
+        """Versions 0-2."""
+        if version < 0 or version > 2:
+            give_up()
 
-
-def new_VoteRequest(cluster_id: str | None, voter_id: int, topics: list[VoteRequestTopicData]) -> VoteRequest:
-    return VoteRequest(cluster_id=cluster_id, voter_id=voter_id, topics=topics)
+        cluster_id = self.cluster_id
+        if cluster_id is None:
+            out.append(0)
+        else:
+            raw = cluster_id.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+        if version >= 1:
+            write_i32_be(out, self.voter_id)
+        topics = self.topics
+        n = len(topics)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_uvarint(out, n + 1)
+        for topics_item in topics:
+            # topics[]
+            raw = topics_item.topic_name.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+            partitions = topics_item.partitions
+            n = len(partitions)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_uvarint(out, n + 1)
+            for partitions_item in partitions:
+                # topics[].partitions[]
+                write_i32_be(out, partitions_item.partition_index)
+                write_i32_be(out, partitions_item.replica_epoch)
+                write_i32_be(out, partitions_item.replica_id)
+                if version >= 1:
+                    write_uuid(out, partitions_item.replica_directory_id)
+                    write_uuid(out, partitions_item.voter_directory_id)
+                write_i32_be(out, partitions_item.last_offset_epoch)
+                write_i64_be(out, partitions_item.last_offset)
+                if version <= 1:
+                    if partitions_item.pre_vote:
+                        give_up()
+                else:
+                    out.append(1 if partitions_item.pre_vote else partitions_item.pre_vote & 0)  # & 0 refuses None
+                if partitions_item.unknown_tags:
+                    write_tags(out, [], partitions_item.unknown_tags)
+                else:
+                    out.append(0)
+            if topics_item.unknown_tags:
+                write_tags(out, [], topics_item.unknown_tags)
+            else:
+                out.append(0)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
+        else:
+            out.append(0)
 
 
 @mypyc_attr(acyclic=True)
@@ -252,16 +359,7 @@ class VoteResponsePartitionData(Struct):
         Field("leader_epoch", "LeaderEpoch", "int32", range(0, 3)),
         Field("vote_granted", "VoteGranted", "bool", range(0, 3)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "partition_index",
-        "error_code",
-        "leader_id",
-        "leader_epoch",
-        "vote_granted",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     partition_index: int
     """Number of the partition; always 0 for the metadata log."""
@@ -275,7 +373,6 @@ class VoteResponsePartitionData(Struct):
     vote_granted: bool
     """True if the vote is granted or, in a pre-vote, would be."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -295,18 +392,6 @@ class VoteResponsePartitionData(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_VoteResponsePartitionData(
-    partition_index: int, error_code: int, leader_id: int, leader_epoch: int, vote_granted: bool
-) -> VoteResponsePartitionData:
-    return VoteResponsePartitionData(
-        partition_index=partition_index,
-        error_code=error_code,
-        leader_id=leader_id,
-        leader_epoch=leader_epoch,
-        vote_granted=vote_granted,
-    )
-
-
 @mypyc_attr(acyclic=True)
 class VoteResponseTopicData(Struct):
     """Outcomes for one Raft topic."""
@@ -317,16 +402,13 @@ class VoteResponseTopicData(Struct):
         Field("topic_name", "TopicName", "string", range(0, 3)),
         Field("partitions", "Partitions", "[]VoteResponsePartitionData", range(0, 3)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("topic_name", "partitions", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     topic_name: str
     """Name of the Raft topic, __cluster_metadata."""
     partitions: list[VoteResponsePartitionData]
     """One outcome for each partition of the request."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -340,10 +422,6 @@ class VoteResponseTopicData(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_VoteResponseTopicData(topic_name: str, partitions: list[VoteResponsePartitionData]) -> VoteResponseTopicData:
-    return VoteResponseTopicData(topic_name=topic_name, partitions=partitions)
-
-
 @mypyc_attr(acyclic=True)
 class NodeEndpoint(Struct):
     """Address of one leader named in this response."""
@@ -355,9 +433,7 @@ class NodeEndpoint(Struct):
         Field("host", "Host", "string", range(1, 3)),
         Field("port", "Port", "uint16", range(1, 3)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("node_id", "host", "port", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     node_id: int
     """Node id of the leader, equal to a LeaderId of this response. Versions 1+."""
@@ -366,7 +442,6 @@ class NodeEndpoint(Struct):
     port: int
     """TCP port of the leader, an unsigned 16-bit number. Versions 1+."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -382,10 +457,6 @@ class NodeEndpoint(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_NodeEndpoint(node_id: int, host: str, port: int) -> NodeEndpoint:
-    return NodeEndpoint(node_id=node_id, host=host, port=port)
-
-
 @mypyc_attr(acyclic=True)
 class VoteResponse(Message):
     """Reports whether a KRaft voter grants its vote, and the leader and epoch that it knows.
@@ -397,15 +468,14 @@ class VoteResponse(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 3)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 3)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 1}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("error_code", "ErrorCode", "int16", range(0, 3)),
         Field("topics", "Topics", "[]VoteResponseTopicData", range(0, 3)),
         Field("node_endpoints", "NodeEndpoints", "[]NodeEndpoint", range(1, 3), tag=0, tagged=range(1, 3)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("error_code", "topics", "node_endpoints", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     error_code: int
     """Error of the request as a whole, e.g. INCONSISTENT_CLUSTER_ID; 0 if the outcomes are reported per partition."""
@@ -414,7 +484,6 @@ class VoteResponse(Message):
     node_endpoints: list[NodeEndpoint]
     """Addresses of the leaders named in this response; empty if none are known. Versions 1+."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -429,394 +498,214 @@ class VoteResponse(Message):
         self.node_endpoints = [] if node_endpoints is None else node_endpoints
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        return 1
+    def _read_tags(self, data: bytes, pos: i64, version: i64) -> i64:
+        n: i64
+        end: i64
+        node_endpoints: list[NodeEndpoint]
+        node_endpoints_step: i64
+        host: str
+        unknown: list[tuple[int, bytes]] = []
+        previous: i64 = -1
+        count, pos = read_uvarint(data, pos)
+        if count < 0:
+            give_up()
+        for _ in range(count):
+            tag, size, pos = read_tag(data, pos)
+            if tag <= previous:
+                give_up()
+            previous = tag
+            tag_end = pos + size
+            if tag == 0:
+                if not (version >= 1):
+                    give_up()
+                # node_endpoints: compact array
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_length(data, pos)
+                node_endpoints = empty_list(n)
+                node_endpoints_count = n
+                for node_endpoints_step in range(node_endpoints_count):
+                    # node_endpoints[]
+                    node_id = read_i32_be(data, pos)
+                    # host: compact string
+                    n = data[pos + 4] - 1
+                    pos += 5
+                    if n < 0 or n > 126:
+                        n, pos = read_string_length(data, pos)
+                    end = pos + n
+                    host = data[pos:end].decode()
+                    pos = end
+                    port = read_u16(data, pos)
+                    node_endpoints_item = new_NodeEndpoint(node_id, host, port)
+                    if data[pos + 2]:
+                        pos += 2
+                        node_endpoints_item.unknown_tags, pos = read_tags(data, pos)
+                    else:
+                        pos += 3
+                    node_endpoints.append(node_endpoints_item)
+                self.node_endpoints = node_endpoints
+                if pos != tag_end:
+                    give_up()
+            else:
+                unknown.append((tag, data[pos:tag_end]))
+                pos = tag_end
+        if unknown:
+            self.unknown_tags = tuple(unknown)
+        return pos
+
+    def _write_tags(self, section: BytesWriter, version: i64) -> None:
+        known: list[tuple[int, bytes]] = []
+        if version >= 1 and self.node_endpoints != []:
+            out = BytesWriter()
+            node_endpoints = self.node_endpoints
+            n = len(node_endpoints)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_uvarint(out, n + 1)
+            for node_endpoints_item in node_endpoints:
+                # node_endpoints[]
+                write_i32_be(out, node_endpoints_item.node_id)
+                raw = node_endpoints_item.host.encode()
+                n = len(raw)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_string_length(out, n)
+                out.write(raw)
+                write_u16(out, node_endpoints_item.port)
+                if node_endpoints_item.unknown_tags:
+                    write_tags(out, [], node_endpoints_item.unknown_tags)
+                else:
+                    out.append(0)
+            known.append((0, out.getvalue()))
+        write_tags(section, known, self.unknown_tags)
 
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[VoteResponse, i64]:
-        if 0 <= version <= 2:
-            return read_vote_response_flexible(data, pos, version)
-        give_up()
-
-    def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 2:
-            return write_vote_response_flexible(out, self, version)
-        give_up()
-
-
-def new_VoteResponse(error_code: int, topics: list[VoteResponseTopicData]) -> VoteResponse:
-    return VoteResponse(error_code=error_code, topics=topics)
-
-
-def read_VoteResponse_tags(self: VoteResponse, data: bytes, pos: i64, version: i64) -> i64:
-    n: i64
-    end: i64
-    node_endpoints: list[NodeEndpoint]
-    node_endpoints_step: i64
-    host: str
-    unknown: list[tuple[int, bytes]] = []
-    previous: i64 = -1
-    count, pos = read_uvarint(data, pos)
-    if count < 0:
-        give_up()
-    for _ in range(count):
-        tag, size, pos = read_tag(data, pos)
-        if tag <= previous:
+        """Versions 0-2."""
+        n: i64
+        end: i64
+        topics: list[VoteResponseTopicData]
+        topics_step: i64
+        topic_name: str
+        partitions: list[VoteResponsePartitionData]
+        partitions_step: i64
+        if version < 0 or version > 2:
             give_up()
-        previous = tag
-        tag_end = pos + size
-        if tag == 0:
-            if not (version >= 1):
-                give_up()
+
+        error_code = read_i16_be(data, pos)
+        # topics: compact array
+        n = data[pos + 2] - 1
+        pos += 3
+        if n < 0 or n > 126:
+            n, pos = read_length(data, pos)
+        topics = empty_list(n)
+        topics_count = n
+        for topics_step in range(topics_count):
+            # topics[]
+            # topic_name: compact string
             n = data[pos] - 1
             pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
+            if n < 0 or n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            topic_name = data[pos:end].decode()
+            pos = end
+            # partitions: compact array
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
                 n, pos = read_length(data, pos)
-            node_endpoints = empty_list(n)
-            node_endpoints_count = n
-            for node_endpoints_step in range(node_endpoints_count):
-                # node_endpoints[]
-                node_id = read_i32_be(data, pos)
-                n = data[pos + 4] - 1
-                pos += 5
-                if n < 0:
-                    give_up()
-                if n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
-                host = data[pos:end].decode()
-                pos = end
-                port = read_u16(data, pos)
-                node_endpoints_item = new_NodeEndpoint(node_id, host, port)
-                if data[pos + 2]:
-                    pos += 2
-                    node_endpoints_item.unknown_tags, pos = read_tags(data, pos)
+            partitions = empty_list(n)
+            partitions_count = n
+            for partitions_step in range(partitions_count):
+                # topics[].partitions[]
+                partition_index = read_i32_be(data, pos)
+                partitions_error_code = read_i16_be(data, pos + 4)
+                leader_id = read_i32_be(data, pos + 6)
+                leader_epoch = read_i32_be(data, pos + 10)
+                vote_granted = data[pos + 14] != 0
+                partitions_item = new_VoteResponsePartitionData(
+                    partition_index, partitions_error_code, leader_id, leader_epoch, vote_granted
+                )
+                if data[pos + 15]:
+                    pos += 15
+                    partitions_item.unknown_tags, pos = read_tags(data, pos)
                 else:
-                    pos += 3
-                node_endpoints.append(node_endpoints_item)
-            self.node_endpoints = node_endpoints
-            if pos != tag_end:
-                give_up()
+                    pos += 16
+                partitions.append(partitions_item)
+            topics_item = new_VoteResponseTopicData(topic_name, partitions)
+            if data[pos]:
+                topics_item.unknown_tags, pos = read_tags(data, pos)
+            else:
+                pos += 1
+            topics.append(topics_item)
+        message = new_VoteResponse(error_code, topics)
+        if data[pos]:
+            pos = message._read_tags(data, pos, version)
         else:
-            unknown.append((tag, data[pos:tag_end]))
-            pos = tag_end
-    if unknown:
-        self.unknown_tags = tuple(unknown)
-    return pos
+            pos += 1
+        return message, pos
 
+    def _write(self, out: BytesWriter, version: i64) -> None:
+        """Versions 0-2."""
+        if version < 0 or version > 2:
+            give_up()
 
-def write_VoteResponse_tags(section: BytesWriter, self: VoteResponse, version: i64) -> None:
-    known: list[tuple[int, bytes]] = []
-    if version >= 1 and self.node_endpoints != []:
-        out = BytesWriter()
-        node_endpoints = self.node_endpoints
-        n = len(node_endpoints)
+        write_i16_be(out, self.error_code)
+        topics = self.topics
+        n = len(topics)
         if n < 127:
             out.append(n + 1)
         else:
             write_uvarint(out, n + 1)
-        for node_endpoints_item in node_endpoints:
-            # node_endpoints[]
-            write_i32_be(out, node_endpoints_item.node_id)
-            raw = node_endpoints_item.host.encode()
+        for topics_item in topics:
+            # topics[]
+            raw = topics_item.topic_name.encode()
             n = len(raw)
             if n < 127:
                 out.append(n + 1)
             else:
                 write_string_length(out, n)
             out.write(raw)
-            write_u16(out, node_endpoints_item.port)
-            if node_endpoints_item.unknown_tags:
-                write_tags(out, [], node_endpoints_item.unknown_tags)
+            partitions = topics_item.partitions
+            n = len(partitions)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_uvarint(out, n + 1)
+            for partitions_item in partitions:
+                # topics[].partitions[]
+                write_i32_be(out, partitions_item.partition_index)
+                write_i16_be(out, partitions_item.error_code)
+                write_i32_be(out, partitions_item.leader_id)
+                write_i32_be(out, partitions_item.leader_epoch)
+                out.append(
+                    1 if partitions_item.vote_granted else partitions_item.vote_granted & 0
+                )  # & 0 refuses None
+                if partitions_item.unknown_tags:
+                    write_tags(out, [], partitions_item.unknown_tags)
+                else:
+                    out.append(0)
+            if topics_item.unknown_tags:
+                write_tags(out, [], topics_item.unknown_tags)
             else:
                 out.append(0)
-        known.append((0, out.getvalue()))
-    write_tags(section, known, self.unknown_tags)
-
-
-def read_vote_request_flexible(data: bytes, pos: i64, version: i64) -> tuple[VoteRequest, i64]:
-    """Versions 0-2."""
-    n: i64
-    end: i64
-    cluster_id: str | None
-    topics: list[VoteRequestTopicData]
-    topics_step: i64
-    topic_name: str
-    partitions: list[VoteRequestPartitionData]
-    partitions_step: i64
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        cluster_id = None
-    else:
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        cluster_id = data[pos:end].decode()
-        pos = end
-    if version >= 1:
-        voter_id = read_i32_be(data, pos)
-        pos += 4
-    else:
-        voter_id = -1
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    topics = empty_list(n)
-    topics_count = n
-    for topics_step in range(topics_count):
-        # topics[]
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        topic_name = data[pos:end].decode()
-        pos = end
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_length(data, pos)
-        partitions = empty_list(n)
-        partitions_count = n
-        for partitions_step in range(partitions_count):
-            # topics[].partitions[]
-            partition_index = read_i32_be(data, pos)
-            replica_epoch = read_i32_be(data, pos + 4)
-            replica_id = read_i32_be(data, pos + 8)
-            pos += 12
-            if version >= 1:
-                replica_directory_id = Uuid(data[pos : pos + 16])
-                voter_directory_id = Uuid(data[pos + 16 : pos + 16 + 16])
-                pos += 32
-            else:
-                replica_directory_id = ZERO_UUID
-                voter_directory_id = ZERO_UUID
-            last_offset_epoch = read_i32_be(data, pos)
-            last_offset = read_i64_be(data, pos + 4)
-            pos += 12
-            if version >= 2:
-                pre_vote = data[pos] != 0
-                pos += 1
-            else:
-                pre_vote = False
-            partitions_item = new_VoteRequestPartitionData(
-                partition_index,
-                replica_epoch,
-                replica_id,
-                replica_directory_id,
-                voter_directory_id,
-                last_offset_epoch,
-                last_offset,
-                pre_vote,
-            )
-            if data[pos]:
-                partitions_item.unknown_tags, pos = read_tags(data, pos)
-            else:
-                pos += 1
-            partitions.append(partitions_item)
-        topics_item = new_VoteRequestTopicData(topic_name, partitions)
-        if data[pos]:
-            topics_item.unknown_tags, pos = read_tags(data, pos)
-        else:
-            pos += 1
-        topics.append(topics_item)
-    message = new_VoteRequest(cluster_id, voter_id, topics)
-    if data[pos]:
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 1
-    return message, pos
-
-
-def write_vote_request_flexible(out: BytesWriter, message: VoteRequest, version: i64) -> None:
-    """Versions 0-2."""
-    cluster_id = message.cluster_id
-    if cluster_id is None:
-        out.append(0)
-    else:
-        raw = cluster_id.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-    if version >= 1:
-        write_i32_be(out, message.voter_id)
-    topics = message.topics
-    n = len(topics)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for topics_item in topics:
-        # topics[]
-        raw = topics_item.topic_name.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-        partitions = topics_item.partitions
-        n = len(partitions)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_uvarint(out, n + 1)
-        for partitions_item in partitions:
-            # topics[].partitions[]
-            write_i32_be(out, partitions_item.partition_index)
-            write_i32_be(out, partitions_item.replica_epoch)
-            write_i32_be(out, partitions_item.replica_id)
-            if version >= 1:
-                write_uuid(out, partitions_item.replica_directory_id)
-                write_uuid(out, partitions_item.voter_directory_id)
-            write_i32_be(out, partitions_item.last_offset_epoch)
-            write_i64_be(out, partitions_item.last_offset)
-            if version <= 1:
-                if partitions_item.pre_vote:
-                    give_up()
-            else:
-                out.append(1 if partitions_item.pre_vote else partitions_item.pre_vote & 0)
-            if partitions_item.unknown_tags:
-                write_tags(out, [], partitions_item.unknown_tags)
-            else:
-                out.append(0)
-        if topics_item.unknown_tags:
-            write_tags(out, [], topics_item.unknown_tags)
-        else:
+        if version <= 0:
+            if self.node_endpoints != []:
+                give_up()
+        if self.node_endpoints == [] and not self.unknown_tags:
             out.append(0)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
-
-
-def read_vote_response_flexible(data: bytes, pos: i64, version: i64) -> tuple[VoteResponse, i64]:
-    """Versions 0-2."""
-    n: i64
-    end: i64
-    topics: list[VoteResponseTopicData]
-    topics_step: i64
-    topic_name: str
-    partitions: list[VoteResponsePartitionData]
-    partitions_step: i64
-    error_code = read_i16_be(data, pos)
-    n = data[pos + 2] - 1
-    pos += 3
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    topics = empty_list(n)
-    topics_count = n
-    for topics_step in range(topics_count):
-        # topics[]
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        topic_name = data[pos:end].decode()
-        pos = end
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_length(data, pos)
-        partitions = empty_list(n)
-        partitions_count = n
-        for partitions_step in range(partitions_count):
-            # topics[].partitions[]
-            partition_index = read_i32_be(data, pos)
-            partitions_error_code = read_i16_be(data, pos + 4)
-            leader_id = read_i32_be(data, pos + 6)
-            leader_epoch = read_i32_be(data, pos + 10)
-            vote_granted = data[pos + 14] != 0
-            partitions_item = new_VoteResponsePartitionData(
-                partition_index, partitions_error_code, leader_id, leader_epoch, vote_granted
-            )
-            if data[pos + 15]:
-                pos += 15
-                partitions_item.unknown_tags, pos = read_tags(data, pos)
-            else:
-                pos += 16
-            partitions.append(partitions_item)
-        topics_item = new_VoteResponseTopicData(topic_name, partitions)
-        if data[pos]:
-            topics_item.unknown_tags, pos = read_tags(data, pos)
         else:
-            pos += 1
-        topics.append(topics_item)
-    message = new_VoteResponse(error_code, topics)
-    if data[pos]:
-        pos = read_VoteResponse_tags(message, data, pos, version)
-    else:
-        pos += 1
-    return message, pos
+            self._write_tags(out, version)
 
 
-def write_vote_response_flexible(out: BytesWriter, message: VoteResponse, version: i64) -> None:
-    """Versions 0-2."""
-    write_i16_be(out, message.error_code)
-    topics = message.topics
-    n = len(topics)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for topics_item in topics:
-        # topics[]
-        raw = topics_item.topic_name.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-        partitions = topics_item.partitions
-        n = len(partitions)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_uvarint(out, n + 1)
-        for partitions_item in partitions:
-            # topics[].partitions[]
-            write_i32_be(out, partitions_item.partition_index)
-            write_i16_be(out, partitions_item.error_code)
-            write_i32_be(out, partitions_item.leader_id)
-            write_i32_be(out, partitions_item.leader_epoch)
-            out.append(1 if partitions_item.vote_granted else partitions_item.vote_granted & 0)
-            if partitions_item.unknown_tags:
-                write_tags(out, [], partitions_item.unknown_tags)
-            else:
-                out.append(0)
-        if topics_item.unknown_tags:
-            write_tags(out, [], topics_item.unknown_tags)
-        else:
-            out.append(0)
-    if version <= 0:
-        if message.node_endpoints != []:
-            give_up()
-    if message.node_endpoints == [] and not message.unknown_tags:
-        out.append(0)
-    else:
-        write_VoteResponse_tags(out, message, version)
-
-
-install_constructors(globals())
+new_VoteRequestPartitionData = constructor(VoteRequestPartitionData)
+new_VoteRequestTopicData = constructor(VoteRequestTopicData)
+new_VoteRequest = constructor(VoteRequest)
+new_VoteResponsePartitionData = constructor(VoteResponsePartitionData)
+new_VoteResponseTopicData = constructor(VoteResponseTopicData)
+new_NodeEndpoint = constructor(NodeEndpoint)
+new_VoteResponse = constructor(VoteResponse, without=("node_endpoints",))

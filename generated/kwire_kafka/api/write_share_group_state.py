@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter, read_i16_be, read_i32_be, read_i64_be, write_i16_be, write_i32_be, write_i64_be
 
 from kwire.message import FieldTags, Message, Struct
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.uuids import Uuid
 from kwire.wire import (
     empty_list,
@@ -42,15 +42,7 @@ class StateBatch(Struct):
         Field("delivery_state", "DeliveryState", "int8", range(0, 2), enum="DeliveryState"),
         Field("delivery_count", "DeliveryCount", "int16", range(0, 2)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "first_offset",
-        "last_offset",
-        "delivery_state",
-        "delivery_count",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     first_offset: int
     """First offset of the run, inclusive."""
@@ -61,7 +53,6 @@ class StateBatch(Struct):
     delivery_count: int
     """Number of delivery attempts made so far for these records."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -79,15 +70,6 @@ class StateBatch(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_StateBatch(first_offset: int, last_offset: int, delivery_state: int, delivery_count: int) -> StateBatch:
-    return StateBatch(
-        first_offset=first_offset,
-        last_offset=last_offset,
-        delivery_state=delivery_state,
-        delivery_count=delivery_count,
-    )
-
-
 @mypyc_attr(acyclic=True)
 class PartitionData(Struct):
     """New state of one share-partition with the epochs that guard the write."""
@@ -102,17 +84,7 @@ class PartitionData(Struct):
         Field("delivery_complete_count", "DeliveryCompleteCount", "int32", range(1, 2), ignorable=True),
         Field("state_batches", "StateBatches", "[]StateBatch", range(0, 2)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "partition",
-        "state_epoch",
-        "leader_epoch",
-        "start_offset",
-        "delivery_complete_count",
-        "state_batches",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     partition: int
     """Number of the partition within its topic, counted from 0."""
@@ -129,7 +101,6 @@ class PartitionData(Struct):
     state_batches: list[StateBatch]
     """Changed runs only; the coordinator merges them into the stored state."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -151,24 +122,6 @@ class PartitionData(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_PartitionData(
-    partition: int,
-    state_epoch: int,
-    leader_epoch: int,
-    start_offset: int,
-    delivery_complete_count: int,
-    state_batches: list[StateBatch],
-) -> PartitionData:
-    return PartitionData(
-        partition=partition,
-        state_epoch=state_epoch,
-        leader_epoch=leader_epoch,
-        start_offset=start_offset,
-        delivery_complete_count=delivery_complete_count,
-        state_batches=state_batches,
-    )
-
-
 @mypyc_attr(acyclic=True)
 class WriteStateData(Struct):
     """One topic whose share-partitions have changes to store."""
@@ -179,16 +132,13 @@ class WriteStateData(Struct):
         Field("topic_id", "TopicId", "uuid", range(0, 2)),
         Field("partitions", "Partitions", "[]PartitionData", range(0, 2)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("topic_id", "partitions", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     topic_id: Uuid
     """Id of the topic."""
     partitions: list[PartitionData]
     """One entry for each changed partition of this topic."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -202,10 +152,6 @@ class WriteStateData(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_WriteStateData(topic_id: Uuid, partitions: list[PartitionData]) -> WriteStateData:
-    return WriteStateData(topic_id=topic_id, partitions=partitions)
-
-
 @mypyc_attr(acyclic=True)
 class WriteShareGroupStateRequest(Message):
     """Sent by a share-partition leader to the share coordinator to store changed delivery states.
@@ -217,21 +163,19 @@ class WriteShareGroupStateRequest(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 2)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 2}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("group_id", "GroupId", "string", range(0, 2)),
         Field("topics", "Topics", "[]WriteStateData", range(0, 2)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("group_id", "topics", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     group_id: str
     """Id of the share group whose progress is stored."""
     topics: list[WriteStateData]
     """State changes grouped by topic."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -244,24 +188,162 @@ class WriteShareGroupStateRequest(Message):
         self.topics = [] if topics is None else topics
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        return 2
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[WriteShareGroupStateRequest, i64]:
-        if 0 <= version <= 1:
-            return read_write_share_group_state_request_flexible(data, pos, version)
-        give_up()
+        """Versions 0-1."""
+        n: i64
+        end: i64
+        group_id: str
+        topics: list[WriteStateData]
+        topics_step: i64
+        partitions: list[PartitionData]
+        partitions_step: i64
+        state_batches: list[StateBatch]
+        state_batches_step: i64
+        if version < 0 or version > 1:
+            give_up()
+
+        # group_id: compact string
+        n = data[pos] - 1
+        pos += 1
+        if n < 0 or n > 126:
+            n, pos = read_string_length(data, pos)
+        end = pos + n
+        group_id = data[pos:end].decode()
+        pos = end
+        # topics: compact array
+        n = data[pos] - 1
+        pos += 1
+        if n < 0 or n > 126:
+            n, pos = read_length(data, pos)
+        topics = empty_list(n)
+        topics_count = n
+        for topics_step in range(topics_count):
+            # topics[]
+            topic_id = Uuid(data[pos : pos + 16])
+            # partitions: compact array
+            n = data[pos + 16] - 1
+            pos += 17
+            if n < 0 or n > 126:
+                n, pos = read_length(data, pos)
+            partitions = empty_list(n)
+            partitions_count = n
+            for partitions_step in range(partitions_count):
+                # topics[].partitions[]
+                partition = read_i32_be(data, pos)
+                state_epoch = read_i32_be(data, pos + 4)
+                leader_epoch = read_i32_be(data, pos + 8)
+                start_offset = read_i64_be(data, pos + 12)
+                pos += 20
+                if version >= 1:
+                    delivery_complete_count = read_i32_be(data, pos)
+                    pos += 4
+                else:
+                    delivery_complete_count = -1
+                # state_batches: compact array
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_length(data, pos)
+                state_batches = empty_list(n)
+                state_batches_count = n
+                for state_batches_step in range(state_batches_count):
+                    # topics[].partitions[].state_batches[]
+                    first_offset = read_i64_be(data, pos)
+                    last_offset = read_i64_be(data, pos + 8)
+                    delivery_state = (data[pos + 16] ^ 128) - 128
+                    delivery_count = read_i16_be(data, pos + 17)
+                    state_batches_item = new_StateBatch(first_offset, last_offset, delivery_state, delivery_count)
+                    if data[pos + 19]:
+                        pos += 19
+                        state_batches_item.unknown_tags, pos = read_tags(data, pos)
+                    else:
+                        pos += 20
+                    state_batches.append(state_batches_item)
+                partitions_item = new_PartitionData(
+                    partition, state_epoch, leader_epoch, start_offset, delivery_complete_count, state_batches
+                )
+                if data[pos]:
+                    partitions_item.unknown_tags, pos = read_tags(data, pos)
+                else:
+                    pos += 1
+                partitions.append(partitions_item)
+            topics_item = new_WriteStateData(topic_id, partitions)
+            if data[pos]:
+                topics_item.unknown_tags, pos = read_tags(data, pos)
+            else:
+                pos += 1
+            topics.append(topics_item)
+        message = new_WriteShareGroupStateRequest(group_id, topics)
+        if data[pos]:
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 1
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 1:
-            return write_write_share_group_state_request_flexible(out, self, version)
-        give_up()
+        """Versions 0-1."""
+        if version < 0 or version > 1:
+            give_up()
 
-
-def new_WriteShareGroupStateRequest(group_id: str, topics: list[WriteStateData]) -> WriteShareGroupStateRequest:
-    return WriteShareGroupStateRequest(group_id=group_id, topics=topics)
+        raw = self.group_id.encode()
+        n = len(raw)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_string_length(out, n)
+        out.write(raw)
+        topics = self.topics
+        n = len(topics)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_uvarint(out, n + 1)
+        for topics_item in topics:
+            # topics[]
+            write_uuid(out, topics_item.topic_id)
+            partitions = topics_item.partitions
+            n = len(partitions)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_uvarint(out, n + 1)
+            for partitions_item in partitions:
+                # topics[].partitions[]
+                write_i32_be(out, partitions_item.partition)
+                write_i32_be(out, partitions_item.state_epoch)
+                write_i32_be(out, partitions_item.leader_epoch)
+                write_i64_be(out, partitions_item.start_offset)
+                if version >= 1:
+                    write_i32_be(out, partitions_item.delivery_complete_count)
+                state_batches = partitions_item.state_batches
+                n = len(state_batches)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_uvarint(out, n + 1)
+                for state_batches_item in state_batches:
+                    # topics[].partitions[].state_batches[]
+                    write_i64_be(out, state_batches_item.first_offset)
+                    write_i64_be(out, state_batches_item.last_offset)
+                    write_i8(out, state_batches_item.delivery_state)
+                    write_i16_be(out, state_batches_item.delivery_count)
+                    if state_batches_item.unknown_tags:
+                        write_tags(out, [], state_batches_item.unknown_tags)
+                    else:
+                        out.append(0)
+                if partitions_item.unknown_tags:
+                    write_tags(out, [], partitions_item.unknown_tags)
+                else:
+                    out.append(0)
+            if topics_item.unknown_tags:
+                write_tags(out, [], topics_item.unknown_tags)
+            else:
+                out.append(0)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
+        else:
+            out.append(0)
 
 
 @mypyc_attr(acyclic=True)
@@ -275,9 +357,7 @@ class PartitionResult(Struct):
         Field("error_code", "ErrorCode", "int16", range(0, 2)),
         Field("error_message", "ErrorMessage", "string", range(0, 2), nullable=range(0, 2)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("partition", "error_code", "error_message", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     partition: int
     """Number of the partition within its topic, counted from 0."""
@@ -286,7 +366,6 @@ class PartitionResult(Struct):
     error_message: str | None
     """Human-readable explanation of the error; null if there is none."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -302,10 +381,6 @@ class PartitionResult(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_PartitionResult(partition: int, error_code: int, error_message: str | None) -> PartitionResult:
-    return PartitionResult(partition=partition, error_code=error_code, error_message=error_message)
-
-
 @mypyc_attr(acyclic=True)
 class WriteStateResult(Struct):
     """Outcomes for one topic."""
@@ -316,16 +391,13 @@ class WriteStateResult(Struct):
         Field("topic_id", "TopicId", "uuid", range(0, 2)),
         Field("partitions", "Partitions", "[]PartitionResult", range(0, 2)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("topic_id", "partitions", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     topic_id: Uuid
     """Id of the topic, repeated from the request."""
     partitions: list[PartitionResult]
     """One outcome for each partition of the request."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -339,10 +411,6 @@ class WriteStateResult(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_WriteStateResult(topic_id: Uuid, partitions: list[PartitionResult]) -> WriteStateResult:
-    return WriteStateResult(topic_id=topic_id, partitions=partitions)
-
-
 @mypyc_attr(acyclic=True)
 class WriteShareGroupStateResponse(Message):
     """Reports which writes were stored.
@@ -354,16 +422,14 @@ class WriteShareGroupStateResponse(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 2)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 1}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (Field("results", "Results", "[]WriteStateResult", range(0, 2)),)
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("results", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     results: list[WriteStateResult]
     """Outcomes grouped by topic."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -374,296 +440,123 @@ class WriteShareGroupStateResponse(Message):
         self.results = [] if results is None else results
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        return 1
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[WriteShareGroupStateResponse, i64]:
-        if 0 <= version <= 1:
-            return read_write_share_group_state_response_flexible(data, pos, version)
-        give_up()
-
-    def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 1:
-            return write_write_share_group_state_response_flexible(out, self, version)
-        give_up()
-
-
-def new_WriteShareGroupStateResponse(results: list[WriteStateResult]) -> WriteShareGroupStateResponse:
-    return WriteShareGroupStateResponse(results=results)
-
-
-def read_write_share_group_state_request_flexible(
-    data: bytes, pos: i64, version: i64
-) -> tuple[WriteShareGroupStateRequest, i64]:
-    """Versions 0-1."""
-    n: i64
-    end: i64
-    group_id: str
-    topics: list[WriteStateData]
-    topics_step: i64
-    partitions: list[PartitionData]
-    partitions_step: i64
-    state_batches: list[StateBatch]
-    state_batches_step: i64
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_string_length(data, pos)
-    end = pos + n
-    group_id = data[pos:end].decode()
-    pos = end
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    topics = empty_list(n)
-    topics_count = n
-    for topics_step in range(topics_count):
-        # topics[]
-        topic_id = Uuid(data[pos : pos + 16])
-        n = data[pos + 16] - 1
-        pos += 17
-        if n < 0:
+        """Versions 0-1."""
+        n: i64
+        end: i64
+        results: list[WriteStateResult]
+        results_step: i64
+        partitions: list[PartitionResult]
+        partitions_step: i64
+        error_message: str | None
+        if version < 0 or version > 1:
             give_up()
-        if n > 126:
+
+        # results: compact array
+        n = data[pos] - 1
+        pos += 1
+        if n < 0 or n > 126:
             n, pos = read_length(data, pos)
-        partitions = empty_list(n)
-        partitions_count = n
-        for partitions_step in range(partitions_count):
-            # topics[].partitions[]
-            partition = read_i32_be(data, pos)
-            state_epoch = read_i32_be(data, pos + 4)
-            leader_epoch = read_i32_be(data, pos + 8)
-            start_offset = read_i64_be(data, pos + 12)
-            pos += 20
-            if version >= 1:
-                delivery_complete_count = read_i32_be(data, pos)
-                pos += 4
-            else:
-                delivery_complete_count = -1
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
+        results = empty_list(n)
+        results_count = n
+        for results_step in range(results_count):
+            # results[]
+            topic_id = Uuid(data[pos : pos + 16])
+            # partitions: compact array
+            n = data[pos + 16] - 1
+            pos += 17
+            if n < 0 or n > 126:
                 n, pos = read_length(data, pos)
-            state_batches = empty_list(n)
-            state_batches_count = n
-            for state_batches_step in range(state_batches_count):
-                # topics[].partitions[].state_batches[]
-                first_offset = read_i64_be(data, pos)
-                last_offset = read_i64_be(data, pos + 8)
-                delivery_state = (data[pos + 16] ^ 128) - 128
-                delivery_count = read_i16_be(data, pos + 17)
-                state_batches_item = new_StateBatch(first_offset, last_offset, delivery_state, delivery_count)
-                if data[pos + 19]:
-                    pos += 19
-                    state_batches_item.unknown_tags, pos = read_tags(data, pos)
+            partitions = empty_list(n)
+            partitions_count = n
+            for partitions_step in range(partitions_count):
+                # results[].partitions[]
+                partition = read_i32_be(data, pos)
+                error_code = read_i16_be(data, pos + 4)
+                # error_message: compact nullable string
+                n = data[pos + 6] - 1
+                pos += 7
+                if n < 0:
+                    error_message = None
                 else:
-                    pos += 20
-                state_batches.append(state_batches_item)
-            partitions_item = new_PartitionData(
-                partition, state_epoch, leader_epoch, start_offset, delivery_complete_count, state_batches
-            )
+                    if n > 126:
+                        n, pos = read_string_length(data, pos)
+                    end = pos + n
+                    error_message = data[pos:end].decode()
+                    pos = end
+                partitions_item = new_PartitionResult(partition, error_code, error_message)
+                if data[pos]:
+                    partitions_item.unknown_tags, pos = read_tags(data, pos)
+                else:
+                    pos += 1
+                partitions.append(partitions_item)
+            results_item = new_WriteStateResult(topic_id, partitions)
             if data[pos]:
-                partitions_item.unknown_tags, pos = read_tags(data, pos)
+                results_item.unknown_tags, pos = read_tags(data, pos)
             else:
                 pos += 1
-            partitions.append(partitions_item)
-        topics_item = new_WriteStateData(topic_id, partitions)
+            results.append(results_item)
+        message = new_WriteShareGroupStateResponse(results)
         if data[pos]:
-            topics_item.unknown_tags, pos = read_tags(data, pos)
+            message.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-        topics.append(topics_item)
-    message = new_WriteShareGroupStateRequest(group_id, topics)
-    if data[pos]:
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 1
-    return message, pos
+        return message, pos
 
+    def _write(self, out: BytesWriter, version: i64) -> None:
+        """Versions 0-1."""
+        if version < 0 or version > 1:
+            give_up()
 
-def write_write_share_group_state_request_flexible(
-    out: BytesWriter, message: WriteShareGroupStateRequest, version: i64
-) -> None:
-    """Versions 0-1."""
-    raw = message.group_id.encode()
-    n = len(raw)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_string_length(out, n)
-    out.write(raw)
-    topics = message.topics
-    n = len(topics)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for topics_item in topics:
-        # topics[]
-        write_uuid(out, topics_item.topic_id)
-        partitions = topics_item.partitions
-        n = len(partitions)
+        results = self.results
+        n = len(results)
         if n < 127:
             out.append(n + 1)
         else:
             write_uvarint(out, n + 1)
-        for partitions_item in partitions:
-            # topics[].partitions[]
-            write_i32_be(out, partitions_item.partition)
-            write_i32_be(out, partitions_item.state_epoch)
-            write_i32_be(out, partitions_item.leader_epoch)
-            write_i64_be(out, partitions_item.start_offset)
-            if version >= 1:
-                write_i32_be(out, partitions_item.delivery_complete_count)
-            state_batches = partitions_item.state_batches
-            n = len(state_batches)
+        for results_item in results:
+            # results[]
+            write_uuid(out, results_item.topic_id)
+            partitions = results_item.partitions
+            n = len(partitions)
             if n < 127:
                 out.append(n + 1)
             else:
                 write_uvarint(out, n + 1)
-            for state_batches_item in state_batches:
-                # topics[].partitions[].state_batches[]
-                write_i64_be(out, state_batches_item.first_offset)
-                write_i64_be(out, state_batches_item.last_offset)
-                write_i8(out, state_batches_item.delivery_state)
-                write_i16_be(out, state_batches_item.delivery_count)
-                if state_batches_item.unknown_tags:
-                    write_tags(out, [], state_batches_item.unknown_tags)
+            for partitions_item in partitions:
+                # results[].partitions[]
+                write_i32_be(out, partitions_item.partition)
+                write_i16_be(out, partitions_item.error_code)
+                error_message = partitions_item.error_message
+                if error_message is None:
+                    out.append(0)
+                else:
+                    raw = error_message.encode()
+                    n = len(raw)
+                    if n < 127:
+                        out.append(n + 1)
+                    else:
+                        write_string_length(out, n)
+                    out.write(raw)
+                if partitions_item.unknown_tags:
+                    write_tags(out, [], partitions_item.unknown_tags)
                 else:
                     out.append(0)
-            if partitions_item.unknown_tags:
-                write_tags(out, [], partitions_item.unknown_tags)
+            if results_item.unknown_tags:
+                write_tags(out, [], results_item.unknown_tags)
             else:
                 out.append(0)
-        if topics_item.unknown_tags:
-            write_tags(out, [], topics_item.unknown_tags)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
         else:
             out.append(0)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
 
 
-def read_write_share_group_state_response_flexible(
-    data: bytes, pos: i64, version: i64
-) -> tuple[WriteShareGroupStateResponse, i64]:
-    """Versions 0-1."""
-    n: i64
-    end: i64
-    results: list[WriteStateResult]
-    results_step: i64
-    partitions: list[PartitionResult]
-    partitions_step: i64
-    error_message: str | None
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    results = empty_list(n)
-    results_count = n
-    for results_step in range(results_count):
-        # results[]
-        topic_id = Uuid(data[pos : pos + 16])
-        n = data[pos + 16] - 1
-        pos += 17
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_length(data, pos)
-        partitions = empty_list(n)
-        partitions_count = n
-        for partitions_step in range(partitions_count):
-            # results[].partitions[]
-            partition = read_i32_be(data, pos)
-            error_code = read_i16_be(data, pos + 4)
-            n = data[pos + 6] - 1
-            pos += 7
-            if n < 0:
-                error_message = None
-            else:
-                if n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
-                error_message = data[pos:end].decode()
-                pos = end
-            partitions_item = new_PartitionResult(partition, error_code, error_message)
-            if data[pos]:
-                partitions_item.unknown_tags, pos = read_tags(data, pos)
-            else:
-                pos += 1
-            partitions.append(partitions_item)
-        results_item = new_WriteStateResult(topic_id, partitions)
-        if data[pos]:
-            results_item.unknown_tags, pos = read_tags(data, pos)
-        else:
-            pos += 1
-        results.append(results_item)
-    message = new_WriteShareGroupStateResponse(results)
-    if data[pos]:
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 1
-    return message, pos
-
-
-def write_write_share_group_state_response_flexible(
-    out: BytesWriter, message: WriteShareGroupStateResponse, version: i64
-) -> None:
-    """Versions 0-1."""
-    results = message.results
-    n = len(results)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for results_item in results:
-        # results[]
-        write_uuid(out, results_item.topic_id)
-        partitions = results_item.partitions
-        n = len(partitions)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_uvarint(out, n + 1)
-        for partitions_item in partitions:
-            # results[].partitions[]
-            write_i32_be(out, partitions_item.partition)
-            write_i16_be(out, partitions_item.error_code)
-            error_message = partitions_item.error_message
-            if error_message is None:
-                out.append(0)
-            else:
-                raw = error_message.encode()
-                n = len(raw)
-                if n < 127:
-                    out.append(n + 1)
-                else:
-                    write_string_length(out, n)
-                out.write(raw)
-            if partitions_item.unknown_tags:
-                write_tags(out, [], partitions_item.unknown_tags)
-            else:
-                out.append(0)
-        if results_item.unknown_tags:
-            write_tags(out, [], results_item.unknown_tags)
-        else:
-            out.append(0)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
-
-
-install_constructors(globals())
+new_StateBatch = constructor(StateBatch)
+new_PartitionData = constructor(PartitionData)
+new_WriteStateData = constructor(WriteStateData)
+new_WriteShareGroupStateRequest = constructor(WriteShareGroupStateRequest)
+new_PartitionResult = constructor(PartitionResult)
+new_WriteStateResult = constructor(WriteStateResult)
+new_WriteShareGroupStateResponse = constructor(WriteShareGroupStateResponse)

@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter, read_i16_be, read_i32_be, read_i64_be, write_i16_be, write_i32_be, write_i64_be
 
 from kwire.message import FieldTags, Message, Struct
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.wire import (
     empty_list,
     give_up,
@@ -38,16 +38,13 @@ class WritableTxnMarkerTopic(Struct):
         Field("name", "Name", "string", range(0, 3)),
         Field("partition_indexes", "PartitionIndexes", "[]int32", range(0, 3)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("name", "partition_indexes", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     name: str
     """Name of the topic that the partitions belong to."""
     partition_indexes: list[int]
     """Numbers of the partitions."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -59,10 +56,6 @@ class WritableTxnMarkerTopic(Struct):
         self.name = name
         self.partition_indexes = [] if partition_indexes is None else partition_indexes
         self.unknown_tags = unknown_tags
-
-
-def new_WritableTxnMarkerTopic(name: str, partition_indexes: list[int]) -> WritableTxnMarkerTopic:
-    return WritableTxnMarkerTopic(name=name, partition_indexes=partition_indexes)
 
 
 @mypyc_attr(acyclic=True)
@@ -79,17 +72,7 @@ class WritableTxnMarker(Struct):
         Field("coordinator_epoch", "CoordinatorEpoch", "int32", range(0, 3)),
         Field("transaction_version", "TransactionVersion", "int8", range(2, 3), ignorable=True),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "producer_id",
-        "producer_epoch",
-        "transaction_result",
-        "topics",
-        "coordinator_epoch",
-        "transaction_version",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     producer_id: int
     """Producer id whose transaction ends."""
@@ -106,7 +89,6 @@ class WritableTxnMarker(Struct):
     Versions 2+.
     """
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -128,24 +110,6 @@ class WritableTxnMarker(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_WritableTxnMarker(
-    producer_id: int,
-    producer_epoch: int,
-    transaction_result: bool,
-    topics: list[WritableTxnMarkerTopic],
-    coordinator_epoch: int,
-    transaction_version: int,
-) -> WritableTxnMarker:
-    return WritableTxnMarker(
-        producer_id=producer_id,
-        producer_epoch=producer_epoch,
-        transaction_result=transaction_result,
-        topics=topics,
-        coordinator_epoch=coordinator_epoch,
-        transaction_version=transaction_version,
-    )
-
-
 @mypyc_attr(acyclic=True)
 class WriteTxnMarkersRequest(Message):
     """Sent by the transaction coordinator to partition leaders to append commit or abort markers.
@@ -157,16 +121,14 @@ class WriteTxnMarkersRequest(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 3)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(1, 3)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 1, 1: 2}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (Field("markers", "Markers", "[]WritableTxnMarker", range(0, 3)),)
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("markers", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     markers: list[WritableTxnMarker]
     """Markers to write, possibly of many transactions."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -177,30 +139,245 @@ class WriteTxnMarkersRequest(Message):
         self.markers = [] if markers is None else markers
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        if version <= 0:
-            return 1
-        return 2
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[WriteTxnMarkersRequest, i64]:
-        if 1 <= version <= 2:
-            return read_write_txn_markers_request_flexible(data, pos, version)
-        if 0 <= version <= 0:
-            return read_write_txn_markers_request_classic(data, pos, version)
-        give_up()
+        """Versions 1-2."""
+        n: i64
+        end: i64
+        markers: list[WritableTxnMarker]
+        markers_step: i64
+        topics: list[WritableTxnMarkerTopic]
+        topics_step: i64
+        name: str
+        partition_indexes: list[int]
+        if version < 1:
+            return WriteTxnMarkersRequest._read_classic(data, pos, version)
+        if version > 2:
+            give_up()
+
+        # markers: compact array
+        n = data[pos] - 1
+        pos += 1
+        if n < 0 or n > 126:
+            n, pos = read_length(data, pos)
+        markers = empty_list(n)
+        markers_count = n
+        for markers_step in range(markers_count):
+            # markers[]
+            producer_id = read_i64_be(data, pos)
+            producer_epoch = read_i16_be(data, pos + 8)
+            transaction_result = data[pos + 10] != 0
+            # topics: compact array
+            n = data[pos + 11] - 1
+            pos += 12
+            if n < 0 or n > 126:
+                n, pos = read_length(data, pos)
+            topics = empty_list(n)
+            topics_count = n
+            for topics_step in range(topics_count):
+                # markers[].topics[]
+                # name: compact string
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_string_length(data, pos)
+                end = pos + n
+                name = data[pos:end].decode()
+                pos = end
+                # partition_indexes: compact array
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_length(data, pos)
+                if n:
+                    partition_indexes = read_i32s(data, pos, n)
+                    pos += 4 * n
+                else:
+                    partition_indexes = []
+                topics_item = new_WritableTxnMarkerTopic(name, partition_indexes)
+                if data[pos]:
+                    topics_item.unknown_tags, pos = read_tags(data, pos)
+                else:
+                    pos += 1
+                topics.append(topics_item)
+            coordinator_epoch = read_i32_be(data, pos)
+            pos += 4
+            if version >= 2:
+                transaction_version = (data[pos] ^ 128) - 128
+                pos += 1
+            else:
+                transaction_version = 0
+            markers_item = new_WritableTxnMarker(
+                producer_id, producer_epoch, transaction_result, topics, coordinator_epoch, transaction_version
+            )
+            if data[pos]:
+                markers_item.unknown_tags, pos = read_tags(data, pos)
+            else:
+                pos += 1
+            markers.append(markers_item)
+        message = new_WriteTxnMarkersRequest(markers)
+        if data[pos]:
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 1
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 1 <= version <= 2:
-            return write_write_txn_markers_request_flexible(out, self, version)
-        if 0 <= version <= 0:
-            return write_write_txn_markers_request_classic(out, self, version)
-        give_up()
+        """Versions 1-2."""
+        if version < 1:
+            return self._write_classic(out, version)
+        if version > 2:
+            give_up()
 
+        markers = self.markers
+        n = len(markers)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_uvarint(out, n + 1)
+        for markers_item in markers:
+            # markers[]
+            write_i64_be(out, markers_item.producer_id)
+            write_i16_be(out, markers_item.producer_epoch)
+            out.append(
+                1 if markers_item.transaction_result else markers_item.transaction_result & 0
+            )  # & 0 refuses None
+            topics = markers_item.topics
+            n = len(topics)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_uvarint(out, n + 1)
+            for topics_item in topics:
+                # markers[].topics[]
+                raw = topics_item.name.encode()
+                n = len(raw)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_string_length(out, n)
+                out.write(raw)
+                partition_indexes = topics_item.partition_indexes
+                n = len(partition_indexes)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_uvarint(out, n + 1)
+                for partition_indexes_item in partition_indexes:
+                    write_i32_be(out, partition_indexes_item)
+                if topics_item.unknown_tags:
+                    write_tags(out, [], topics_item.unknown_tags)
+                else:
+                    out.append(0)
+            write_i32_be(out, markers_item.coordinator_epoch)
+            if version >= 2:
+                write_i8(out, markers_item.transaction_version)
+            if markers_item.unknown_tags:
+                write_tags(out, [], markers_item.unknown_tags)
+            else:
+                out.append(0)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
+        else:
+            out.append(0)
 
-def new_WriteTxnMarkersRequest(markers: list[WritableTxnMarker]) -> WriteTxnMarkersRequest:
-    return WriteTxnMarkersRequest(markers=markers)
+    @staticmethod
+    def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[WriteTxnMarkersRequest, i64]:
+        """Version 0."""
+        n: int
+        end: i64
+        markers: list[WritableTxnMarker]
+        markers_step: i64
+        topics: list[WritableTxnMarkerTopic]
+        topics_step: i64
+        name: str
+        partition_indexes: list[int]
+        if version < 0:
+            give_up()
+
+        # markers: array
+        n = read_i32_be(data, pos)
+        pos += 4
+        if n < 0:
+            give_up()
+        markers = empty_list(n)
+        markers_count = n
+        for markers_step in range(markers_count):
+            # markers[]
+            producer_id = read_i64_be(data, pos)
+            producer_epoch = read_i16_be(data, pos + 8)
+            transaction_result = data[pos + 10] != 0
+            # topics: array
+            n = read_i32_be(data, pos + 11)
+            pos += 15
+            if n < 0:
+                give_up()
+            topics = empty_list(n)
+            topics_count = n
+            for topics_step in range(topics_count):
+                # markers[].topics[]
+                # name: string
+                n = read_i16_be(data, pos)
+                pos += 2
+                if n < 0:
+                    give_up()
+                end = pos + n
+                name = data[pos:end].decode()
+                pos = end
+                # partition_indexes: array
+                n = read_i32_be(data, pos)
+                pos += 4
+                if n < 0:
+                    give_up()
+                if n:
+                    partition_indexes = read_i32s(data, pos, n)
+                    pos += 4 * n
+                else:
+                    partition_indexes = []
+                topics_item = new_WritableTxnMarkerTopic(name, partition_indexes)
+                topics.append(topics_item)
+            coordinator_epoch = read_i32_be(data, pos)
+            transaction_version = 0
+            markers_item = new_WritableTxnMarker(
+                producer_id, producer_epoch, transaction_result, topics, coordinator_epoch, transaction_version
+            )
+            pos += 4
+            markers.append(markers_item)
+        message = new_WriteTxnMarkersRequest(markers)
+        return message, pos
+
+    def _write_classic(self, out: BytesWriter, version: i64) -> None:
+        """Version 0."""
+        if version < 0:
+            give_up()
+
+        markers = self.markers
+        write_i32_be(out, len(markers))
+        for markers_item in markers:
+            # markers[]
+            write_i64_be(out, markers_item.producer_id)
+            write_i16_be(out, markers_item.producer_epoch)
+            out.append(
+                1 if markers_item.transaction_result else markers_item.transaction_result & 0
+            )  # & 0 refuses None
+            topics = markers_item.topics
+            write_i32_be(out, len(topics))
+            for topics_item in topics:
+                # markers[].topics[]
+                raw = topics_item.name.encode()
+                write_i16_be(out, len(raw))
+                out.write(raw)
+                partition_indexes = topics_item.partition_indexes
+                write_i32_be(out, len(partition_indexes))
+                for partition_indexes_item in partition_indexes:
+                    write_i32_be(out, partition_indexes_item)
+                if topics_item.unknown_tags:
+                    give_up()
+            write_i32_be(out, markers_item.coordinator_epoch)
+            if markers_item.unknown_tags:
+                give_up()
+        if self.unknown_tags:
+            give_up()
 
 
 @mypyc_attr(acyclic=True)
@@ -213,9 +390,7 @@ class WritableTxnMarkerPartitionResult(Struct):
         Field("partition_index", "PartitionIndex", "int32", range(0, 3)),
         Field("error_code", "ErrorCode", "int16", range(0, 3)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("partition_index", "error_code", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     partition_index: int
     """Number of the partition within its topic, counted from 0."""
@@ -224,7 +399,6 @@ class WritableTxnMarkerPartitionResult(Struct):
     again.
     """
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -238,10 +412,6 @@ class WritableTxnMarkerPartitionResult(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_WritableTxnMarkerPartitionResult(partition_index: int, error_code: int) -> WritableTxnMarkerPartitionResult:
-    return WritableTxnMarkerPartitionResult(partition_index=partition_index, error_code=error_code)
-
-
 @mypyc_attr(acyclic=True)
 class WritableTxnMarkerTopicResult(Struct):
     """Outcomes for the partitions of one topic."""
@@ -252,16 +422,13 @@ class WritableTxnMarkerTopicResult(Struct):
         Field("name", "Name", "string", range(0, 3)),
         Field("partitions", "Partitions", "[]WritableTxnMarkerPartitionResult", range(0, 3)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("name", "partitions", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     name: str
     """Name of the topic that the partitions belong to."""
     partitions: list[WritableTxnMarkerPartitionResult]
     """One outcome for each partition."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -275,12 +442,6 @@ class WritableTxnMarkerTopicResult(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_WritableTxnMarkerTopicResult(
-    name: str, partitions: list[WritableTxnMarkerPartitionResult]
-) -> WritableTxnMarkerTopicResult:
-    return WritableTxnMarkerTopicResult(name=name, partitions=partitions)
-
-
 @mypyc_attr(acyclic=True)
 class WritableTxnMarkerResult(Struct):
     """Outcome for one marker."""
@@ -291,16 +452,13 @@ class WritableTxnMarkerResult(Struct):
         Field("producer_id", "ProducerId", "int64", range(0, 3)),
         Field("topics", "Topics", "[]WritableTxnMarkerTopicResult", range(0, 3)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("producer_id", "topics", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     producer_id: int
     """Producer id that identifies the marker."""
     topics: list[WritableTxnMarkerTopicResult]
     """Outcomes grouped by topic."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -314,12 +472,6 @@ class WritableTxnMarkerResult(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_WritableTxnMarkerResult(
-    producer_id: int, topics: list[WritableTxnMarkerTopicResult]
-) -> WritableTxnMarkerResult:
-    return WritableTxnMarkerResult(producer_id=producer_id, topics=topics)
-
-
 @mypyc_attr(acyclic=True)
 class WriteTxnMarkersResponse(Message):
     """Reports which markers were written.
@@ -331,16 +483,14 @@ class WriteTxnMarkersResponse(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 3)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(1, 3)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 0, 1: 1}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (Field("markers", "Markers", "[]WritableTxnMarkerResult", range(0, 3)),)
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("markers", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     markers: list[WritableTxnMarkerResult]
     """One outcome for each marker of the request."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -351,482 +501,245 @@ class WriteTxnMarkersResponse(Message):
         self.markers = [] if markers is None else markers
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        if version <= 0:
-            return 0
-        return 1
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[WriteTxnMarkersResponse, i64]:
-        if 1 <= version <= 2:
-            return read_write_txn_markers_response_flexible(data, pos, version)
-        if 0 <= version <= 0:
-            return read_write_txn_markers_response_classic(data, pos, version)
-        give_up()
+        """Versions 1-2."""
+        n: i64
+        end: i64
+        markers: list[WritableTxnMarkerResult]
+        markers_step: i64
+        topics: list[WritableTxnMarkerTopicResult]
+        topics_step: i64
+        name: str
+        partitions: list[WritableTxnMarkerPartitionResult]
+        partitions_step: i64
+        if version < 1:
+            return WriteTxnMarkersResponse._read_classic(data, pos, version)
+        if version > 2:
+            give_up()
+
+        # markers: compact array
+        n = data[pos] - 1
+        pos += 1
+        if n < 0 or n > 126:
+            n, pos = read_length(data, pos)
+        markers = empty_list(n)
+        markers_count = n
+        for markers_step in range(markers_count):
+            # markers[]
+            producer_id = read_i64_be(data, pos)
+            # topics: compact array
+            n = data[pos + 8] - 1
+            pos += 9
+            if n < 0 or n > 126:
+                n, pos = read_length(data, pos)
+            topics = empty_list(n)
+            topics_count = n
+            for topics_step in range(topics_count):
+                # markers[].topics[]
+                # name: compact string
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_string_length(data, pos)
+                end = pos + n
+                name = data[pos:end].decode()
+                pos = end
+                # partitions: compact array
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_length(data, pos)
+                partitions = empty_list(n)
+                partitions_count = n
+                for partitions_step in range(partitions_count):
+                    # markers[].topics[].partitions[]
+                    partition_index = read_i32_be(data, pos)
+                    error_code = read_i16_be(data, pos + 4)
+                    partitions_item = new_WritableTxnMarkerPartitionResult(partition_index, error_code)
+                    if data[pos + 6]:
+                        pos += 6
+                        partitions_item.unknown_tags, pos = read_tags(data, pos)
+                    else:
+                        pos += 7
+                    partitions.append(partitions_item)
+                topics_item = new_WritableTxnMarkerTopicResult(name, partitions)
+                if data[pos]:
+                    topics_item.unknown_tags, pos = read_tags(data, pos)
+                else:
+                    pos += 1
+                topics.append(topics_item)
+            markers_item = new_WritableTxnMarkerResult(producer_id, topics)
+            if data[pos]:
+                markers_item.unknown_tags, pos = read_tags(data, pos)
+            else:
+                pos += 1
+            markers.append(markers_item)
+        message = new_WriteTxnMarkersResponse(markers)
+        if data[pos]:
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 1
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 1 <= version <= 2:
-            return write_write_txn_markers_response_flexible(out, self, version)
-        if 0 <= version <= 0:
-            return write_write_txn_markers_response_classic(out, self, version)
-        give_up()
-
-
-def new_WriteTxnMarkersResponse(markers: list[WritableTxnMarkerResult]) -> WriteTxnMarkersResponse:
-    return WriteTxnMarkersResponse(markers=markers)
-
-
-def read_write_txn_markers_request_classic(data: bytes, pos: i64, version: i64) -> tuple[WriteTxnMarkersRequest, i64]:
-    """Version 0."""
-    n: int
-    end: i64
-    markers: list[WritableTxnMarker]
-    markers_step: i64
-    topics: list[WritableTxnMarkerTopic]
-    topics_step: i64
-    name: str
-    partition_indexes: list[int]
-    n = read_i32_be(data, pos)
-    pos += 4
-    if n < 0:
-        give_up()
-    markers = empty_list(n)
-    markers_count = n
-    for markers_step in range(markers_count):
-        # markers[]
-        producer_id = read_i64_be(data, pos)
-        producer_epoch = read_i16_be(data, pos + 8)
-        transaction_result = data[pos + 10] != 0
-        n = read_i32_be(data, pos + 11)
-        pos += 15
-        if n < 0:
+        """Versions 1-2."""
+        if version < 1:
+            return self._write_classic(out, version)
+        if version > 2:
             give_up()
-        topics = empty_list(n)
-        topics_count = n
-        for topics_step in range(topics_count):
-            # markers[].topics[]
-            n = read_i16_be(data, pos)
-            pos += 2
-            if n < 0:
-                give_up()
-            end = pos + n
-            name = data[pos:end].decode()
-            pos = end
-            n = read_i32_be(data, pos)
-            pos += 4
-            if n < 0:
-                give_up()
-            if n:
-                partition_indexes = read_i32s(data, pos, n)
-                pos += 4 * n
-            else:
-                partition_indexes = []
-            topics_item = new_WritableTxnMarkerTopic(name, partition_indexes)
-            topics.append(topics_item)
-        coordinator_epoch = read_i32_be(data, pos)
-        transaction_version = 0
-        markers_item = new_WritableTxnMarker(
-            producer_id, producer_epoch, transaction_result, topics, coordinator_epoch, transaction_version
-        )
-        pos += 4
-        markers.append(markers_item)
-    message = new_WriteTxnMarkersRequest(markers)
-    return message, pos
 
-
-def write_write_txn_markers_request_classic(out: BytesWriter, message: WriteTxnMarkersRequest, version: i64) -> None:
-    """Version 0."""
-    markers = message.markers
-    write_i32_be(out, len(markers))
-    for markers_item in markers:
-        # markers[]
-        write_i64_be(out, markers_item.producer_id)
-        write_i16_be(out, markers_item.producer_epoch)
-        out.append(1 if markers_item.transaction_result else markers_item.transaction_result & 0)
-        topics = markers_item.topics
-        write_i32_be(out, len(topics))
-        for topics_item in topics:
-            # markers[].topics[]
-            raw = topics_item.name.encode()
-            write_i16_be(out, len(raw))
-            out.write(raw)
-            partition_indexes = topics_item.partition_indexes
-            write_i32_be(out, len(partition_indexes))
-            for partition_indexes_item in partition_indexes:
-                write_i32_be(out, partition_indexes_item)
-            if topics_item.unknown_tags:
-                give_up()
-        write_i32_be(out, markers_item.coordinator_epoch)
-        if markers_item.unknown_tags:
-            give_up()
-    if message.unknown_tags:
-        give_up()
-
-
-def read_write_txn_markers_request_flexible(
-    data: bytes, pos: i64, version: i64
-) -> tuple[WriteTxnMarkersRequest, i64]:
-    """Versions 1-2."""
-    n: i64
-    end: i64
-    markers: list[WritableTxnMarker]
-    markers_step: i64
-    topics: list[WritableTxnMarkerTopic]
-    topics_step: i64
-    name: str
-    partition_indexes: list[int]
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    markers = empty_list(n)
-    markers_count = n
-    for markers_step in range(markers_count):
-        # markers[]
-        producer_id = read_i64_be(data, pos)
-        producer_epoch = read_i16_be(data, pos + 8)
-        transaction_result = data[pos + 10] != 0
-        n = data[pos + 11] - 1
-        pos += 12
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_length(data, pos)
-        topics = empty_list(n)
-        topics_count = n
-        for topics_step in range(topics_count):
-            # markers[].topics[]
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
-            name = data[pos:end].decode()
-            pos = end
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_length(data, pos)
-            if n:
-                partition_indexes = read_i32s(data, pos, n)
-                pos += 4 * n
-            else:
-                partition_indexes = []
-            topics_item = new_WritableTxnMarkerTopic(name, partition_indexes)
-            if data[pos]:
-                topics_item.unknown_tags, pos = read_tags(data, pos)
-            else:
-                pos += 1
-            topics.append(topics_item)
-        coordinator_epoch = read_i32_be(data, pos)
-        pos += 4
-        if version >= 2:
-            transaction_version = (data[pos] ^ 128) - 128
-            pos += 1
-        else:
-            transaction_version = 0
-        markers_item = new_WritableTxnMarker(
-            producer_id, producer_epoch, transaction_result, topics, coordinator_epoch, transaction_version
-        )
-        if data[pos]:
-            markers_item.unknown_tags, pos = read_tags(data, pos)
-        else:
-            pos += 1
-        markers.append(markers_item)
-    message = new_WriteTxnMarkersRequest(markers)
-    if data[pos]:
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 1
-    return message, pos
-
-
-def write_write_txn_markers_request_flexible(out: BytesWriter, message: WriteTxnMarkersRequest, version: i64) -> None:
-    """Versions 1-2."""
-    markers = message.markers
-    n = len(markers)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for markers_item in markers:
-        # markers[]
-        write_i64_be(out, markers_item.producer_id)
-        write_i16_be(out, markers_item.producer_epoch)
-        out.append(1 if markers_item.transaction_result else markers_item.transaction_result & 0)
-        topics = markers_item.topics
-        n = len(topics)
+        markers = self.markers
+        n = len(markers)
         if n < 127:
             out.append(n + 1)
         else:
             write_uvarint(out, n + 1)
-        for topics_item in topics:
-            # markers[].topics[]
-            raw = topics_item.name.encode()
-            n = len(raw)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_string_length(out, n)
-            out.write(raw)
-            partition_indexes = topics_item.partition_indexes
-            n = len(partition_indexes)
+        for markers_item in markers:
+            # markers[]
+            write_i64_be(out, markers_item.producer_id)
+            topics = markers_item.topics
+            n = len(topics)
             if n < 127:
                 out.append(n + 1)
             else:
                 write_uvarint(out, n + 1)
-            for partition_indexes_item in partition_indexes:
-                write_i32_be(out, partition_indexes_item)
-            if topics_item.unknown_tags:
-                write_tags(out, [], topics_item.unknown_tags)
-            else:
-                out.append(0)
-        write_i32_be(out, markers_item.coordinator_epoch)
-        if version >= 2:
-            write_i8(out, markers_item.transaction_version)
-        if markers_item.unknown_tags:
-            write_tags(out, [], markers_item.unknown_tags)
-        else:
-            out.append(0)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
-
-
-def read_write_txn_markers_response_classic(
-    data: bytes, pos: i64, version: i64
-) -> tuple[WriteTxnMarkersResponse, i64]:
-    """Version 0."""
-    n: int
-    end: i64
-    markers: list[WritableTxnMarkerResult]
-    markers_step: i64
-    topics: list[WritableTxnMarkerTopicResult]
-    topics_step: i64
-    name: str
-    partitions: list[WritableTxnMarkerPartitionResult]
-    partitions_step: i64
-    n = read_i32_be(data, pos)
-    pos += 4
-    if n < 0:
-        give_up()
-    markers = empty_list(n)
-    markers_count = n
-    for markers_step in range(markers_count):
-        # markers[]
-        producer_id = read_i64_be(data, pos)
-        n = read_i32_be(data, pos + 8)
-        pos += 12
-        if n < 0:
-            give_up()
-        topics = empty_list(n)
-        topics_count = n
-        for topics_step in range(topics_count):
-            # markers[].topics[]
-            n = read_i16_be(data, pos)
-            pos += 2
-            if n < 0:
-                give_up()
-            end = pos + n
-            name = data[pos:end].decode()
-            pos = end
-            n = read_i32_be(data, pos)
-            pos += 4
-            if n < 0:
-                give_up()
-            partitions = empty_list(n)
-            partitions_count = n
-            for partitions_step in range(partitions_count):
-                # markers[].topics[].partitions[]
-                partition_index = read_i32_be(data, pos)
-                error_code = read_i16_be(data, pos + 4)
-                partitions_item = new_WritableTxnMarkerPartitionResult(partition_index, error_code)
-                pos += 6
-                partitions.append(partitions_item)
-            topics_item = new_WritableTxnMarkerTopicResult(name, partitions)
-            topics.append(topics_item)
-        markers_item = new_WritableTxnMarkerResult(producer_id, topics)
-        markers.append(markers_item)
-    message = new_WriteTxnMarkersResponse(markers)
-    return message, pos
-
-
-def write_write_txn_markers_response_classic(
-    out: BytesWriter, message: WriteTxnMarkersResponse, version: i64
-) -> None:
-    """Version 0."""
-    markers = message.markers
-    write_i32_be(out, len(markers))
-    for markers_item in markers:
-        # markers[]
-        write_i64_be(out, markers_item.producer_id)
-        topics = markers_item.topics
-        write_i32_be(out, len(topics))
-        for topics_item in topics:
-            # markers[].topics[]
-            raw = topics_item.name.encode()
-            write_i16_be(out, len(raw))
-            out.write(raw)
-            partitions = topics_item.partitions
-            write_i32_be(out, len(partitions))
-            for partitions_item in partitions:
-                # markers[].topics[].partitions[]
-                write_i32_be(out, partitions_item.partition_index)
-                write_i16_be(out, partitions_item.error_code)
-                if partitions_item.unknown_tags:
-                    give_up()
-            if topics_item.unknown_tags:
-                give_up()
-        if markers_item.unknown_tags:
-            give_up()
-    if message.unknown_tags:
-        give_up()
-
-
-def read_write_txn_markers_response_flexible(
-    data: bytes, pos: i64, version: i64
-) -> tuple[WriteTxnMarkersResponse, i64]:
-    """Versions 1-2."""
-    n: i64
-    end: i64
-    markers: list[WritableTxnMarkerResult]
-    markers_step: i64
-    topics: list[WritableTxnMarkerTopicResult]
-    topics_step: i64
-    name: str
-    partitions: list[WritableTxnMarkerPartitionResult]
-    partitions_step: i64
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    markers = empty_list(n)
-    markers_count = n
-    for markers_step in range(markers_count):
-        # markers[]
-        producer_id = read_i64_be(data, pos)
-        n = data[pos + 8] - 1
-        pos += 9
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_length(data, pos)
-        topics = empty_list(n)
-        topics_count = n
-        for topics_step in range(topics_count):
-            # markers[].topics[]
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
-            name = data[pos:end].decode()
-            pos = end
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_length(data, pos)
-            partitions = empty_list(n)
-            partitions_count = n
-            for partitions_step in range(partitions_count):
-                # markers[].topics[].partitions[]
-                partition_index = read_i32_be(data, pos)
-                error_code = read_i16_be(data, pos + 4)
-                partitions_item = new_WritableTxnMarkerPartitionResult(partition_index, error_code)
-                if data[pos + 6]:
-                    pos += 6
-                    partitions_item.unknown_tags, pos = read_tags(data, pos)
+            for topics_item in topics:
+                # markers[].topics[]
+                raw = topics_item.name.encode()
+                n = len(raw)
+                if n < 127:
+                    out.append(n + 1)
                 else:
-                    pos += 7
-                partitions.append(partitions_item)
-            topics_item = new_WritableTxnMarkerTopicResult(name, partitions)
-            if data[pos]:
-                topics_item.unknown_tags, pos = read_tags(data, pos)
-            else:
-                pos += 1
-            topics.append(topics_item)
-        markers_item = new_WritableTxnMarkerResult(producer_id, topics)
-        if data[pos]:
-            markers_item.unknown_tags, pos = read_tags(data, pos)
-        else:
-            pos += 1
-        markers.append(markers_item)
-    message = new_WriteTxnMarkersResponse(markers)
-    if data[pos]:
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 1
-    return message, pos
-
-
-def write_write_txn_markers_response_flexible(
-    out: BytesWriter, message: WriteTxnMarkersResponse, version: i64
-) -> None:
-    """Versions 1-2."""
-    markers = message.markers
-    n = len(markers)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for markers_item in markers:
-        # markers[]
-        write_i64_be(out, markers_item.producer_id)
-        topics = markers_item.topics
-        n = len(topics)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_uvarint(out, n + 1)
-        for topics_item in topics:
-            # markers[].topics[]
-            raw = topics_item.name.encode()
-            n = len(raw)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_string_length(out, n)
-            out.write(raw)
-            partitions = topics_item.partitions
-            n = len(partitions)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_uvarint(out, n + 1)
-            for partitions_item in partitions:
-                # markers[].topics[].partitions[]
-                write_i32_be(out, partitions_item.partition_index)
-                write_i16_be(out, partitions_item.error_code)
-                if partitions_item.unknown_tags:
-                    write_tags(out, [], partitions_item.unknown_tags)
+                    write_string_length(out, n)
+                out.write(raw)
+                partitions = topics_item.partitions
+                n = len(partitions)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_uvarint(out, n + 1)
+                for partitions_item in partitions:
+                    # markers[].topics[].partitions[]
+                    write_i32_be(out, partitions_item.partition_index)
+                    write_i16_be(out, partitions_item.error_code)
+                    if partitions_item.unknown_tags:
+                        write_tags(out, [], partitions_item.unknown_tags)
+                    else:
+                        out.append(0)
+                if topics_item.unknown_tags:
+                    write_tags(out, [], topics_item.unknown_tags)
                 else:
                     out.append(0)
-            if topics_item.unknown_tags:
-                write_tags(out, [], topics_item.unknown_tags)
+            if markers_item.unknown_tags:
+                write_tags(out, [], markers_item.unknown_tags)
             else:
                 out.append(0)
-        if markers_item.unknown_tags:
-            write_tags(out, [], markers_item.unknown_tags)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
         else:
             out.append(0)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
+
+    @staticmethod
+    def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[WriteTxnMarkersResponse, i64]:
+        """Version 0."""
+        n: int
+        end: i64
+        markers: list[WritableTxnMarkerResult]
+        markers_step: i64
+        topics: list[WritableTxnMarkerTopicResult]
+        topics_step: i64
+        name: str
+        partitions: list[WritableTxnMarkerPartitionResult]
+        partitions_step: i64
+        if version < 0:
+            give_up()
+
+        # markers: array
+        n = read_i32_be(data, pos)
+        pos += 4
+        if n < 0:
+            give_up()
+        markers = empty_list(n)
+        markers_count = n
+        for markers_step in range(markers_count):
+            # markers[]
+            producer_id = read_i64_be(data, pos)
+            # topics: array
+            n = read_i32_be(data, pos + 8)
+            pos += 12
+            if n < 0:
+                give_up()
+            topics = empty_list(n)
+            topics_count = n
+            for topics_step in range(topics_count):
+                # markers[].topics[]
+                # name: string
+                n = read_i16_be(data, pos)
+                pos += 2
+                if n < 0:
+                    give_up()
+                end = pos + n
+                name = data[pos:end].decode()
+                pos = end
+                # partitions: array
+                n = read_i32_be(data, pos)
+                pos += 4
+                if n < 0:
+                    give_up()
+                partitions = empty_list(n)
+                partitions_count = n
+                for partitions_step in range(partitions_count):
+                    # markers[].topics[].partitions[]
+                    partition_index = read_i32_be(data, pos)
+                    error_code = read_i16_be(data, pos + 4)
+                    partitions_item = new_WritableTxnMarkerPartitionResult(partition_index, error_code)
+                    pos += 6
+                    partitions.append(partitions_item)
+                topics_item = new_WritableTxnMarkerTopicResult(name, partitions)
+                topics.append(topics_item)
+            markers_item = new_WritableTxnMarkerResult(producer_id, topics)
+            markers.append(markers_item)
+        message = new_WriteTxnMarkersResponse(markers)
+        return message, pos
+
+    def _write_classic(self, out: BytesWriter, version: i64) -> None:
+        """Version 0."""
+        if version < 0:
+            give_up()
+
+        markers = self.markers
+        write_i32_be(out, len(markers))
+        for markers_item in markers:
+            # markers[]
+            write_i64_be(out, markers_item.producer_id)
+            topics = markers_item.topics
+            write_i32_be(out, len(topics))
+            for topics_item in topics:
+                # markers[].topics[]
+                raw = topics_item.name.encode()
+                write_i16_be(out, len(raw))
+                out.write(raw)
+                partitions = topics_item.partitions
+                write_i32_be(out, len(partitions))
+                for partitions_item in partitions:
+                    # markers[].topics[].partitions[]
+                    write_i32_be(out, partitions_item.partition_index)
+                    write_i16_be(out, partitions_item.error_code)
+                    if partitions_item.unknown_tags:
+                        give_up()
+                if topics_item.unknown_tags:
+                    give_up()
+            if markers_item.unknown_tags:
+                give_up()
+        if self.unknown_tags:
+            give_up()
 
 
-install_constructors(globals())
+new_WritableTxnMarkerTopic = constructor(WritableTxnMarkerTopic)
+new_WritableTxnMarker = constructor(WritableTxnMarker)
+new_WriteTxnMarkersRequest = constructor(WriteTxnMarkersRequest)
+new_WritableTxnMarkerPartitionResult = constructor(WritableTxnMarkerPartitionResult)
+new_WritableTxnMarkerTopicResult = constructor(WritableTxnMarkerTopicResult)
+new_WritableTxnMarkerResult = constructor(WritableTxnMarkerResult)
+new_WriteTxnMarkersResponse = constructor(WriteTxnMarkersResponse)

@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter, read_i16_be, read_i32_be, write_i16_be, write_i32_be
 
 from kwire.message import FieldTags, Message, Struct, UNSET
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.uuids import Uuid
 from kwire.wire import (
     empty_list,
@@ -47,16 +47,13 @@ class ConsumerGroupCurrentMemberAssignmentKey(Message):
         Field("group_id", "GroupId", "string", range(0, 1)),
         Field("member_id", "MemberId", "string", range(0, 1)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("group_id", "member_id", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     group_id: str
     """Id of the consumer group."""
     member_id: str
     """Id of the member; a null value for this key deletes its assignment."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -69,26 +66,48 @@ class ConsumerGroupCurrentMemberAssignmentKey(Message):
         self.member_id = member_id
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        raise LookupError(f"{cls.__name__} has no header")
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[ConsumerGroupCurrentMemberAssignmentKey, i64]:
-        if 0 <= version <= 0:
-            return read_consumer_group_current_member_assignment_key_classic(data, pos, version)
-        give_up()
+        """Version 0."""
+        n: int
+        end: i64
+        group_id: str
+        member_id: str
+        if version < 0 or version > 0:
+            give_up()
+
+        # group_id: string
+        n = read_i16_be(data, pos)
+        pos += 2
+        if n < 0:
+            give_up()
+        end = pos + n
+        group_id = data[pos:end].decode()
+        pos = end
+        # member_id: string
+        n = read_i16_be(data, pos)
+        pos += 2
+        if n < 0:
+            give_up()
+        end = pos + n
+        member_id = data[pos:end].decode()
+        pos = end
+        message = new_ConsumerGroupCurrentMemberAssignmentKey(group_id, member_id)
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 0:
-            return write_consumer_group_current_member_assignment_key_classic(out, self, version)
-        give_up()
+        """Version 0."""
+        if version < 0 or version > 0:
+            give_up()
 
-
-def new_ConsumerGroupCurrentMemberAssignmentKey(
-    group_id: str, member_id: str
-) -> ConsumerGroupCurrentMemberAssignmentKey:
-    return ConsumerGroupCurrentMemberAssignmentKey(group_id=group_id, member_id=member_id)
+        raw = self.group_id.encode()
+        write_i16_be(out, len(raw))
+        out.write(raw)
+        raw = self.member_id.encode()
+        write_i16_be(out, len(raw))
+        out.write(raw)
+        if self.unknown_tags:
+            give_up()
 
 
 @mypyc_attr(acyclic=True)
@@ -110,9 +129,7 @@ class TopicPartitions(Struct):
             tagged=range(0, 1),
         ),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("topic_id", "partitions", "assignment_epochs", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     topic_id: Uuid
     """Id of the topic, which distinguishes it from a re-created one."""
@@ -123,7 +140,6 @@ class TopicPartitions(Struct):
     are refused.
     """
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -138,66 +154,61 @@ class TopicPartitions(Struct):
         self.assignment_epochs = [] if assignment_epochs is UNSET else assignment_epochs
         self.unknown_tags = unknown_tags
 
-
-def new_TopicPartitions(topic_id: Uuid, partitions: list[int]) -> TopicPartitions:
-    return TopicPartitions(topic_id=topic_id, partitions=partitions)
-
-
-def read_TopicPartitions_tags(self: TopicPartitions, data: bytes, pos: i64, version: i64) -> i64:
-    n: i64
-    assignment_epochs: list[int] | None
-    unknown: list[tuple[int, bytes]] = []
-    previous: i64 = -1
-    count, pos = read_uvarint(data, pos)
-    if count < 0:
-        give_up()
-    for _ in range(count):
-        tag, size, pos = read_tag(data, pos)
-        if tag <= previous:
+    def _read_tags(self, data: bytes, pos: i64, version: i64) -> i64:
+        n: i64
+        assignment_epochs: list[int] | None
+        unknown: list[tuple[int, bytes]] = []
+        previous: i64 = -1
+        count, pos = read_uvarint(data, pos)
+        if count < 0:
             give_up()
-        previous = tag
-        tag_end = pos + size
-        if tag == 0:
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                assignment_epochs = None
-            else:
-                if n > 126:
-                    n, pos = read_length(data, pos)
-                if n:
-                    assignment_epochs = read_i32s(data, pos, n)
-                    pos += 4 * n
-                else:
-                    assignment_epochs = []
-            self.assignment_epochs = assignment_epochs
-            if pos != tag_end:
+        for _ in range(count):
+            tag, size, pos = read_tag(data, pos)
+            if tag <= previous:
                 give_up()
-        else:
-            unknown.append((tag, data[pos:tag_end]))
-            pos = tag_end
-    if unknown:
-        self.unknown_tags = tuple(unknown)
-    return pos
-
-
-def write_TopicPartitions_tags(section: BytesWriter, self: TopicPartitions, version: i64) -> None:
-    known: list[tuple[int, bytes]] = []
-    if self.assignment_epochs != []:
-        out = BytesWriter()
-        assignment_epochs = self.assignment_epochs
-        if assignment_epochs is None:
-            out.append(0)
-        else:
-            n = len(assignment_epochs)
-            if n < 127:
-                out.append(n + 1)
+            previous = tag
+            tag_end = pos + size
+            if tag == 0:
+                # assignment_epochs: compact nullable array
+                n = data[pos] - 1
+                pos += 1
+                if n < 0:
+                    assignment_epochs = None
+                else:
+                    if n > 126:
+                        n, pos = read_length(data, pos)
+                    if n:
+                        assignment_epochs = read_i32s(data, pos, n)
+                        pos += 4 * n
+                    else:
+                        assignment_epochs = []
+                self.assignment_epochs = assignment_epochs
+                if pos != tag_end:
+                    give_up()
             else:
-                write_uvarint(out, n + 1)
-            for assignment_epochs_item in assignment_epochs:
-                write_i32_be(out, assignment_epochs_item)
-        known.append((0, out.getvalue()))
-    write_tags(section, known, self.unknown_tags)
+                unknown.append((tag, data[pos:tag_end]))
+                pos = tag_end
+        if unknown:
+            self.unknown_tags = tuple(unknown)
+        return pos
+
+    def _write_tags(self, section: BytesWriter, version: i64) -> None:
+        known: list[tuple[int, bytes]] = []
+        if self.assignment_epochs != []:
+            out = BytesWriter()
+            assignment_epochs = self.assignment_epochs
+            if assignment_epochs is None:
+                out.append(0)
+            else:
+                n = len(assignment_epochs)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_uvarint(out, n + 1)
+                for assignment_epochs_item in assignment_epochs:
+                    write_i32_be(out, assignment_epochs_item)
+            known.append((0, out.getvalue()))
+        write_tags(section, known, self.unknown_tags)
 
 
 @mypyc_attr(acyclic=True)
@@ -219,16 +230,7 @@ class ConsumerGroupCurrentMemberAssignmentValue(Message):
         Field("assigned_partitions", "AssignedPartitions", "[]TopicPartitions", range(0, 1)),
         Field("partitions_pending_revocation", "PartitionsPendingRevocation", "[]TopicPartitions", range(0, 1)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "member_epoch",
-        "previous_member_epoch",
-        "state",
-        "assigned_partitions",
-        "partitions_pending_revocation",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     member_epoch: int
     """Epoch that the member has reached and must send in heartbeats."""
@@ -241,7 +243,6 @@ class ConsumerGroupCurrentMemberAssignmentValue(Message):
     partitions_pending_revocation: list[TopicPartitions]
     """Partitions revoked from the member that it has not yet confirmed to have released."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -262,216 +263,146 @@ class ConsumerGroupCurrentMemberAssignmentValue(Message):
         )
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        raise LookupError(f"{cls.__name__} has no header")
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[ConsumerGroupCurrentMemberAssignmentValue, i64]:
-        if 0 <= version <= 0:
-            return read_consumer_group_current_member_assignment_value_flexible(data, pos, version)
-        give_up()
-
-    def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 0:
-            return write_consumer_group_current_member_assignment_value_flexible(out, self, version)
-        give_up()
-
-
-def new_ConsumerGroupCurrentMemberAssignmentValue(
-    member_epoch: int,
-    previous_member_epoch: int,
-    state: int,
-    assigned_partitions: list[TopicPartitions],
-    partitions_pending_revocation: list[TopicPartitions],
-) -> ConsumerGroupCurrentMemberAssignmentValue:
-    return ConsumerGroupCurrentMemberAssignmentValue(
-        member_epoch=member_epoch,
-        previous_member_epoch=previous_member_epoch,
-        state=state,
-        assigned_partitions=assigned_partitions,
-        partitions_pending_revocation=partitions_pending_revocation,
-    )
-
-
-def read_consumer_group_current_member_assignment_key_classic(
-    data: bytes, pos: i64, version: i64
-) -> tuple[ConsumerGroupCurrentMemberAssignmentKey, i64]:
-    """Version 0."""
-    n: int
-    end: i64
-    group_id: str
-    member_id: str
-    n = read_i16_be(data, pos)
-    pos += 2
-    if n < 0:
-        give_up()
-    end = pos + n
-    group_id = data[pos:end].decode()
-    pos = end
-    n = read_i16_be(data, pos)
-    pos += 2
-    if n < 0:
-        give_up()
-    end = pos + n
-    member_id = data[pos:end].decode()
-    pos = end
-    message = new_ConsumerGroupCurrentMemberAssignmentKey(group_id, member_id)
-    return message, pos
-
-
-def write_consumer_group_current_member_assignment_key_classic(
-    out: BytesWriter, message: ConsumerGroupCurrentMemberAssignmentKey, version: i64
-) -> None:
-    """Version 0."""
-    raw = message.group_id.encode()
-    write_i16_be(out, len(raw))
-    out.write(raw)
-    raw = message.member_id.encode()
-    write_i16_be(out, len(raw))
-    out.write(raw)
-    if message.unknown_tags:
-        give_up()
-
-
-def read_consumer_group_current_member_assignment_value_flexible(
-    data: bytes, pos: i64, version: i64
-) -> tuple[ConsumerGroupCurrentMemberAssignmentValue, i64]:
-    """Version 0."""
-    n: i64
-    assigned_partitions: list[TopicPartitions]
-    assigned_partitions_step: i64
-    assigned_partitions_partitions: list[int]
-    partitions_pending_revocation: list[TopicPartitions]
-    partitions_pending_revocation_step: i64
-    partitions_pending_revocation_partitions: list[int]
-    member_epoch = read_i32_be(data, pos)
-    previous_member_epoch = read_i32_be(data, pos + 4)
-    state = (data[pos + 8] ^ 128) - 128
-    n = data[pos + 9] - 1
-    pos += 10
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    assigned_partitions = empty_list(n)
-    assigned_partitions_count = n
-    for assigned_partitions_step in range(assigned_partitions_count):
-        # assigned_partitions[]
-        assigned_partitions_topic_id = Uuid(data[pos : pos + 16])
-        n = data[pos + 16] - 1
-        pos += 17
-        if n < 0:
+        """Version 0."""
+        n: i64
+        assigned_partitions: list[TopicPartitions]
+        assigned_partitions_step: i64
+        assigned_partitions_partitions: list[int]
+        partitions_pending_revocation: list[TopicPartitions]
+        partitions_pending_revocation_step: i64
+        partitions_pending_revocation_partitions: list[int]
+        if version < 0 or version > 0:
             give_up()
-        if n > 126:
+
+        member_epoch = read_i32_be(data, pos)
+        previous_member_epoch = read_i32_be(data, pos + 4)
+        state = (data[pos + 8] ^ 128) - 128
+        # assigned_partitions: compact array
+        n = data[pos + 9] - 1
+        pos += 10
+        if n < 0 or n > 126:
             n, pos = read_length(data, pos)
-        if n:
-            assigned_partitions_partitions = read_i32s(data, pos, n)
-            pos += 4 * n
-        else:
-            assigned_partitions_partitions = []
-        assigned_partitions_item = new_TopicPartitions(assigned_partitions_topic_id, assigned_partitions_partitions)
-        if data[pos]:
-            pos = read_TopicPartitions_tags(assigned_partitions_item, data, pos, version)
-        else:
-            pos += 1
-        assigned_partitions.append(assigned_partitions_item)
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    partitions_pending_revocation = empty_list(n)
-    partitions_pending_revocation_count = n
-    for partitions_pending_revocation_step in range(partitions_pending_revocation_count):
-        # partitions_pending_revocation[]
-        partitions_pending_revocation_topic_id = Uuid(data[pos : pos + 16])
-        n = data[pos + 16] - 1
-        pos += 17
-        if n < 0:
-            give_up()
-        if n > 126:
+        assigned_partitions = empty_list(n)
+        assigned_partitions_count = n
+        for assigned_partitions_step in range(assigned_partitions_count):
+            # assigned_partitions[]
+            assigned_partitions_topic_id = Uuid(data[pos : pos + 16])
+            # partitions: compact array
+            n = data[pos + 16] - 1
+            pos += 17
+            if n < 0 or n > 126:
+                n, pos = read_length(data, pos)
+            if n:
+                assigned_partitions_partitions = read_i32s(data, pos, n)
+                pos += 4 * n
+            else:
+                assigned_partitions_partitions = []
+            assigned_partitions_item = new_TopicPartitions(
+                assigned_partitions_topic_id, assigned_partitions_partitions
+            )
+            if data[pos]:
+                pos = assigned_partitions_item._read_tags(data, pos, version)
+            else:
+                pos += 1
+            assigned_partitions.append(assigned_partitions_item)
+        # partitions_pending_revocation: compact array
+        n = data[pos] - 1
+        pos += 1
+        if n < 0 or n > 126:
             n, pos = read_length(data, pos)
-        if n:
-            partitions_pending_revocation_partitions = read_i32s(data, pos, n)
-            pos += 4 * n
-        else:
-            partitions_pending_revocation_partitions = []
-        partitions_pending_revocation_item = new_TopicPartitions(
-            partitions_pending_revocation_topic_id, partitions_pending_revocation_partitions
+        partitions_pending_revocation = empty_list(n)
+        partitions_pending_revocation_count = n
+        for partitions_pending_revocation_step in range(partitions_pending_revocation_count):
+            # partitions_pending_revocation[]
+            partitions_pending_revocation_topic_id = Uuid(data[pos : pos + 16])
+            # partitions: compact array
+            n = data[pos + 16] - 1
+            pos += 17
+            if n < 0 or n > 126:
+                n, pos = read_length(data, pos)
+            if n:
+                partitions_pending_revocation_partitions = read_i32s(data, pos, n)
+                pos += 4 * n
+            else:
+                partitions_pending_revocation_partitions = []
+            partitions_pending_revocation_item = new_TopicPartitions(
+                partitions_pending_revocation_topic_id, partitions_pending_revocation_partitions
+            )
+            if data[pos]:
+                pos = partitions_pending_revocation_item._read_tags(data, pos, version)
+            else:
+                pos += 1
+            partitions_pending_revocation.append(partitions_pending_revocation_item)
+        message = new_ConsumerGroupCurrentMemberAssignmentValue(
+            member_epoch, previous_member_epoch, state, assigned_partitions, partitions_pending_revocation
         )
         if data[pos]:
-            pos = read_TopicPartitions_tags(partitions_pending_revocation_item, data, pos, version)
+            message.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-        partitions_pending_revocation.append(partitions_pending_revocation_item)
-    message = new_ConsumerGroupCurrentMemberAssignmentValue(
-        member_epoch, previous_member_epoch, state, assigned_partitions, partitions_pending_revocation
-    )
-    if data[pos]:
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 1
-    return message, pos
+        return message, pos
 
+    def _write(self, out: BytesWriter, version: i64) -> None:
+        """Version 0."""
+        if version < 0 or version > 0:
+            give_up()
 
-def write_consumer_group_current_member_assignment_value_flexible(
-    out: BytesWriter, message: ConsumerGroupCurrentMemberAssignmentValue, version: i64
-) -> None:
-    """Version 0."""
-    write_i32_be(out, message.member_epoch)
-    write_i32_be(out, message.previous_member_epoch)
-    write_i8(out, message.state)
-    assigned_partitions = message.assigned_partitions
-    n = len(assigned_partitions)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for assigned_partitions_item in assigned_partitions:
-        # assigned_partitions[]
-        write_uuid(out, assigned_partitions_item.topic_id)
-        assigned_partitions_partitions = assigned_partitions_item.partitions
-        n = len(assigned_partitions_partitions)
+        write_i32_be(out, self.member_epoch)
+        write_i32_be(out, self.previous_member_epoch)
+        write_i8(out, self.state)
+        assigned_partitions = self.assigned_partitions
+        n = len(assigned_partitions)
         if n < 127:
             out.append(n + 1)
         else:
             write_uvarint(out, n + 1)
-        for assigned_partitions_partitions_item in assigned_partitions_partitions:
-            write_i32_be(out, assigned_partitions_partitions_item)
-        if assigned_partitions_item.assignment_epochs == [] and not assigned_partitions_item.unknown_tags:
-            out.append(0)
-        else:
-            write_TopicPartitions_tags(out, assigned_partitions_item, version)
-    partitions_pending_revocation = message.partitions_pending_revocation
-    n = len(partitions_pending_revocation)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for partitions_pending_revocation_item in partitions_pending_revocation:
-        # partitions_pending_revocation[]
-        write_uuid(out, partitions_pending_revocation_item.topic_id)
-        partitions_pending_revocation_partitions = partitions_pending_revocation_item.partitions
-        n = len(partitions_pending_revocation_partitions)
+        for assigned_partitions_item in assigned_partitions:
+            # assigned_partitions[]
+            write_uuid(out, assigned_partitions_item.topic_id)
+            assigned_partitions_partitions = assigned_partitions_item.partitions
+            n = len(assigned_partitions_partitions)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_uvarint(out, n + 1)
+            for assigned_partitions_partitions_item in assigned_partitions_partitions:
+                write_i32_be(out, assigned_partitions_partitions_item)
+            if assigned_partitions_item.assignment_epochs == [] and not assigned_partitions_item.unknown_tags:
+                out.append(0)
+            else:
+                assigned_partitions_item._write_tags(out, version)
+        partitions_pending_revocation = self.partitions_pending_revocation
+        n = len(partitions_pending_revocation)
         if n < 127:
             out.append(n + 1)
         else:
             write_uvarint(out, n + 1)
-        for partitions_pending_revocation_partitions_item in partitions_pending_revocation_partitions:
-            write_i32_be(out, partitions_pending_revocation_partitions_item)
-        if (
-            partitions_pending_revocation_item.assignment_epochs == []
-            and not partitions_pending_revocation_item.unknown_tags
-        ):
-            out.append(0)
+        for partitions_pending_revocation_item in partitions_pending_revocation:
+            # partitions_pending_revocation[]
+            write_uuid(out, partitions_pending_revocation_item.topic_id)
+            partitions_pending_revocation_partitions = partitions_pending_revocation_item.partitions
+            n = len(partitions_pending_revocation_partitions)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_uvarint(out, n + 1)
+            for partitions_pending_revocation_partitions_item in partitions_pending_revocation_partitions:
+                write_i32_be(out, partitions_pending_revocation_partitions_item)
+            if (
+                partitions_pending_revocation_item.assignment_epochs == []
+                and not partitions_pending_revocation_item.unknown_tags
+            ):
+                out.append(0)
+            else:
+                partitions_pending_revocation_item._write_tags(out, version)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
         else:
-            write_TopicPartitions_tags(out, partitions_pending_revocation_item, version)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
+            out.append(0)
 
 
-install_constructors(globals())
+new_ConsumerGroupCurrentMemberAssignmentKey = constructor(ConsumerGroupCurrentMemberAssignmentKey)
+new_TopicPartitions = constructor(TopicPartitions, without=("assignment_epochs",))
+new_ConsumerGroupCurrentMemberAssignmentValue = constructor(ConsumerGroupCurrentMemberAssignmentValue)

@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter, read_i16_be, read_i32_be, write_i16_be, write_i32_be
 
 from kwire.message import FieldTags, Message, Struct
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.wire import (
     empty_list,
     give_up,
@@ -44,16 +44,13 @@ class ConsumerGroupMemberMetadataKey(Message):
         Field("group_id", "GroupId", "string", range(0, 1)),
         Field("member_id", "MemberId", "string", range(0, 1)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("group_id", "member_id", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     group_id: str
     """Id of the consumer group."""
     member_id: str
     """Id of the member; a null value for this key means that it left or expired."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -66,24 +63,48 @@ class ConsumerGroupMemberMetadataKey(Message):
         self.member_id = member_id
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        raise LookupError(f"{cls.__name__} has no header")
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[ConsumerGroupMemberMetadataKey, i64]:
-        if 0 <= version <= 0:
-            return read_consumer_group_member_metadata_key_classic(data, pos, version)
-        give_up()
+        """Version 0."""
+        n: int
+        end: i64
+        group_id: str
+        member_id: str
+        if version < 0 or version > 0:
+            give_up()
+
+        # group_id: string
+        n = read_i16_be(data, pos)
+        pos += 2
+        if n < 0:
+            give_up()
+        end = pos + n
+        group_id = data[pos:end].decode()
+        pos = end
+        # member_id: string
+        n = read_i16_be(data, pos)
+        pos += 2
+        if n < 0:
+            give_up()
+        end = pos + n
+        member_id = data[pos:end].decode()
+        pos = end
+        message = new_ConsumerGroupMemberMetadataKey(group_id, member_id)
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 0:
-            return write_consumer_group_member_metadata_key_classic(out, self, version)
-        give_up()
+        """Version 0."""
+        if version < 0 or version > 0:
+            give_up()
 
-
-def new_ConsumerGroupMemberMetadataKey(group_id: str, member_id: str) -> ConsumerGroupMemberMetadataKey:
-    return ConsumerGroupMemberMetadataKey(group_id=group_id, member_id=member_id)
+        raw = self.group_id.encode()
+        write_i16_be(out, len(raw))
+        out.write(raw)
+        raw = self.member_id.encode()
+        write_i16_be(out, len(raw))
+        out.write(raw)
+        if self.unknown_tags:
+            give_up()
 
 
 @mypyc_attr(acyclic=True)
@@ -96,16 +117,13 @@ class ClassicProtocol(Struct):
         Field("name", "Name", "string", range(0, 1)),
         Field("metadata", "Metadata", "bytes", range(0, 1)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("name", "metadata", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     name: str
     """Name of the assignor, e.g. range or cooperative-sticky."""
     metadata: bytes
     """Subscription of the consumer protocol, with its int16 version prefix."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -119,10 +137,6 @@ class ClassicProtocol(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_ClassicProtocol(name: str, metadata: bytes) -> ClassicProtocol:
-    return ClassicProtocol(name=name, metadata=metadata)
-
-
 @mypyc_attr(acyclic=True)
 class ClassicMemberMetadata(Struct):
     """Additional data of a member that still uses JoinGroup in a KIP-848 group."""
@@ -133,16 +147,13 @@ class ClassicMemberMetadata(Struct):
         Field("session_timeout_ms", "SessionTimeoutMs", "int32", range(0, 1)),
         Field("supported_protocols", "SupportedProtocols", "[]ClassicProtocol", range(0, 1)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("session_timeout_ms", "supported_protocols", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     session_timeout_ms: int
     """Milliseconds without a heartbeat after which the classic member is removed."""
     supported_protocols: list[ClassicProtocol]
     """Assignors supported by the member, in order of preference."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -154,12 +165,6 @@ class ClassicMemberMetadata(Struct):
         self.session_timeout_ms = session_timeout_ms
         self.supported_protocols = [] if supported_protocols is None else supported_protocols
         self.unknown_tags = unknown_tags
-
-
-def new_ClassicMemberMetadata(
-    session_timeout_ms: int, supported_protocols: list[ClassicProtocol]
-) -> ClassicMemberMetadata:
-    return ClassicMemberMetadata(session_timeout_ms=session_timeout_ms, supported_protocols=supported_protocols)
 
 
 DEFAULT_ClassicMemberMetadata = ClassicMemberMetadata()
@@ -196,20 +201,7 @@ class ConsumerGroupMemberMetadataValue(Message):
             tagged=range(0, 1),
         ),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "instance_id",
-        "rack_id",
-        "client_id",
-        "client_host",
-        "subscribed_topic_names",
-        "subscribed_topic_regex",
-        "rebalance_timeout_ms",
-        "server_assignor",
-        "classic_member_metadata",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     instance_id: str | None
     """Static membership id (group.instance.id); null for a dynamic member."""
@@ -230,7 +222,6 @@ class ConsumerGroupMemberMetadataValue(Message):
     classic_member_metadata: ClassicMemberMetadata | None
     """Additional data of a member that uses the classic protocol; null or absent for others."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -261,407 +252,326 @@ class ConsumerGroupMemberMetadataValue(Message):
         )
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        raise LookupError(f"{cls.__name__} has no header")
-
-    @staticmethod
-    def _read(data: bytes, pos: i64, version: i64) -> tuple[ConsumerGroupMemberMetadataValue, i64]:
-        if 0 <= version <= 0:
-            return read_consumer_group_member_metadata_value_flexible(data, pos, version)
-        give_up()
-
-    def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 0:
-            return write_consumer_group_member_metadata_value_flexible(out, self, version)
-        give_up()
-
-
-def new_ConsumerGroupMemberMetadataValue(
-    instance_id: str | None,
-    rack_id: str | None,
-    client_id: str,
-    client_host: str,
-    subscribed_topic_names: list[str],
-    subscribed_topic_regex: str | None,
-    rebalance_timeout_ms: int,
-    server_assignor: str | None,
-    classic_member_metadata: ClassicMemberMetadata | None,
-) -> ConsumerGroupMemberMetadataValue:
-    return ConsumerGroupMemberMetadataValue(
-        instance_id=instance_id,
-        rack_id=rack_id,
-        client_id=client_id,
-        client_host=client_host,
-        subscribed_topic_names=subscribed_topic_names,
-        subscribed_topic_regex=subscribed_topic_regex,
-        rebalance_timeout_ms=rebalance_timeout_ms,
-        server_assignor=server_assignor,
-        classic_member_metadata=classic_member_metadata,
-    )
-
-
-def read_ConsumerGroupMemberMetadataValue_tags(
-    self: ConsumerGroupMemberMetadataValue, data: bytes, pos: i64, version: i64
-) -> i64:
-    n: i64
-    end: i64
-    classic_member_metadata: ClassicMemberMetadata | None
-    supported_protocols: list[ClassicProtocol]
-    supported_protocols_step: i64
-    name: str
-    metadata: bytes
-    unknown: list[tuple[int, bytes]] = []
-    previous: i64 = -1
-    count, pos = read_uvarint(data, pos)
-    if count < 0:
-        give_up()
-    for _ in range(count):
-        tag, size, pos = read_tag(data, pos)
-        if tag <= previous:
+    def _read_tags(self, data: bytes, pos: i64, version: i64) -> i64:
+        n: i64
+        end: i64
+        classic_member_metadata: ClassicMemberMetadata | None
+        supported_protocols: list[ClassicProtocol]
+        supported_protocols_step: i64
+        name: str
+        metadata: bytes
+        unknown: list[tuple[int, bytes]] = []
+        previous: i64 = -1
+        count, pos = read_uvarint(data, pos)
+        if count < 0:
             give_up()
-        previous = tag
-        tag_end = pos + size
-        if tag == 0:
-            n, pos = read_uvarint(data, pos)
-            if n <= 0:
-                classic_member_metadata = None
-            else:
-                # classic_member_metadata
-                session_timeout_ms = read_i32_be(data, pos)
-                n = data[pos + 4] - 1
-                pos += 5
-                if n < 0:
-                    give_up()
-                if n > 126:
-                    n, pos = read_length(data, pos)
-                supported_protocols = empty_list(n)
-                supported_protocols_count = n
-                for supported_protocols_step in range(supported_protocols_count):
-                    # classic_member_metadata.supported_protocols[]
-                    n = data[pos] - 1
-                    pos += 1
-                    if n < 0:
-                        give_up()
-                    if n > 126:
-                        n, pos = read_string_length(data, pos)
-                    end = pos + n
-                    name = data[pos:end].decode()
-                    pos = end
-                    n = data[pos] - 1
-                    pos += 1
-                    if n < 0:
-                        give_up()
-                    if n > 126:
-                        n += (data[pos] - 1) * 128
+        for _ in range(count):
+            tag, size, pos = read_tag(data, pos)
+            if tag <= previous:
+                give_up()
+            previous = tag
+            tag_end = pos + size
+            if tag == 0:
+                # classic_member_metadata: nullable struct
+                n, pos = read_uvarint(data, pos)
+                if n <= 0:
+                    classic_member_metadata = None
+                else:
+                    # classic_member_metadata
+                    session_timeout_ms = read_i32_be(data, pos)
+                    # supported_protocols: compact array
+                    n = data[pos + 4] - 1
+                    pos += 5
+                    if n < 0 or n > 126:
+                        n, pos = read_length(data, pos)
+                    supported_protocols = empty_list(n)
+                    supported_protocols_count = n
+                    for supported_protocols_step in range(supported_protocols_count):
+                        # classic_member_metadata.supported_protocols[]
+                        # name: compact string
+                        n = data[pos] - 1
                         pos += 1
-                        if n < 127 or n > 16382:
-                            n, pos = read_length(data, pos - 1)
-                    end = pos + n
-                    metadata = data[pos:end]
-                    pos = end
-                    supported_protocols_item = new_ClassicProtocol(name, metadata)
+                        if n < 0 or n > 126:
+                            n, pos = read_string_length(data, pos)
+                        end = pos + n
+                        name = data[pos:end].decode()
+                        pos = end
+                        # metadata: compact bytes
+                        n = data[pos] - 1
+                        pos += 1
+                        if n < 0:
+                            give_up()
+                        if n > 126:
+                            n += (data[pos] - 1) * 128
+                            pos += 1
+                            if n < 127 or n > 16382:
+                                n, pos = read_length(data, pos - 1)
+                        end = pos + n
+                        metadata = data[pos:end]
+                        pos = end
+                        supported_protocols_item = new_ClassicProtocol(name, metadata)
+                        if data[pos]:
+                            supported_protocols_item.unknown_tags, pos = read_tags(data, pos)
+                        else:
+                            pos += 1
+                        supported_protocols.append(supported_protocols_item)
+                    classic_member_metadata = new_ClassicMemberMetadata(session_timeout_ms, supported_protocols)
                     if data[pos]:
-                        supported_protocols_item.unknown_tags, pos = read_tags(data, pos)
+                        classic_member_metadata.unknown_tags, pos = read_tags(data, pos)
                     else:
                         pos += 1
-                    supported_protocols.append(supported_protocols_item)
-                classic_member_metadata = new_ClassicMemberMetadata(session_timeout_ms, supported_protocols)
-                if data[pos]:
-                    classic_member_metadata.unknown_tags, pos = read_tags(data, pos)
-                else:
-                    pos += 1
-            self.classic_member_metadata = classic_member_metadata
-            if pos != tag_end:
-                give_up()
-        else:
-            unknown.append((tag, data[pos:tag_end]))
-            pos = tag_end
-    if unknown:
-        self.unknown_tags = tuple(unknown)
-    return pos
-
-
-def write_ConsumerGroupMemberMetadataValue_tags(
-    section: BytesWriter, self: ConsumerGroupMemberMetadataValue, version: i64
-) -> None:
-    known: list[tuple[int, bytes]] = []
-    if self.classic_member_metadata != ClassicMemberMetadata():
-        out = BytesWriter()
-        classic_member_metadata = self.classic_member_metadata
-        if classic_member_metadata is None:
-            out.append(0)
-        else:
-            out.append(1)
-            # classic_member_metadata
-            write_i32_be(out, classic_member_metadata.session_timeout_ms)
-            supported_protocols = classic_member_metadata.supported_protocols
-            n = len(supported_protocols)
-            if n < 127:
-                out.append(n + 1)
+                self.classic_member_metadata = classic_member_metadata
+                if pos != tag_end:
+                    give_up()
             else:
-                write_uvarint(out, n + 1)
-            for supported_protocols_item in supported_protocols:
-                # classic_member_metadata.supported_protocols[]
-                raw = supported_protocols_item.name.encode()
-                n = len(raw)
-                if n < 127:
-                    out.append(n + 1)
-                else:
-                    write_string_length(out, n)
-                out.write(raw)
-                metadata = supported_protocols_item.metadata
-                n = len(metadata)
+                unknown.append((tag, data[pos:tag_end]))
+                pos = tag_end
+        if unknown:
+            self.unknown_tags = tuple(unknown)
+        return pos
+
+    def _write_tags(self, section: BytesWriter, version: i64) -> None:
+        known: list[tuple[int, bytes]] = []
+        if self.classic_member_metadata != ClassicMemberMetadata():
+            out = BytesWriter()
+            classic_member_metadata = self.classic_member_metadata
+            if classic_member_metadata is None:
+                out.append(0)
+            else:
+                out.append(1)
+                # classic_member_metadata
+                write_i32_be(out, classic_member_metadata.session_timeout_ms)
+                supported_protocols = classic_member_metadata.supported_protocols
+                n = len(supported_protocols)
                 if n < 127:
                     out.append(n + 1)
                 else:
                     write_uvarint(out, n + 1)
-                out.write(metadata)
-                if supported_protocols_item.unknown_tags:
-                    write_tags(out, [], supported_protocols_item.unknown_tags)
+                for supported_protocols_item in supported_protocols:
+                    # classic_member_metadata.supported_protocols[]
+                    raw = supported_protocols_item.name.encode()
+                    n = len(raw)
+                    if n < 127:
+                        out.append(n + 1)
+                    else:
+                        write_string_length(out, n)
+                    out.write(raw)
+                    metadata = supported_protocols_item.metadata
+                    n = len(metadata)
+                    if n < 127:
+                        out.append(n + 1)
+                    else:
+                        write_uvarint(out, n + 1)
+                    out.write(metadata)
+                    if supported_protocols_item.unknown_tags:
+                        write_tags(out, [], supported_protocols_item.unknown_tags)
+                    else:
+                        out.append(0)
+                if classic_member_metadata.unknown_tags:
+                    write_tags(out, [], classic_member_metadata.unknown_tags)
                 else:
                     out.append(0)
-            if classic_member_metadata.unknown_tags:
-                write_tags(out, [], classic_member_metadata.unknown_tags)
-            else:
-                out.append(0)
-        known.append((0, out.getvalue()))
-    write_tags(section, known, self.unknown_tags)
+            known.append((0, out.getvalue()))
+        write_tags(section, known, self.unknown_tags)
 
+    @staticmethod
+    def _read(data: bytes, pos: i64, version: i64) -> tuple[ConsumerGroupMemberMetadataValue, i64]:
+        """Version 0."""
+        n: i64
+        end: i64
+        instance_id: str | None
+        rack_id: str | None
+        client_id: str
+        client_host: str
+        subscribed_topic_names: list[str]
+        subscribed_topic_names_step: i64
+        subscribed_topic_regex: str | None
+        server_assignor: str | None
+        classic_member_metadata: ClassicMemberMetadata | None
+        if version < 0 or version > 0:
+            give_up()
 
-def read_consumer_group_member_metadata_key_classic(
-    data: bytes, pos: i64, version: i64
-) -> tuple[ConsumerGroupMemberMetadataKey, i64]:
-    """Version 0."""
-    n: int
-    end: i64
-    group_id: str
-    member_id: str
-    n = read_i16_be(data, pos)
-    pos += 2
-    if n < 0:
-        give_up()
-    end = pos + n
-    group_id = data[pos:end].decode()
-    pos = end
-    n = read_i16_be(data, pos)
-    pos += 2
-    if n < 0:
-        give_up()
-    end = pos + n
-    member_id = data[pos:end].decode()
-    pos = end
-    message = new_ConsumerGroupMemberMetadataKey(group_id, member_id)
-    return message, pos
-
-
-def write_consumer_group_member_metadata_key_classic(
-    out: BytesWriter, message: ConsumerGroupMemberMetadataKey, version: i64
-) -> None:
-    """Version 0."""
-    raw = message.group_id.encode()
-    write_i16_be(out, len(raw))
-    out.write(raw)
-    raw = message.member_id.encode()
-    write_i16_be(out, len(raw))
-    out.write(raw)
-    if message.unknown_tags:
-        give_up()
-
-
-def read_consumer_group_member_metadata_value_flexible(
-    data: bytes, pos: i64, version: i64
-) -> tuple[ConsumerGroupMemberMetadataValue, i64]:
-    """Version 0."""
-    n: i64
-    end: i64
-    instance_id: str | None
-    rack_id: str | None
-    client_id: str
-    client_host: str
-    subscribed_topic_names: list[str]
-    subscribed_topic_names_step: i64
-    subscribed_topic_regex: str | None
-    server_assignor: str | None
-    classic_member_metadata: ClassicMemberMetadata | None
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        instance_id = None
-    else:
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        instance_id = data[pos:end].decode()
-        pos = end
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        rack_id = None
-    else:
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        rack_id = data[pos:end].decode()
-        pos = end
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_string_length(data, pos)
-    end = pos + n
-    client_id = data[pos:end].decode()
-    pos = end
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_string_length(data, pos)
-    end = pos + n
-    client_host = data[pos:end].decode()
-    pos = end
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    subscribed_topic_names = empty_list(n)
-    subscribed_topic_names_count = n
-    for subscribed_topic_names_step in range(subscribed_topic_names_count):
+        # instance_id: compact nullable string
         n = data[pos] - 1
         pos += 1
         if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        subscribed_topic_names_item = data[pos:end].decode()
-        pos = end
-        subscribed_topic_names.append(subscribed_topic_names_item)
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        subscribed_topic_regex = None
-    else:
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        subscribed_topic_regex = data[pos:end].decode()
-        pos = end
-    rebalance_timeout_ms = read_i32_be(data, pos)
-    n = data[pos + 4] - 1
-    pos += 5
-    if n < 0:
-        server_assignor = None
-    else:
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        server_assignor = data[pos:end].decode()
-        pos = end
-    classic_member_metadata = ClassicMemberMetadata()
-    message = new_ConsumerGroupMemberMetadataValue(
-        instance_id,
-        rack_id,
-        client_id,
-        client_host,
-        subscribed_topic_names,
-        subscribed_topic_regex,
-        rebalance_timeout_ms,
-        server_assignor,
-        classic_member_metadata,
-    )
-    if data[pos]:
-        pos = read_ConsumerGroupMemberMetadataValue_tags(message, data, pos, version)
-    else:
+            instance_id = None
+        else:
+            if n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            instance_id = data[pos:end].decode()
+            pos = end
+        # rack_id: compact nullable string
+        n = data[pos] - 1
         pos += 1
-    return message, pos
+        if n < 0:
+            rack_id = None
+        else:
+            if n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            rack_id = data[pos:end].decode()
+            pos = end
+        # client_id: compact string
+        n = data[pos] - 1
+        pos += 1
+        if n < 0 or n > 126:
+            n, pos = read_string_length(data, pos)
+        end = pos + n
+        client_id = data[pos:end].decode()
+        pos = end
+        # client_host: compact string
+        n = data[pos] - 1
+        pos += 1
+        if n < 0 or n > 126:
+            n, pos = read_string_length(data, pos)
+        end = pos + n
+        client_host = data[pos:end].decode()
+        pos = end
+        # subscribed_topic_names: compact array
+        n = data[pos] - 1
+        pos += 1
+        if n < 0 or n > 126:
+            n, pos = read_length(data, pos)
+        subscribed_topic_names = empty_list(n)
+        subscribed_topic_names_count = n
+        for subscribed_topic_names_step in range(subscribed_topic_names_count):
+            # string[]: compact string
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            subscribed_topic_names_item = data[pos:end].decode()
+            pos = end
+            subscribed_topic_names.append(subscribed_topic_names_item)
+        # subscribed_topic_regex: compact nullable string
+        n = data[pos] - 1
+        pos += 1
+        if n < 0:
+            subscribed_topic_regex = None
+        else:
+            if n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            subscribed_topic_regex = data[pos:end].decode()
+            pos = end
+        rebalance_timeout_ms = read_i32_be(data, pos)
+        # server_assignor: compact nullable string
+        n = data[pos + 4] - 1
+        pos += 5
+        if n < 0:
+            server_assignor = None
+        else:
+            if n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            server_assignor = data[pos:end].decode()
+            pos = end
+        classic_member_metadata = ClassicMemberMetadata()
+        message = new_ConsumerGroupMemberMetadataValue(
+            instance_id,
+            rack_id,
+            client_id,
+            client_host,
+            subscribed_topic_names,
+            subscribed_topic_regex,
+            rebalance_timeout_ms,
+            server_assignor,
+            classic_member_metadata,
+        )
+        if data[pos]:
+            pos = message._read_tags(data, pos, version)
+        else:
+            pos += 1
+        return message, pos
+
+    def _write(self, out: BytesWriter, version: i64) -> None:
+        """Version 0."""
+        if version < 0 or version > 0:
+            give_up()
+
+        instance_id = self.instance_id
+        if instance_id is None:
+            out.append(0)
+        else:
+            raw = instance_id.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+        rack_id = self.rack_id
+        if rack_id is None:
+            out.append(0)
+        else:
+            raw = rack_id.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+        raw = self.client_id.encode()
+        n = len(raw)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_string_length(out, n)
+        out.write(raw)
+        raw = self.client_host.encode()
+        n = len(raw)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_string_length(out, n)
+        out.write(raw)
+        subscribed_topic_names = self.subscribed_topic_names
+        n = len(subscribed_topic_names)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_uvarint(out, n + 1)
+        for subscribed_topic_names_item in subscribed_topic_names:
+            raw = subscribed_topic_names_item.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+        subscribed_topic_regex = self.subscribed_topic_regex
+        if subscribed_topic_regex is None:
+            out.append(0)
+        else:
+            raw = subscribed_topic_regex.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+        write_i32_be(out, self.rebalance_timeout_ms)
+        server_assignor = self.server_assignor
+        if server_assignor is None:
+            out.append(0)
+        else:
+            raw = server_assignor.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+        if self.classic_member_metadata == ClassicMemberMetadata() and not self.unknown_tags:
+            out.append(0)
+        else:
+            self._write_tags(out, version)
 
 
-def write_consumer_group_member_metadata_value_flexible(
-    out: BytesWriter, message: ConsumerGroupMemberMetadataValue, version: i64
-) -> None:
-    """Version 0."""
-    instance_id = message.instance_id
-    if instance_id is None:
-        out.append(0)
-    else:
-        raw = instance_id.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-    rack_id = message.rack_id
-    if rack_id is None:
-        out.append(0)
-    else:
-        raw = rack_id.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-    raw = message.client_id.encode()
-    n = len(raw)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_string_length(out, n)
-    out.write(raw)
-    raw = message.client_host.encode()
-    n = len(raw)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_string_length(out, n)
-    out.write(raw)
-    subscribed_topic_names = message.subscribed_topic_names
-    n = len(subscribed_topic_names)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for subscribed_topic_names_item in subscribed_topic_names:
-        raw = subscribed_topic_names_item.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-    subscribed_topic_regex = message.subscribed_topic_regex
-    if subscribed_topic_regex is None:
-        out.append(0)
-    else:
-        raw = subscribed_topic_regex.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-    write_i32_be(out, message.rebalance_timeout_ms)
-    server_assignor = message.server_assignor
-    if server_assignor is None:
-        out.append(0)
-    else:
-        raw = server_assignor.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-    if message.classic_member_metadata == ClassicMemberMetadata() and not message.unknown_tags:
-        out.append(0)
-    else:
-        write_ConsumerGroupMemberMetadataValue_tags(out, message, version)
-
-
-install_constructors(globals())
+new_ConsumerGroupMemberMetadataKey = constructor(ConsumerGroupMemberMetadataKey)
+new_ClassicProtocol = constructor(ClassicProtocol)
+new_ClassicMemberMetadata = constructor(ClassicMemberMetadata)
+new_ConsumerGroupMemberMetadataValue = constructor(ConsumerGroupMemberMetadataValue)

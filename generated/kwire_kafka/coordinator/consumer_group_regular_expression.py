@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter, read_i16_be, read_i64_be, write_i16_be, write_i64_be
 
 from kwire.message import FieldTags, Message
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.wire import (
     empty_list,
     give_up,
@@ -42,16 +42,13 @@ class ConsumerGroupRegularExpressionKey(Message):
         Field("group_id", "GroupId", "string", range(0, 1)),
         Field("regular_expression", "RegularExpression", "string", range(0, 1)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("group_id", "regular_expression", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     group_id: str
     """Id of the consumer group that uses the regular expression."""
     regular_expression: str
     """Regular expression; a null value for this key means that no member uses it any more."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -64,26 +61,48 @@ class ConsumerGroupRegularExpressionKey(Message):
         self.regular_expression = regular_expression
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        raise LookupError(f"{cls.__name__} has no header")
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[ConsumerGroupRegularExpressionKey, i64]:
-        if 0 <= version <= 0:
-            return read_consumer_group_regular_expression_key_classic(data, pos, version)
-        give_up()
+        """Version 0."""
+        n: int
+        end: i64
+        group_id: str
+        regular_expression: str
+        if version < 0 or version > 0:
+            give_up()
+
+        # group_id: string
+        n = read_i16_be(data, pos)
+        pos += 2
+        if n < 0:
+            give_up()
+        end = pos + n
+        group_id = data[pos:end].decode()
+        pos = end
+        # regular_expression: string
+        n = read_i16_be(data, pos)
+        pos += 2
+        if n < 0:
+            give_up()
+        end = pos + n
+        regular_expression = data[pos:end].decode()
+        pos = end
+        message = new_ConsumerGroupRegularExpressionKey(group_id, regular_expression)
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 0:
-            return write_consumer_group_regular_expression_key_classic(out, self, version)
-        give_up()
+        """Version 0."""
+        if version < 0 or version > 0:
+            give_up()
 
-
-def new_ConsumerGroupRegularExpressionKey(
-    group_id: str, regular_expression: str
-) -> ConsumerGroupRegularExpressionKey:
-    return ConsumerGroupRegularExpressionKey(group_id=group_id, regular_expression=regular_expression)
+        raw = self.group_id.encode()
+        write_i16_be(out, len(raw))
+        out.write(raw)
+        raw = self.regular_expression.encode()
+        write_i16_be(out, len(raw))
+        out.write(raw)
+        if self.unknown_tags:
+            give_up()
 
 
 @mypyc_attr(acyclic=True)
@@ -103,9 +122,7 @@ class ConsumerGroupRegularExpressionValue(Message):
         Field("version", "Version", "int64", range(0, 1)),
         Field("timestamp", "Timestamp", "int64", range(0, 1)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("topics", "version", "timestamp", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     topics: list[str]
     """Names of the matching topics, limited to those that the members may describe."""
@@ -115,7 +132,6 @@ class ConsumerGroupRegularExpressionValue(Message):
     """Time at which it was resolved in milliseconds since the Unix epoch; resolution is repeated from time to time.
     """
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -130,130 +146,69 @@ class ConsumerGroupRegularExpressionValue(Message):
         self.timestamp = timestamp
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        raise LookupError(f"{cls.__name__} has no header")
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[ConsumerGroupRegularExpressionValue, i64]:
-        if 0 <= version <= 0:
-            return read_consumer_group_regular_expression_value_flexible(data, pos, version)
-        give_up()
+        """Version 0."""
+        n: i64
+        end: i64
+        topics: list[str]
+        topics_step: i64
+        if version < 0 or version > 0:
+            give_up()
 
-    def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 0:
-            return write_consumer_group_regular_expression_value_flexible(out, self, version)
-        give_up()
-
-
-def new_ConsumerGroupRegularExpressionValue(
-    topics: list[str], version: int, timestamp: int
-) -> ConsumerGroupRegularExpressionValue:
-    return ConsumerGroupRegularExpressionValue(topics=topics, version=version, timestamp=timestamp)
-
-
-def read_consumer_group_regular_expression_key_classic(
-    data: bytes, pos: i64, version: i64
-) -> tuple[ConsumerGroupRegularExpressionKey, i64]:
-    """Version 0."""
-    n: int
-    end: i64
-    group_id: str
-    regular_expression: str
-    n = read_i16_be(data, pos)
-    pos += 2
-    if n < 0:
-        give_up()
-    end = pos + n
-    group_id = data[pos:end].decode()
-    pos = end
-    n = read_i16_be(data, pos)
-    pos += 2
-    if n < 0:
-        give_up()
-    end = pos + n
-    regular_expression = data[pos:end].decode()
-    pos = end
-    message = new_ConsumerGroupRegularExpressionKey(group_id, regular_expression)
-    return message, pos
-
-
-def write_consumer_group_regular_expression_key_classic(
-    out: BytesWriter, message: ConsumerGroupRegularExpressionKey, version: i64
-) -> None:
-    """Version 0."""
-    raw = message.group_id.encode()
-    write_i16_be(out, len(raw))
-    out.write(raw)
-    raw = message.regular_expression.encode()
-    write_i16_be(out, len(raw))
-    out.write(raw)
-    if message.unknown_tags:
-        give_up()
-
-
-def read_consumer_group_regular_expression_value_flexible(
-    data: bytes, pos: i64, version: i64
-) -> tuple[ConsumerGroupRegularExpressionValue, i64]:
-    """Version 0."""
-    n: i64
-    end: i64
-    topics: list[str]
-    topics_step: i64
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    topics = empty_list(n)
-    topics_count = n
-    for topics_step in range(topics_count):
+        # topics: compact array
         n = data[pos] - 1
         pos += 1
-        if n < 0:
+        if n < 0 or n > 126:
+            n, pos = read_length(data, pos)
+        topics = empty_list(n)
+        topics_count = n
+        for topics_step in range(topics_count):
+            # string[]: compact string
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            topics_item = data[pos:end].decode()
+            pos = end
+            topics.append(topics_item)
+        version_ = read_i64_be(data, pos)
+        timestamp = read_i64_be(data, pos + 8)
+        message = new_ConsumerGroupRegularExpressionValue(topics, version_, timestamp)
+        if data[pos + 16]:
+            pos += 16
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 17
+        return message, pos
+
+    def _write(self, out: BytesWriter, version: i64) -> None:
+        """Version 0."""
+        if version < 0 or version > 0:
             give_up()
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        topics_item = data[pos:end].decode()
-        pos = end
-        topics.append(topics_item)
-    version_ = read_i64_be(data, pos)
-    timestamp = read_i64_be(data, pos + 8)
-    message = new_ConsumerGroupRegularExpressionValue(topics, version_, timestamp)
-    if data[pos + 16]:
-        pos += 16
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 17
-    return message, pos
 
-
-def write_consumer_group_regular_expression_value_flexible(
-    out: BytesWriter, message: ConsumerGroupRegularExpressionValue, version: i64
-) -> None:
-    """Version 0."""
-    topics = message.topics
-    n = len(topics)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for topics_item in topics:
-        raw = topics_item.encode()
-        n = len(raw)
+        topics = self.topics
+        n = len(topics)
         if n < 127:
             out.append(n + 1)
         else:
-            write_string_length(out, n)
-        out.write(raw)
-    write_i64_be(out, message.version)
-    write_i64_be(out, message.timestamp)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
+            write_uvarint(out, n + 1)
+        for topics_item in topics:
+            raw = topics_item.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+        write_i64_be(out, self.version)
+        write_i64_be(out, self.timestamp)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
+        else:
+            out.append(0)
 
 
-install_constructors(globals())
+new_ConsumerGroupRegularExpressionKey = constructor(ConsumerGroupRegularExpressionKey)
+new_ConsumerGroupRegularExpressionValue = constructor(ConsumerGroupRegularExpressionValue)

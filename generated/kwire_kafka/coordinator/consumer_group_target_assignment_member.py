@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter, read_i16_be, write_i16_be, write_i32_be
 
 from kwire.message import FieldTags, Message, Struct
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.uuids import Uuid
 from kwire.wire import (
     empty_list,
@@ -44,16 +44,13 @@ class ConsumerGroupTargetAssignmentMemberKey(Message):
         Field("group_id", "GroupId", "string", range(0, 1)),
         Field("member_id", "MemberId", "string", range(0, 1)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("group_id", "member_id", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     group_id: str
     """Id of the consumer group."""
     member_id: str
     """Id of the member; a null value for this key deletes its target."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -66,26 +63,48 @@ class ConsumerGroupTargetAssignmentMemberKey(Message):
         self.member_id = member_id
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        raise LookupError(f"{cls.__name__} has no header")
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[ConsumerGroupTargetAssignmentMemberKey, i64]:
-        if 0 <= version <= 0:
-            return read_consumer_group_target_assignment_member_key_classic(data, pos, version)
-        give_up()
+        """Version 0."""
+        n: int
+        end: i64
+        group_id: str
+        member_id: str
+        if version < 0 or version > 0:
+            give_up()
+
+        # group_id: string
+        n = read_i16_be(data, pos)
+        pos += 2
+        if n < 0:
+            give_up()
+        end = pos + n
+        group_id = data[pos:end].decode()
+        pos = end
+        # member_id: string
+        n = read_i16_be(data, pos)
+        pos += 2
+        if n < 0:
+            give_up()
+        end = pos + n
+        member_id = data[pos:end].decode()
+        pos = end
+        message = new_ConsumerGroupTargetAssignmentMemberKey(group_id, member_id)
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 0:
-            return write_consumer_group_target_assignment_member_key_classic(out, self, version)
-        give_up()
+        """Version 0."""
+        if version < 0 or version > 0:
+            give_up()
 
-
-def new_ConsumerGroupTargetAssignmentMemberKey(
-    group_id: str, member_id: str
-) -> ConsumerGroupTargetAssignmentMemberKey:
-    return ConsumerGroupTargetAssignmentMemberKey(group_id=group_id, member_id=member_id)
+        raw = self.group_id.encode()
+        write_i16_be(out, len(raw))
+        out.write(raw)
+        raw = self.member_id.encode()
+        write_i16_be(out, len(raw))
+        out.write(raw)
+        if self.unknown_tags:
+            give_up()
 
 
 @mypyc_attr(acyclic=True)
@@ -98,16 +117,13 @@ class TopicPartition(Struct):
         Field("topic_id", "TopicId", "uuid", range(0, 1)),
         Field("partitions", "Partitions", "[]int32", range(0, 1)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("topic_id", "partitions", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     topic_id: Uuid
     """Id of the topic."""
     partitions: list[int]
     """Numbers of the partitions to own."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -119,10 +135,6 @@ class TopicPartition(Struct):
         self.topic_id = topic_id
         self.partitions = [] if partitions is None else partitions
         self.unknown_tags = unknown_tags
-
-
-def new_TopicPartition(topic_id: Uuid, partitions: list[int]) -> TopicPartition:
-    return TopicPartition(topic_id=topic_id, partitions=partitions)
 
 
 @mypyc_attr(acyclic=True)
@@ -140,14 +152,11 @@ class ConsumerGroupTargetAssignmentMemberValue(Message):
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("topic_partitions", "TopicPartitions", "[]TopicPartition", range(0, 1)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("topic_partitions", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     topic_partitions: list[TopicPartition]
     """All partitions that the member is to own, whatever it owns now."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -158,141 +167,81 @@ class ConsumerGroupTargetAssignmentMemberValue(Message):
         self.topic_partitions = [] if topic_partitions is None else topic_partitions
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        raise LookupError(f"{cls.__name__} has no header")
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[ConsumerGroupTargetAssignmentMemberValue, i64]:
-        if 0 <= version <= 0:
-            return read_consumer_group_target_assignment_member_value_flexible(data, pos, version)
-        give_up()
-
-    def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 0:
-            return write_consumer_group_target_assignment_member_value_flexible(out, self, version)
-        give_up()
-
-
-def new_ConsumerGroupTargetAssignmentMemberValue(
-    topic_partitions: list[TopicPartition],
-) -> ConsumerGroupTargetAssignmentMemberValue:
-    return ConsumerGroupTargetAssignmentMemberValue(topic_partitions=topic_partitions)
-
-
-def read_consumer_group_target_assignment_member_key_classic(
-    data: bytes, pos: i64, version: i64
-) -> tuple[ConsumerGroupTargetAssignmentMemberKey, i64]:
-    """Version 0."""
-    n: int
-    end: i64
-    group_id: str
-    member_id: str
-    n = read_i16_be(data, pos)
-    pos += 2
-    if n < 0:
-        give_up()
-    end = pos + n
-    group_id = data[pos:end].decode()
-    pos = end
-    n = read_i16_be(data, pos)
-    pos += 2
-    if n < 0:
-        give_up()
-    end = pos + n
-    member_id = data[pos:end].decode()
-    pos = end
-    message = new_ConsumerGroupTargetAssignmentMemberKey(group_id, member_id)
-    return message, pos
-
-
-def write_consumer_group_target_assignment_member_key_classic(
-    out: BytesWriter, message: ConsumerGroupTargetAssignmentMemberKey, version: i64
-) -> None:
-    """Version 0."""
-    raw = message.group_id.encode()
-    write_i16_be(out, len(raw))
-    out.write(raw)
-    raw = message.member_id.encode()
-    write_i16_be(out, len(raw))
-    out.write(raw)
-    if message.unknown_tags:
-        give_up()
-
-
-def read_consumer_group_target_assignment_member_value_flexible(
-    data: bytes, pos: i64, version: i64
-) -> tuple[ConsumerGroupTargetAssignmentMemberValue, i64]:
-    """Version 0."""
-    n: i64
-    topic_partitions: list[TopicPartition]
-    topic_partitions_step: i64
-    partitions: list[int]
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    topic_partitions = empty_list(n)
-    topic_partitions_count = n
-    for topic_partitions_step in range(topic_partitions_count):
-        # topic_partitions[]
-        topic_id = Uuid(data[pos : pos + 16])
-        n = data[pos + 16] - 1
-        pos += 17
-        if n < 0:
+        """Version 0."""
+        n: i64
+        topic_partitions: list[TopicPartition]
+        topic_partitions_step: i64
+        partitions: list[int]
+        if version < 0 or version > 0:
             give_up()
-        if n > 126:
+
+        # topic_partitions: compact array
+        n = data[pos] - 1
+        pos += 1
+        if n < 0 or n > 126:
             n, pos = read_length(data, pos)
-        if n:
-            partitions = read_i32s(data, pos, n)
-            pos += 4 * n
-        else:
-            partitions = []
-        topic_partitions_item = new_TopicPartition(topic_id, partitions)
+        topic_partitions = empty_list(n)
+        topic_partitions_count = n
+        for topic_partitions_step in range(topic_partitions_count):
+            # topic_partitions[]
+            topic_id = Uuid(data[pos : pos + 16])
+            # partitions: compact array
+            n = data[pos + 16] - 1
+            pos += 17
+            if n < 0 or n > 126:
+                n, pos = read_length(data, pos)
+            if n:
+                partitions = read_i32s(data, pos, n)
+                pos += 4 * n
+            else:
+                partitions = []
+            topic_partitions_item = new_TopicPartition(topic_id, partitions)
+            if data[pos]:
+                topic_partitions_item.unknown_tags, pos = read_tags(data, pos)
+            else:
+                pos += 1
+            topic_partitions.append(topic_partitions_item)
+        message = new_ConsumerGroupTargetAssignmentMemberValue(topic_partitions)
         if data[pos]:
-            topic_partitions_item.unknown_tags, pos = read_tags(data, pos)
+            message.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-        topic_partitions.append(topic_partitions_item)
-    message = new_ConsumerGroupTargetAssignmentMemberValue(topic_partitions)
-    if data[pos]:
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 1
-    return message, pos
+        return message, pos
 
+    def _write(self, out: BytesWriter, version: i64) -> None:
+        """Version 0."""
+        if version < 0 or version > 0:
+            give_up()
 
-def write_consumer_group_target_assignment_member_value_flexible(
-    out: BytesWriter, message: ConsumerGroupTargetAssignmentMemberValue, version: i64
-) -> None:
-    """Version 0."""
-    topic_partitions = message.topic_partitions
-    n = len(topic_partitions)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for topic_partitions_item in topic_partitions:
-        # topic_partitions[]
-        write_uuid(out, topic_partitions_item.topic_id)
-        partitions = topic_partitions_item.partitions
-        n = len(partitions)
+        topic_partitions = self.topic_partitions
+        n = len(topic_partitions)
         if n < 127:
             out.append(n + 1)
         else:
             write_uvarint(out, n + 1)
-        for partitions_item in partitions:
-            write_i32_be(out, partitions_item)
-        if topic_partitions_item.unknown_tags:
-            write_tags(out, [], topic_partitions_item.unknown_tags)
+        for topic_partitions_item in topic_partitions:
+            # topic_partitions[]
+            write_uuid(out, topic_partitions_item.topic_id)
+            partitions = topic_partitions_item.partitions
+            n = len(partitions)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_uvarint(out, n + 1)
+            for partitions_item in partitions:
+                write_i32_be(out, partitions_item)
+            if topic_partitions_item.unknown_tags:
+                write_tags(out, [], topic_partitions_item.unknown_tags)
+            else:
+                out.append(0)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
         else:
             out.append(0)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
 
 
-install_constructors(globals())
+new_ConsumerGroupTargetAssignmentMemberKey = constructor(ConsumerGroupTargetAssignmentMemberKey)
+new_TopicPartition = constructor(TopicPartition)
+new_ConsumerGroupTargetAssignmentMemberValue = constructor(ConsumerGroupTargetAssignmentMemberValue)

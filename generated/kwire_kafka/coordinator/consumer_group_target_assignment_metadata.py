@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter, read_i16_be, read_i32_be, read_i64_be, write_i16_be, write_i32_be, write_i64_be
 
 from kwire.message import FieldTags, Message
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.wire import give_up, read_tag, read_uvarint, write_tags
 
 TYPE_CHECKING = False
@@ -30,14 +30,11 @@ class ConsumerGroupTargetAssignmentMetadataKey(Message):
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (Field("group_id", "GroupId", "string", range(0, 1)),)
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("group_id", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     group_id: str
     """Id of the consumer group."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -48,24 +45,36 @@ class ConsumerGroupTargetAssignmentMetadataKey(Message):
         self.group_id = group_id
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        raise LookupError(f"{cls.__name__} has no header")
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[ConsumerGroupTargetAssignmentMetadataKey, i64]:
-        if 0 <= version <= 0:
-            return read_consumer_group_target_assignment_metadata_key_classic(data, pos, version)
-        give_up()
+        """Version 0."""
+        n: int
+        end: i64
+        group_id: str
+        if version < 0 or version > 0:
+            give_up()
+
+        # group_id: string
+        n = read_i16_be(data, pos)
+        pos += 2
+        if n < 0:
+            give_up()
+        end = pos + n
+        group_id = data[pos:end].decode()
+        pos = end
+        message = new_ConsumerGroupTargetAssignmentMetadataKey(group_id)
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 0:
-            return write_consumer_group_target_assignment_metadata_key_classic(out, self, version)
-        give_up()
+        """Version 0."""
+        if version < 0 or version > 0:
+            give_up()
 
-
-def new_ConsumerGroupTargetAssignmentMetadataKey(group_id: str) -> ConsumerGroupTargetAssignmentMetadataKey:
-    return ConsumerGroupTargetAssignmentMetadataKey(group_id=group_id)
+        raw = self.group_id.encode()
+        write_i16_be(out, len(raw))
+        out.write(raw)
+        if self.unknown_tags:
+            give_up()
 
 
 @mypyc_attr(acyclic=True)
@@ -92,16 +101,13 @@ class ConsumerGroupTargetAssignmentMetadataValue(Message):
             ignorable=True,
         ),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("assignment_epoch", "assignment_timestamp", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     assignment_epoch: int
     """Group epoch of the target assignment, to which members advance."""
     assignment_timestamp: int
     """Milliseconds since the epoch at which the computation of this assignment ended; 0 if it was not recorded."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -114,119 +120,67 @@ class ConsumerGroupTargetAssignmentMetadataValue(Message):
         self.assignment_timestamp = assignment_timestamp
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        raise LookupError(f"{cls.__name__} has no header")
+    def _read_tags(self, data: bytes, pos: i64, version: i64) -> i64:
+        unknown: list[tuple[int, bytes]] = []
+        previous: i64 = -1
+        count, pos = read_uvarint(data, pos)
+        if count < 0:
+            give_up()
+        for _ in range(count):
+            tag, size, pos = read_tag(data, pos)
+            if tag <= previous:
+                give_up()
+            previous = tag
+            tag_end = pos + size
+            if tag == 0:
+                assignment_timestamp = read_i64_be(data, pos)
+                pos += 8
+                self.assignment_timestamp = assignment_timestamp
+                if pos != tag_end:
+                    give_up()
+            else:
+                unknown.append((tag, data[pos:tag_end]))
+                pos = tag_end
+        if unknown:
+            self.unknown_tags = tuple(unknown)
+        return pos
+
+    def _write_tags(self, section: BytesWriter, version: i64) -> None:
+        known: list[tuple[int, bytes]] = []
+        if self.assignment_timestamp != 0:
+            out = BytesWriter()
+            write_i64_be(out, self.assignment_timestamp)
+            known.append((0, out.getvalue()))
+        write_tags(section, known, self.unknown_tags)
 
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[ConsumerGroupTargetAssignmentMetadataValue, i64]:
-        if 0 <= version <= 0:
-            return read_consumer_group_target_assignment_metadata_value_flexible(data, pos, version)
-        give_up()
+        """Version 0."""
+        if version < 0 or version > 0:
+            give_up()
+
+        assignment_epoch = read_i32_be(data, pos)
+        message = new_ConsumerGroupTargetAssignmentMetadataValue(assignment_epoch)
+        if data[pos + 4]:
+            pos += 4
+            pos = message._read_tags(data, pos, version)
+        else:
+            pos += 5
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 0:
-            return write_consumer_group_target_assignment_metadata_value_flexible(out, self, version)
-        give_up()
-
-
-def new_ConsumerGroupTargetAssignmentMetadataValue(
-    assignment_epoch: int,
-) -> ConsumerGroupTargetAssignmentMetadataValue:
-    return ConsumerGroupTargetAssignmentMetadataValue(assignment_epoch=assignment_epoch)
-
-
-def read_ConsumerGroupTargetAssignmentMetadataValue_tags(
-    self: ConsumerGroupTargetAssignmentMetadataValue, data: bytes, pos: i64, version: i64
-) -> i64:
-    unknown: list[tuple[int, bytes]] = []
-    previous: i64 = -1
-    count, pos = read_uvarint(data, pos)
-    if count < 0:
-        give_up()
-    for _ in range(count):
-        tag, size, pos = read_tag(data, pos)
-        if tag <= previous:
+        """Version 0."""
+        if version < 0 or version > 0:
             give_up()
-        previous = tag
-        tag_end = pos + size
-        if tag == 0:
-            assignment_timestamp = read_i64_be(data, pos)
-            pos += 8
-            self.assignment_timestamp = assignment_timestamp
-            if pos != tag_end:
-                give_up()
+
+        write_i32_be(out, self.assignment_epoch)
+        if self.assignment_timestamp == 0 and not self.unknown_tags:
+            out.append(0)
         else:
-            unknown.append((tag, data[pos:tag_end]))
-            pos = tag_end
-    if unknown:
-        self.unknown_tags = tuple(unknown)
-    return pos
+            self._write_tags(out, version)
 
 
-def write_ConsumerGroupTargetAssignmentMetadataValue_tags(
-    section: BytesWriter, self: ConsumerGroupTargetAssignmentMetadataValue, version: i64
-) -> None:
-    known: list[tuple[int, bytes]] = []
-    if self.assignment_timestamp != 0:
-        out = BytesWriter()
-        write_i64_be(out, self.assignment_timestamp)
-        known.append((0, out.getvalue()))
-    write_tags(section, known, self.unknown_tags)
-
-
-def read_consumer_group_target_assignment_metadata_key_classic(
-    data: bytes, pos: i64, version: i64
-) -> tuple[ConsumerGroupTargetAssignmentMetadataKey, i64]:
-    """Version 0."""
-    n: int
-    end: i64
-    group_id: str
-    n = read_i16_be(data, pos)
-    pos += 2
-    if n < 0:
-        give_up()
-    end = pos + n
-    group_id = data[pos:end].decode()
-    pos = end
-    message = new_ConsumerGroupTargetAssignmentMetadataKey(group_id)
-    return message, pos
-
-
-def write_consumer_group_target_assignment_metadata_key_classic(
-    out: BytesWriter, message: ConsumerGroupTargetAssignmentMetadataKey, version: i64
-) -> None:
-    """Version 0."""
-    raw = message.group_id.encode()
-    write_i16_be(out, len(raw))
-    out.write(raw)
-    if message.unknown_tags:
-        give_up()
-
-
-def read_consumer_group_target_assignment_metadata_value_flexible(
-    data: bytes, pos: i64, version: i64
-) -> tuple[ConsumerGroupTargetAssignmentMetadataValue, i64]:
-    """Version 0."""
-    assignment_epoch = read_i32_be(data, pos)
-    message = new_ConsumerGroupTargetAssignmentMetadataValue(assignment_epoch)
-    if data[pos + 4]:
-        pos += 4
-        pos = read_ConsumerGroupTargetAssignmentMetadataValue_tags(message, data, pos, version)
-    else:
-        pos += 5
-    return message, pos
-
-
-def write_consumer_group_target_assignment_metadata_value_flexible(
-    out: BytesWriter, message: ConsumerGroupTargetAssignmentMetadataValue, version: i64
-) -> None:
-    """Version 0."""
-    write_i32_be(out, message.assignment_epoch)
-    if message.assignment_timestamp == 0 and not message.unknown_tags:
-        out.append(0)
-    else:
-        write_ConsumerGroupTargetAssignmentMetadataValue_tags(out, message, version)
-
-
-install_constructors(globals())
+new_ConsumerGroupTargetAssignmentMetadataKey = constructor(ConsumerGroupTargetAssignmentMetadataKey)
+new_ConsumerGroupTargetAssignmentMetadataValue = constructor(
+    ConsumerGroupTargetAssignmentMetadataValue, without=("assignment_timestamp",)
+)

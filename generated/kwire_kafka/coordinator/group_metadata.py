@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter, read_i16_be, read_i32_be, read_i64_be, write_i16_be, write_i32_be, write_i64_be
 
 from kwire.message import FieldTags, Message, Struct
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.wire import (
     empty_list,
     give_up,
@@ -39,14 +39,11 @@ class GroupMetadataKey(Message):
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (Field("group", "group", "string", range(0, 1)),)
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("group", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     group: str
     """Id of the classic group; a null value for this key deletes the group."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -57,24 +54,36 @@ class GroupMetadataKey(Message):
         self.group = group
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        raise LookupError(f"{cls.__name__} has no header")
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[GroupMetadataKey, i64]:
-        if 0 <= version <= 0:
-            return read_group_metadata_key_classic(data, pos, version)
-        give_up()
+        """Version 0."""
+        n: int
+        end: i64
+        group: str
+        if version < 0 or version > 0:
+            give_up()
+
+        # group: string
+        n = read_i16_be(data, pos)
+        pos += 2
+        if n < 0:
+            give_up()
+        end = pos + n
+        group = data[pos:end].decode()
+        pos = end
+        message = new_GroupMetadataKey(group)
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 0:
-            return write_group_metadata_key_classic(out, self, version)
-        give_up()
+        """Version 0."""
+        if version < 0 or version > 0:
+            give_up()
 
-
-def new_GroupMetadataKey(group: str) -> GroupMetadataKey:
-    return GroupMetadataKey(group=group)
+        raw = self.group.encode()
+        write_i16_be(out, len(raw))
+        out.write(raw)
+        if self.unknown_tags:
+            give_up()
 
 
 @mypyc_attr(acyclic=True)
@@ -93,19 +102,7 @@ class MemberMetadata(Struct):
         Field("subscription", "subscription", "bytes", range(0, 5)),
         Field("assignment", "assignment", "bytes", range(0, 5)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "member_id",
-        "group_instance_id",
-        "client_id",
-        "client_host",
-        "rebalance_timeout",
-        "session_timeout",
-        "subscription",
-        "assignment",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     member_id: str
     """Id assigned by the coordinator, usually the client id followed by a random UUID."""
@@ -124,7 +121,6 @@ class MemberMetadata(Struct):
     assignment: bytes
     """Protocol-specific bytes from SyncGroup; for consumers a versioned ConsumerProtocolAssignment."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -150,28 +146,6 @@ class MemberMetadata(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_MemberMetadata(
-    member_id: str,
-    group_instance_id: str | None,
-    client_id: str,
-    client_host: str,
-    rebalance_timeout: int,
-    session_timeout: int,
-    subscription: bytes,
-    assignment: bytes,
-) -> MemberMetadata:
-    return MemberMetadata(
-        member_id=member_id,
-        group_instance_id=group_instance_id,
-        client_id=client_id,
-        client_host=client_host,
-        rebalance_timeout=rebalance_timeout,
-        session_timeout=session_timeout,
-        subscription=subscription,
-        assignment=assignment,
-    )
-
-
 @mypyc_attr(acyclic=True)
 class GroupMetadataValue(Message):
     """Value of the __consumer_offsets record with the state of a classic group after its last completed rebalance.
@@ -192,17 +166,7 @@ class GroupMetadataValue(Message):
         Field("current_state_timestamp", "currentStateTimestamp", "int64", range(2, 5), ignorable=True),
         Field("members", "members", "[]MemberMetadata", range(0, 5)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "protocol_type",
-        "generation",
-        "protocol",
-        "leader",
-        "current_state_timestamp",
-        "members",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     protocol_type: str
     """Kind of application that uses the group, e.g. consumer or connect; empty if it only stores offsets."""
@@ -219,7 +183,6 @@ class GroupMetadataValue(Message):
     members: list[MemberMetadata]
     """Members with their assignments; empty if there are none."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -240,485 +203,453 @@ class GroupMetadataValue(Message):
         self.members = [] if members is None else members
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        raise LookupError(f"{cls.__name__} has no header")
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[GroupMetadataValue, i64]:
-        if 4 <= version <= 4:
-            return read_group_metadata_value_flexible(data, pos, version)
-        if 0 <= version <= 3:
-            return read_group_metadata_value_classic(data, pos, version)
-        give_up()
-
-    def _write(self, out: BytesWriter, version: i64) -> None:
-        if 4 <= version <= 4:
-            return write_group_metadata_value_flexible(out, self, version)
-        if 0 <= version <= 3:
-            return write_group_metadata_value_classic(out, self, version)
-        give_up()
-
-
-def new_GroupMetadataValue(
-    protocol_type: str,
-    generation: int,
-    protocol: str | None,
-    leader: str | None,
-    current_state_timestamp: int,
-    members: list[MemberMetadata],
-) -> GroupMetadataValue:
-    return GroupMetadataValue(
-        protocol_type=protocol_type,
-        generation=generation,
-        protocol=protocol,
-        leader=leader,
-        current_state_timestamp=current_state_timestamp,
-        members=members,
-    )
-
-
-def read_group_metadata_key_classic(data: bytes, pos: i64, version: i64) -> tuple[GroupMetadataKey, i64]:
-    """Version 0."""
-    n: int
-    end: i64
-    group: str
-    n = read_i16_be(data, pos)
-    pos += 2
-    if n < 0:
-        give_up()
-    end = pos + n
-    group = data[pos:end].decode()
-    pos = end
-    message = new_GroupMetadataKey(group)
-    return message, pos
-
-
-def write_group_metadata_key_classic(out: BytesWriter, message: GroupMetadataKey, version: i64) -> None:
-    """Version 0."""
-    raw = message.group.encode()
-    write_i16_be(out, len(raw))
-    out.write(raw)
-    if message.unknown_tags:
-        give_up()
-
-
-def read_group_metadata_value_classic(data: bytes, pos: i64, version: i64) -> tuple[GroupMetadataValue, i64]:
-    """Versions 0-3."""
-    n: int
-    end: i64
-    protocol_type: str
-    protocol: str | None
-    leader: str | None
-    members: list[MemberMetadata]
-    members_step: i64
-    member_id: str
-    group_instance_id: str | None
-    client_id: str
-    client_host: str
-    subscription: bytes
-    assignment: bytes
-    n = read_i16_be(data, pos)
-    pos += 2
-    if n < 0:
-        give_up()
-    end = pos + n
-    protocol_type = data[pos:end].decode()
-    pos = end
-    generation = read_i32_be(data, pos)
-    n = read_i16_be(data, pos + 4)
-    pos += 6
-    if n < 0:
-        protocol = None
-    else:
-        end = pos + n
-        protocol = data[pos:end].decode()
-        pos = end
-    n = read_i16_be(data, pos)
-    pos += 2
-    if n < 0:
-        leader = None
-    else:
-        end = pos + n
-        leader = data[pos:end].decode()
-        pos = end
-    if version >= 2:
-        current_state_timestamp = read_i64_be(data, pos)
-        pos += 8
-    else:
-        current_state_timestamp = -1
-    n = read_i32_be(data, pos)
-    pos += 4
-    if n < 0:
-        give_up()
-    members = empty_list(n)
-    members_count = n
-    for members_step in range(members_count):
-        # members[]
-        n = read_i16_be(data, pos)
-        pos += 2
-        if n < 0:
+        """Version 4."""
+        n: i64
+        end: i64
+        protocol_type: str
+        protocol: str | None
+        leader: str | None
+        members: list[MemberMetadata]
+        members_step: i64
+        member_id: str
+        group_instance_id: str | None
+        client_id: str
+        client_host: str
+        subscription: bytes
+        assignment: bytes
+        if version < 4:
+            return GroupMetadataValue._read_classic(data, pos, version)
+        if version > 4:
             give_up()
-        end = pos + n
-        member_id = data[pos:end].decode()
-        pos = end
-        if version >= 3:
-            n = read_i16_be(data, pos)
-            pos += 2
-            if n < 0:
-                group_instance_id = None
-            else:
-                end = pos + n
-                group_instance_id = data[pos:end].decode()
-                pos = end
-        else:
-            group_instance_id = None
-        n = read_i16_be(data, pos)
-        pos += 2
-        if n < 0:
-            give_up()
-        end = pos + n
-        client_id = data[pos:end].decode()
-        pos = end
-        n = read_i16_be(data, pos)
-        pos += 2
-        if n < 0:
-            give_up()
-        end = pos + n
-        client_host = data[pos:end].decode()
-        pos = end
-        if version >= 1:
-            rebalance_timeout = read_i32_be(data, pos)
-            pos += 4
-        else:
-            rebalance_timeout = -1
-        session_timeout = read_i32_be(data, pos)
-        n = read_i32_be(data, pos + 4)
-        pos += 8
-        if n < 0:
-            give_up()
-        end = pos + n
-        subscription = data[pos:end]
-        pos = end
-        n = read_i32_be(data, pos)
-        pos += 4
-        if n < 0:
-            give_up()
-        end = pos + n
-        assignment = data[pos:end]
-        pos = end
-        members_item = new_MemberMetadata(
-            member_id,
-            group_instance_id,
-            client_id,
-            client_host,
-            rebalance_timeout,
-            session_timeout,
-            subscription,
-            assignment,
-        )
-        members.append(members_item)
-    message = new_GroupMetadataValue(protocol_type, generation, protocol, leader, current_state_timestamp, members)
-    return message, pos
 
-
-def write_group_metadata_value_classic(out: BytesWriter, message: GroupMetadataValue, version: i64) -> None:
-    """Versions 0-3."""
-    raw = message.protocol_type.encode()
-    write_i16_be(out, len(raw))
-    out.write(raw)
-    write_i32_be(out, message.generation)
-    protocol = message.protocol
-    if protocol is None:
-        write_i16_be(out, -1)
-    else:
-        raw = protocol.encode()
-        write_i16_be(out, len(raw))
-        out.write(raw)
-    leader = message.leader
-    if leader is None:
-        write_i16_be(out, -1)
-    else:
-        raw = leader.encode()
-        write_i16_be(out, len(raw))
-        out.write(raw)
-    if version >= 2:
-        write_i64_be(out, message.current_state_timestamp)
-    members = message.members
-    write_i32_be(out, len(members))
-    for members_item in members:
-        # members[]
-        raw = members_item.member_id.encode()
-        write_i16_be(out, len(raw))
-        out.write(raw)
-        if version >= 3:
-            group_instance_id = members_item.group_instance_id
-            if group_instance_id is None:
-                write_i16_be(out, -1)
-            else:
-                raw = group_instance_id.encode()
-                write_i16_be(out, len(raw))
-                out.write(raw)
-        raw = members_item.client_id.encode()
-        write_i16_be(out, len(raw))
-        out.write(raw)
-        raw = members_item.client_host.encode()
-        write_i16_be(out, len(raw))
-        out.write(raw)
-        if version >= 1:
-            write_i32_be(out, members_item.rebalance_timeout)
-        write_i32_be(out, members_item.session_timeout)
-        subscription = members_item.subscription
-        write_i32_be(out, len(subscription))
-        out.write(subscription)
-        assignment = members_item.assignment
-        write_i32_be(out, len(assignment))
-        out.write(assignment)
-        if members_item.unknown_tags:
-            give_up()
-    if message.unknown_tags:
-        give_up()
-
-
-def read_group_metadata_value_flexible(data: bytes, pos: i64, version: i64) -> tuple[GroupMetadataValue, i64]:
-    """Version 4."""
-    n: i64
-    end: i64
-    protocol_type: str
-    protocol: str | None
-    leader: str | None
-    members: list[MemberMetadata]
-    members_step: i64
-    member_id: str
-    group_instance_id: str | None
-    client_id: str
-    client_host: str
-    subscription: bytes
-    assignment: bytes
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_string_length(data, pos)
-    end = pos + n
-    protocol_type = data[pos:end].decode()
-    pos = end
-    generation = read_i32_be(data, pos)
-    n = data[pos + 4] - 1
-    pos += 5
-    if n < 0:
-        protocol = None
-    else:
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        protocol = data[pos:end].decode()
-        pos = end
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        leader = None
-    else:
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        leader = data[pos:end].decode()
-        pos = end
-    current_state_timestamp = read_i64_be(data, pos)
-    n = data[pos + 8] - 1
-    pos += 9
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    members = empty_list(n)
-    members_count = n
-    for members_step in range(members_count):
-        # members[]
+        # protocol_type: compact string
         n = data[pos] - 1
         pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
+        if n < 0 or n > 126:
             n, pos = read_string_length(data, pos)
         end = pos + n
-        member_id = data[pos:end].decode()
+        protocol_type = data[pos:end].decode()
         pos = end
-        n = data[pos] - 1
-        pos += 1
+        generation = read_i32_be(data, pos)
+        # protocol: compact nullable string
+        n = data[pos + 4] - 1
+        pos += 5
         if n < 0:
-            group_instance_id = None
+            protocol = None
         else:
             if n > 126:
                 n, pos = read_string_length(data, pos)
             end = pos + n
-            group_instance_id = data[pos:end].decode()
+            protocol = data[pos:end].decode()
             pos = end
+        # leader: compact nullable string
         n = data[pos] - 1
         pos += 1
         if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        client_id = data[pos:end].decode()
-        pos = end
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        client_host = data[pos:end].decode()
-        pos = end
-        rebalance_timeout = read_i32_be(data, pos)
-        session_timeout = read_i32_be(data, pos + 4)
+            leader = None
+        else:
+            if n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            leader = data[pos:end].decode()
+            pos = end
+        current_state_timestamp = read_i64_be(data, pos)
+        # members: compact array
         n = data[pos + 8] - 1
         pos += 9
-        if n < 0:
-            give_up()
-        if n > 126:
-            n += (data[pos] - 1) * 128
+        if n < 0 or n > 126:
+            n, pos = read_length(data, pos)
+        members = empty_list(n)
+        members_count = n
+        for members_step in range(members_count):
+            # members[]
+            # member_id: compact string
+            n = data[pos] - 1
             pos += 1
-            if n < 127 or n > 16382:
-                n, pos = read_length(data, pos - 1)
-        end = pos + n
-        subscription = data[pos:end]
-        pos = end
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n += (data[pos] - 1) * 128
+            if n < 0 or n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            member_id = data[pos:end].decode()
+            pos = end
+            # group_instance_id: compact nullable string
+            n = data[pos] - 1
             pos += 1
-            if n < 127 or n > 16382:
-                n, pos = read_length(data, pos - 1)
-        end = pos + n
-        assignment = data[pos:end]
-        pos = end
-        members_item = new_MemberMetadata(
-            member_id,
-            group_instance_id,
-            client_id,
-            client_host,
-            rebalance_timeout,
-            session_timeout,
-            subscription,
-            assignment,
+            if n < 0:
+                group_instance_id = None
+            else:
+                if n > 126:
+                    n, pos = read_string_length(data, pos)
+                end = pos + n
+                group_instance_id = data[pos:end].decode()
+                pos = end
+            # client_id: compact string
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            client_id = data[pos:end].decode()
+            pos = end
+            # client_host: compact string
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            client_host = data[pos:end].decode()
+            pos = end
+            rebalance_timeout = read_i32_be(data, pos)
+            session_timeout = read_i32_be(data, pos + 4)
+            # subscription: compact bytes
+            n = data[pos + 8] - 1
+            pos += 9
+            if n < 0:
+                give_up()
+            if n > 126:
+                n += (data[pos] - 1) * 128
+                pos += 1
+                if n < 127 or n > 16382:
+                    n, pos = read_length(data, pos - 1)
+            end = pos + n
+            subscription = data[pos:end]
+            pos = end
+            # assignment: compact bytes
+            n = data[pos] - 1
+            pos += 1
+            if n < 0:
+                give_up()
+            if n > 126:
+                n += (data[pos] - 1) * 128
+                pos += 1
+                if n < 127 or n > 16382:
+                    n, pos = read_length(data, pos - 1)
+            end = pos + n
+            assignment = data[pos:end]
+            pos = end
+            members_item = new_MemberMetadata(
+                member_id,
+                group_instance_id,
+                client_id,
+                client_host,
+                rebalance_timeout,
+                session_timeout,
+                subscription,
+                assignment,
+            )
+            if data[pos]:
+                members_item.unknown_tags, pos = read_tags(data, pos)
+            else:
+                pos += 1
+            members.append(members_item)
+        message = new_GroupMetadataValue(
+            protocol_type, generation, protocol, leader, current_state_timestamp, members
         )
         if data[pos]:
-            members_item.unknown_tags, pos = read_tags(data, pos)
+            message.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-        members.append(members_item)
-    message = new_GroupMetadataValue(protocol_type, generation, protocol, leader, current_state_timestamp, members)
-    if data[pos]:
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 1
-    return message, pos
+        return message, pos
 
+    def _write(self, out: BytesWriter, version: i64) -> None:
+        """Version 4."""
+        if version < 4:
+            return self._write_classic(out, version)
+        if version > 4:
+            give_up()
 
-def write_group_metadata_value_flexible(out: BytesWriter, message: GroupMetadataValue, version: i64) -> None:
-    """Version 4."""
-    raw = message.protocol_type.encode()
-    n = len(raw)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_string_length(out, n)
-    out.write(raw)
-    write_i32_be(out, message.generation)
-    protocol = message.protocol
-    if protocol is None:
-        out.append(0)
-    else:
-        raw = protocol.encode()
+        raw = self.protocol_type.encode()
         n = len(raw)
         if n < 127:
             out.append(n + 1)
         else:
             write_string_length(out, n)
         out.write(raw)
-    leader = message.leader
-    if leader is None:
-        out.append(0)
-    else:
-        raw = leader.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-    write_i64_be(out, message.current_state_timestamp)
-    members = message.members
-    n = len(members)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for members_item in members:
-        # members[]
-        raw = members_item.member_id.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-        group_instance_id = members_item.group_instance_id
-        if group_instance_id is None:
+        write_i32_be(out, self.generation)
+        protocol = self.protocol
+        if protocol is None:
             out.append(0)
         else:
-            raw = group_instance_id.encode()
+            raw = protocol.encode()
             n = len(raw)
             if n < 127:
                 out.append(n + 1)
             else:
                 write_string_length(out, n)
             out.write(raw)
-        raw = members_item.client_id.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
+        leader = self.leader
+        if leader is None:
+            out.append(0)
         else:
-            write_string_length(out, n)
-        out.write(raw)
-        raw = members_item.client_host.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-        write_i32_be(out, members_item.rebalance_timeout)
-        write_i32_be(out, members_item.session_timeout)
-        subscription = members_item.subscription
-        n = len(subscription)
+            raw = leader.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+        write_i64_be(out, self.current_state_timestamp)
+        members = self.members
+        n = len(members)
         if n < 127:
             out.append(n + 1)
         else:
             write_uvarint(out, n + 1)
-        out.write(subscription)
-        assignment = members_item.assignment
-        n = len(assignment)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_uvarint(out, n + 1)
-        out.write(assignment)
-        if members_item.unknown_tags:
-            write_tags(out, [], members_item.unknown_tags)
+        for members_item in members:
+            # members[]
+            raw = members_item.member_id.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+            group_instance_id = members_item.group_instance_id
+            if group_instance_id is None:
+                out.append(0)
+            else:
+                raw = group_instance_id.encode()
+                n = len(raw)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_string_length(out, n)
+                out.write(raw)
+            raw = members_item.client_id.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+            raw = members_item.client_host.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+            write_i32_be(out, members_item.rebalance_timeout)
+            write_i32_be(out, members_item.session_timeout)
+            subscription = members_item.subscription
+            n = len(subscription)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_uvarint(out, n + 1)
+            out.write(subscription)
+            assignment = members_item.assignment
+            n = len(assignment)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_uvarint(out, n + 1)
+            out.write(assignment)
+            if members_item.unknown_tags:
+                write_tags(out, [], members_item.unknown_tags)
+            else:
+                out.append(0)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
         else:
             out.append(0)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
+
+    @staticmethod
+    def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[GroupMetadataValue, i64]:
+        """Versions 0-3."""
+        n: int
+        end: i64
+        protocol_type: str
+        protocol: str | None
+        leader: str | None
+        members: list[MemberMetadata]
+        members_step: i64
+        member_id: str
+        group_instance_id: str | None
+        client_id: str
+        client_host: str
+        subscription: bytes
+        assignment: bytes
+        if version < 0:
+            give_up()
+
+        # protocol_type: string
+        n = read_i16_be(data, pos)
+        pos += 2
+        if n < 0:
+            give_up()
+        end = pos + n
+        protocol_type = data[pos:end].decode()
+        pos = end
+        generation = read_i32_be(data, pos)
+        # protocol: nullable string
+        n = read_i16_be(data, pos + 4)
+        pos += 6
+        if n < 0:
+            protocol = None
+        else:
+            end = pos + n
+            protocol = data[pos:end].decode()
+            pos = end
+        # leader: nullable string
+        n = read_i16_be(data, pos)
+        pos += 2
+        if n < 0:
+            leader = None
+        else:
+            end = pos + n
+            leader = data[pos:end].decode()
+            pos = end
+        if version >= 2:
+            current_state_timestamp = read_i64_be(data, pos)
+            pos += 8
+        else:
+            current_state_timestamp = -1
+        # members: array
+        n = read_i32_be(data, pos)
+        pos += 4
+        if n < 0:
+            give_up()
+        members = empty_list(n)
+        members_count = n
+        for members_step in range(members_count):
+            # members[]
+            # member_id: string
+            n = read_i16_be(data, pos)
+            pos += 2
+            if n < 0:
+                give_up()
+            end = pos + n
+            member_id = data[pos:end].decode()
+            pos = end
+            if version >= 3:
+                # group_instance_id: nullable string
+                n = read_i16_be(data, pos)
+                pos += 2
+                if n < 0:
+                    group_instance_id = None
+                else:
+                    end = pos + n
+                    group_instance_id = data[pos:end].decode()
+                    pos = end
+            else:
+                group_instance_id = None
+            # client_id: string
+            n = read_i16_be(data, pos)
+            pos += 2
+            if n < 0:
+                give_up()
+            end = pos + n
+            client_id = data[pos:end].decode()
+            pos = end
+            # client_host: string
+            n = read_i16_be(data, pos)
+            pos += 2
+            if n < 0:
+                give_up()
+            end = pos + n
+            client_host = data[pos:end].decode()
+            pos = end
+            if version >= 1:
+                rebalance_timeout = read_i32_be(data, pos)
+                pos += 4
+            else:
+                rebalance_timeout = -1
+            session_timeout = read_i32_be(data, pos)
+            # subscription: bytes
+            n = read_i32_be(data, pos + 4)
+            pos += 8
+            if n < 0:
+                give_up()
+            end = pos + n
+            subscription = data[pos:end]
+            pos = end
+            # assignment: bytes
+            n = read_i32_be(data, pos)
+            pos += 4
+            if n < 0:
+                give_up()
+            end = pos + n
+            assignment = data[pos:end]
+            pos = end
+            members_item = new_MemberMetadata(
+                member_id,
+                group_instance_id,
+                client_id,
+                client_host,
+                rebalance_timeout,
+                session_timeout,
+                subscription,
+                assignment,
+            )
+            members.append(members_item)
+        message = new_GroupMetadataValue(
+            protocol_type, generation, protocol, leader, current_state_timestamp, members
+        )
+        return message, pos
+
+    def _write_classic(self, out: BytesWriter, version: i64) -> None:
+        """Versions 0-3."""
+        if version < 0:
+            give_up()
+
+        raw = self.protocol_type.encode()
+        write_i16_be(out, len(raw))
+        out.write(raw)
+        write_i32_be(out, self.generation)
+        protocol = self.protocol
+        if protocol is None:
+            write_i16_be(out, -1)
+        else:
+            raw = protocol.encode()
+            write_i16_be(out, len(raw))
+            out.write(raw)
+        leader = self.leader
+        if leader is None:
+            write_i16_be(out, -1)
+        else:
+            raw = leader.encode()
+            write_i16_be(out, len(raw))
+            out.write(raw)
+        if version >= 2:
+            write_i64_be(out, self.current_state_timestamp)
+        members = self.members
+        write_i32_be(out, len(members))
+        for members_item in members:
+            # members[]
+            raw = members_item.member_id.encode()
+            write_i16_be(out, len(raw))
+            out.write(raw)
+            if version >= 3:
+                group_instance_id = members_item.group_instance_id
+                if group_instance_id is None:
+                    write_i16_be(out, -1)
+                else:
+                    raw = group_instance_id.encode()
+                    write_i16_be(out, len(raw))
+                    out.write(raw)
+            raw = members_item.client_id.encode()
+            write_i16_be(out, len(raw))
+            out.write(raw)
+            raw = members_item.client_host.encode()
+            write_i16_be(out, len(raw))
+            out.write(raw)
+            if version >= 1:
+                write_i32_be(out, members_item.rebalance_timeout)
+            write_i32_be(out, members_item.session_timeout)
+            subscription = members_item.subscription
+            write_i32_be(out, len(subscription))
+            out.write(subscription)
+            assignment = members_item.assignment
+            write_i32_be(out, len(assignment))
+            out.write(assignment)
+            if members_item.unknown_tags:
+                give_up()
+        if self.unknown_tags:
+            give_up()
 
 
-install_constructors(globals())
+new_GroupMetadataKey = constructor(GroupMetadataKey)
+new_MemberMetadata = constructor(MemberMetadata)
+new_GroupMetadataValue = constructor(GroupMetadataValue)

@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter, read_i16_be, read_i32_be, read_i64_be, write_i16_be, write_i32_be, write_i64_be
 
 from kwire.message import FieldTags, Message
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.wire import give_up
 
 TYPE_CHECKING = False
@@ -34,9 +34,7 @@ class LegacyOffsetCommitKey(Message):
         Field("topic", "topic", "string", range(0, 1)),
         Field("partition", "partition", "int32", range(0, 1)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("group", "topic", "partition", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     group: str
     """Id of the group that committed the offset."""
@@ -45,7 +43,6 @@ class LegacyOffsetCommitKey(Message):
     partition: int
     """Number of the partition within its topic, counted from 0."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -60,24 +57,51 @@ class LegacyOffsetCommitKey(Message):
         self.partition = partition
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        raise LookupError(f"{cls.__name__} has no header")
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[LegacyOffsetCommitKey, i64]:
-        if 0 <= version <= 0:
-            return read_legacy_offset_commit_key_classic(data, pos, version)
-        give_up()
+        """Version 0."""
+        n: int
+        end: i64
+        group: str
+        topic: str
+        if version < 0 or version > 0:
+            give_up()
+
+        # group: string
+        n = read_i16_be(data, pos)
+        pos += 2
+        if n < 0:
+            give_up()
+        end = pos + n
+        group = data[pos:end].decode()
+        pos = end
+        # topic: string
+        n = read_i16_be(data, pos)
+        pos += 2
+        if n < 0:
+            give_up()
+        end = pos + n
+        topic = data[pos:end].decode()
+        pos = end
+        partition = read_i32_be(data, pos)
+        message = new_LegacyOffsetCommitKey(group, topic, partition)
+        pos += 4
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 0:
-            return write_legacy_offset_commit_key_classic(out, self, version)
-        give_up()
+        """Version 0."""
+        if version < 0 or version > 0:
+            give_up()
 
-
-def new_LegacyOffsetCommitKey(group: str, topic: str, partition: int) -> LegacyOffsetCommitKey:
-    return LegacyOffsetCommitKey(group=group, topic=topic, partition=partition)
+        raw = self.group.encode()
+        write_i16_be(out, len(raw))
+        out.write(raw)
+        raw = self.topic.encode()
+        write_i16_be(out, len(raw))
+        out.write(raw)
+        write_i32_be(out, self.partition)
+        if self.unknown_tags:
+            give_up()
 
 
 @mypyc_attr(acyclic=True)
@@ -97,9 +121,7 @@ class LegacyOffsetCommitValue(Message):
         Field("metadata", "metadata", "string", range(0, 1)),
         Field("commit_timestamp", "commitTimestamp", "int64", range(0, 1)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("offset", "metadata", "commit_timestamp", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     offset: int
     """Offset of the next record to consume."""
@@ -108,7 +130,6 @@ class LegacyOffsetCommitValue(Message):
     commit_timestamp: int
     """Time of the commit in milliseconds since the Unix epoch."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -123,97 +144,42 @@ class LegacyOffsetCommitValue(Message):
         self.commit_timestamp = commit_timestamp
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        raise LookupError(f"{cls.__name__} has no header")
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[LegacyOffsetCommitValue, i64]:
-        if 0 <= version <= 0:
-            return read_legacy_offset_commit_value_classic(data, pos, version)
-        give_up()
+        """Version 0."""
+        n: int
+        end: i64
+        metadata: str
+        if version < 0 or version > 0:
+            give_up()
+
+        offset = read_i64_be(data, pos)
+        # metadata: string
+        n = read_i16_be(data, pos + 8)
+        pos += 10
+        if n < 0:
+            give_up()
+        end = pos + n
+        metadata = data[pos:end].decode()
+        pos = end
+        commit_timestamp = read_i64_be(data, pos)
+        message = new_LegacyOffsetCommitValue(offset, metadata, commit_timestamp)
+        pos += 8
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 0:
-            return write_legacy_offset_commit_value_classic(out, self, version)
-        give_up()
+        """Version 0."""
+        if version < 0 or version > 0:
+            give_up()
+
+        write_i64_be(out, self.offset)
+        raw = self.metadata.encode()
+        write_i16_be(out, len(raw))
+        out.write(raw)
+        write_i64_be(out, self.commit_timestamp)
+        if self.unknown_tags:
+            give_up()
 
 
-def new_LegacyOffsetCommitValue(offset: int, metadata: str, commit_timestamp: int) -> LegacyOffsetCommitValue:
-    return LegacyOffsetCommitValue(offset=offset, metadata=metadata, commit_timestamp=commit_timestamp)
-
-
-def read_legacy_offset_commit_key_classic(data: bytes, pos: i64, version: i64) -> tuple[LegacyOffsetCommitKey, i64]:
-    """Version 0."""
-    n: int
-    end: i64
-    group: str
-    topic: str
-    n = read_i16_be(data, pos)
-    pos += 2
-    if n < 0:
-        give_up()
-    end = pos + n
-    group = data[pos:end].decode()
-    pos = end
-    n = read_i16_be(data, pos)
-    pos += 2
-    if n < 0:
-        give_up()
-    end = pos + n
-    topic = data[pos:end].decode()
-    pos = end
-    partition = read_i32_be(data, pos)
-    message = new_LegacyOffsetCommitKey(group, topic, partition)
-    pos += 4
-    return message, pos
-
-
-def write_legacy_offset_commit_key_classic(out: BytesWriter, message: LegacyOffsetCommitKey, version: i64) -> None:
-    """Version 0."""
-    raw = message.group.encode()
-    write_i16_be(out, len(raw))
-    out.write(raw)
-    raw = message.topic.encode()
-    write_i16_be(out, len(raw))
-    out.write(raw)
-    write_i32_be(out, message.partition)
-    if message.unknown_tags:
-        give_up()
-
-
-def read_legacy_offset_commit_value_classic(
-    data: bytes, pos: i64, version: i64
-) -> tuple[LegacyOffsetCommitValue, i64]:
-    """Version 0."""
-    n: int
-    end: i64
-    metadata: str
-    offset = read_i64_be(data, pos)
-    n = read_i16_be(data, pos + 8)
-    pos += 10
-    if n < 0:
-        give_up()
-    end = pos + n
-    metadata = data[pos:end].decode()
-    pos = end
-    commit_timestamp = read_i64_be(data, pos)
-    message = new_LegacyOffsetCommitValue(offset, metadata, commit_timestamp)
-    pos += 8
-    return message, pos
-
-
-def write_legacy_offset_commit_value_classic(
-    out: BytesWriter, message: LegacyOffsetCommitValue, version: i64
-) -> None:
-    """Version 0."""
-    write_i64_be(out, message.offset)
-    raw = message.metadata.encode()
-    write_i16_be(out, len(raw))
-    out.write(raw)
-    write_i64_be(out, message.commit_timestamp)
-    if message.unknown_tags:
-        give_up()
-
-
-install_constructors(globals())
+new_LegacyOffsetCommitKey = constructor(LegacyOffsetCommitKey)
+new_LegacyOffsetCommitValue = constructor(LegacyOffsetCommitValue)

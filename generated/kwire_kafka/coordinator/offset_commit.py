@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter, read_i16_be, read_i32_be, read_i64_be, write_i16_be, write_i32_be, write_i64_be
 
 from kwire.message import FieldTags, Message
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.uuids import Uuid
 from kwire.wire import (
     give_up,
@@ -44,9 +44,7 @@ class OffsetCommitKey(Message):
         Field("topic", "topic", "string", range(0, 1)),
         Field("partition", "partition", "int32", range(0, 1)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("group", "topic", "partition", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     group: str
     """Id of the group, which can be a classic, KIP-848 or Streams group."""
@@ -55,7 +53,6 @@ class OffsetCommitKey(Message):
     partition: int
     """Number of the partition; a null value for this key means that the commit expired or was deleted."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -70,24 +67,51 @@ class OffsetCommitKey(Message):
         self.partition = partition
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        raise LookupError(f"{cls.__name__} has no header")
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[OffsetCommitKey, i64]:
-        if 0 <= version <= 0:
-            return read_offset_commit_key_classic(data, pos, version)
-        give_up()
+        """Version 0."""
+        n: int
+        end: i64
+        group: str
+        topic: str
+        if version < 0 or version > 0:
+            give_up()
+
+        # group: string
+        n = read_i16_be(data, pos)
+        pos += 2
+        if n < 0:
+            give_up()
+        end = pos + n
+        group = data[pos:end].decode()
+        pos = end
+        # topic: string
+        n = read_i16_be(data, pos)
+        pos += 2
+        if n < 0:
+            give_up()
+        end = pos + n
+        topic = data[pos:end].decode()
+        pos = end
+        partition = read_i32_be(data, pos)
+        message = new_OffsetCommitKey(group, topic, partition)
+        pos += 4
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 0:
-            return write_offset_commit_key_classic(out, self, version)
-        give_up()
+        """Version 0."""
+        if version < 0 or version > 0:
+            give_up()
 
-
-def new_OffsetCommitKey(group: str, topic: str, partition: int) -> OffsetCommitKey:
-    return OffsetCommitKey(group=group, topic=topic, partition=partition)
+        raw = self.group.encode()
+        write_i16_be(out, len(raw))
+        out.write(raw)
+        raw = self.topic.encode()
+        write_i16_be(out, len(raw))
+        out.write(raw)
+        write_i32_be(out, self.partition)
+        if self.unknown_tags:
+            give_up()
 
 
 @mypyc_attr(acyclic=True)
@@ -110,17 +134,7 @@ class OffsetCommitValue(Message):
         Field("expire_timestamp", "expireTimestamp", "int64", range(1, 2), ignorable=True),
         Field("topic_id", "topicId", "uuid", range(4, 5), tag=0, tagged=range(4, 5), ignorable=True),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "offset",
-        "leader_epoch",
-        "metadata",
-        "commit_timestamp",
-        "expire_timestamp",
-        "topic_id",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     offset: int
     """Offset of the next record to consume, i.e. one past the last one processed."""
@@ -137,7 +151,6 @@ class OffsetCommitValue(Message):
     4+.
     """
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -158,200 +171,143 @@ class OffsetCommitValue(Message):
         self.topic_id = topic_id
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        raise LookupError(f"{cls.__name__} has no header")
+    def _read_tags(self, data: bytes, pos: i64, version: i64) -> i64:
+        unknown: list[tuple[int, bytes]] = []
+        previous: i64 = -1
+        count, pos = read_uvarint(data, pos)
+        if count < 0:
+            give_up()
+        for _ in range(count):
+            tag, size, pos = read_tag(data, pos)
+            if tag <= previous:
+                give_up()
+            previous = tag
+            tag_end = pos + size
+            if tag == 0:
+                topic_id = Uuid(data[pos : pos + 16])
+                pos += 16
+                self.topic_id = topic_id
+                if pos != tag_end:
+                    give_up()
+            else:
+                unknown.append((tag, data[pos:tag_end]))
+                pos = tag_end
+        if unknown:
+            self.unknown_tags = tuple(unknown)
+        return pos
+
+    def _write_tags(self, section: BytesWriter, version: i64) -> None:
+        known: list[tuple[int, bytes]] = []
+        if self.topic_id != ZERO_UUID:
+            out = BytesWriter()
+            write_uuid(out, self.topic_id)
+            known.append((0, out.getvalue()))
+        write_tags(section, known, self.unknown_tags)
 
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[OffsetCommitValue, i64]:
-        if 4 <= version <= 4:
-            return read_offset_commit_value_flexible(data, pos, version)
-        if 0 <= version <= 3:
-            return read_offset_commit_value_classic(data, pos, version)
-        give_up()
+        """Version 4."""
+        n: i64
+        end: i64
+        metadata: str
+        if version < 4:
+            return OffsetCommitValue._read_classic(data, pos, version)
+        if version > 4:
+            give_up()
+
+        offset = read_i64_be(data, pos)
+        leader_epoch = read_i32_be(data, pos + 8)
+        # metadata: compact string
+        n = data[pos + 12] - 1
+        pos += 13
+        if n < 0 or n > 126:
+            n, pos = read_string_length(data, pos)
+        end = pos + n
+        metadata = data[pos:end].decode()
+        pos = end
+        commit_timestamp = read_i64_be(data, pos)
+        expire_timestamp = -1
+        message = new_OffsetCommitValue(offset, leader_epoch, metadata, commit_timestamp, expire_timestamp)
+        if data[pos + 8]:
+            pos += 8
+            pos = message._read_tags(data, pos, version)
+        else:
+            pos += 9
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 4 <= version <= 4:
-            return write_offset_commit_value_flexible(out, self, version)
-        if 0 <= version <= 3:
-            return write_offset_commit_value_classic(out, self, version)
-        give_up()
-
-
-def new_OffsetCommitValue(
-    offset: int, leader_epoch: int, metadata: str, commit_timestamp: int, expire_timestamp: int
-) -> OffsetCommitValue:
-    return OffsetCommitValue(
-        offset=offset,
-        leader_epoch=leader_epoch,
-        metadata=metadata,
-        commit_timestamp=commit_timestamp,
-        expire_timestamp=expire_timestamp,
-    )
-
-
-def read_OffsetCommitValue_tags(self: OffsetCommitValue, data: bytes, pos: i64, version: i64) -> i64:
-    unknown: list[tuple[int, bytes]] = []
-    previous: i64 = -1
-    count, pos = read_uvarint(data, pos)
-    if count < 0:
-        give_up()
-    for _ in range(count):
-        tag, size, pos = read_tag(data, pos)
-        if tag <= previous:
+        """Version 4."""
+        if version < 4:
+            return self._write_classic(out, version)
+        if version > 4:
             give_up()
-        previous = tag
-        tag_end = pos + size
-        if tag == 0:
-            topic_id = Uuid(data[pos : pos + 16])
-            pos += 16
-            self.topic_id = topic_id
-            if pos != tag_end:
-                give_up()
+
+        write_i64_be(out, self.offset)
+        write_i32_be(out, self.leader_epoch)
+        raw = self.metadata.encode()
+        n = len(raw)
+        if n < 127:
+            out.append(n + 1)
         else:
-            unknown.append((tag, data[pos:tag_end]))
-            pos = tag_end
-    if unknown:
-        self.unknown_tags = tuple(unknown)
-    return pos
+            write_string_length(out, n)
+        out.write(raw)
+        write_i64_be(out, self.commit_timestamp)
+        if self.topic_id == ZERO_UUID and not self.unknown_tags:
+            out.append(0)
+        else:
+            self._write_tags(out, version)
 
+    @staticmethod
+    def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[OffsetCommitValue, i64]:
+        """Versions 0-3."""
+        n: int
+        end: i64
+        metadata: str
+        if version < 0:
+            give_up()
 
-def write_OffsetCommitValue_tags(section: BytesWriter, self: OffsetCommitValue, version: i64) -> None:
-    known: list[tuple[int, bytes]] = []
-    if self.topic_id != ZERO_UUID:
-        out = BytesWriter()
-        write_uuid(out, self.topic_id)
-        known.append((0, out.getvalue()))
-    write_tags(section, known, self.unknown_tags)
-
-
-def read_offset_commit_key_classic(data: bytes, pos: i64, version: i64) -> tuple[OffsetCommitKey, i64]:
-    """Version 0."""
-    n: int
-    end: i64
-    group: str
-    topic: str
-    n = read_i16_be(data, pos)
-    pos += 2
-    if n < 0:
-        give_up()
-    end = pos + n
-    group = data[pos:end].decode()
-    pos = end
-    n = read_i16_be(data, pos)
-    pos += 2
-    if n < 0:
-        give_up()
-    end = pos + n
-    topic = data[pos:end].decode()
-    pos = end
-    partition = read_i32_be(data, pos)
-    message = new_OffsetCommitKey(group, topic, partition)
-    pos += 4
-    return message, pos
-
-
-def write_offset_commit_key_classic(out: BytesWriter, message: OffsetCommitKey, version: i64) -> None:
-    """Version 0."""
-    raw = message.group.encode()
-    write_i16_be(out, len(raw))
-    out.write(raw)
-    raw = message.topic.encode()
-    write_i16_be(out, len(raw))
-    out.write(raw)
-    write_i32_be(out, message.partition)
-    if message.unknown_tags:
-        give_up()
-
-
-def read_offset_commit_value_classic(data: bytes, pos: i64, version: i64) -> tuple[OffsetCommitValue, i64]:
-    """Versions 0-3."""
-    n: int
-    end: i64
-    metadata: str
-    offset = read_i64_be(data, pos)
-    pos += 8
-    if version >= 3:
-        leader_epoch = read_i32_be(data, pos)
-        pos += 4
-    else:
-        leader_epoch = -1
-    n = read_i16_be(data, pos)
-    pos += 2
-    if n < 0:
-        give_up()
-    end = pos + n
-    metadata = data[pos:end].decode()
-    pos = end
-    commit_timestamp = read_i64_be(data, pos)
-    pos += 8
-    if version == 1:
-        expire_timestamp = read_i64_be(data, pos)
+        offset = read_i64_be(data, pos)
         pos += 8
-    else:
-        expire_timestamp = -1
-    message = new_OffsetCommitValue(offset, leader_epoch, metadata, commit_timestamp, expire_timestamp)
-    return message, pos
-
-
-def write_offset_commit_value_classic(out: BytesWriter, message: OffsetCommitValue, version: i64) -> None:
-    """Versions 0-3."""
-    write_i64_be(out, message.offset)
-    if version >= 3:
-        write_i32_be(out, message.leader_epoch)
-    raw = message.metadata.encode()
-    write_i16_be(out, len(raw))
-    out.write(raw)
-    write_i64_be(out, message.commit_timestamp)
-    if version == 1:
-        write_i64_be(out, message.expire_timestamp)
-    if message.unknown_tags:
-        give_up()
-
-
-def read_offset_commit_value_flexible(data: bytes, pos: i64, version: i64) -> tuple[OffsetCommitValue, i64]:
-    """Version 4."""
-    n: i64
-    end: i64
-    metadata: str
-    offset = read_i64_be(data, pos)
-    leader_epoch = read_i32_be(data, pos + 8)
-    n = data[pos + 12] - 1
-    pos += 13
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_string_length(data, pos)
-    end = pos + n
-    metadata = data[pos:end].decode()
-    pos = end
-    commit_timestamp = read_i64_be(data, pos)
-    expire_timestamp = -1
-    message = new_OffsetCommitValue(offset, leader_epoch, metadata, commit_timestamp, expire_timestamp)
-    if data[pos + 8]:
+        if version >= 3:
+            leader_epoch = read_i32_be(data, pos)
+            pos += 4
+        else:
+            leader_epoch = -1
+        # metadata: string
+        n = read_i16_be(data, pos)
+        pos += 2
+        if n < 0:
+            give_up()
+        end = pos + n
+        metadata = data[pos:end].decode()
+        pos = end
+        commit_timestamp = read_i64_be(data, pos)
         pos += 8
-        pos = read_OffsetCommitValue_tags(message, data, pos, version)
-    else:
-        pos += 9
-    return message, pos
+        if version == 1:
+            expire_timestamp = read_i64_be(data, pos)
+            pos += 8
+        else:
+            expire_timestamp = -1
+        message = new_OffsetCommitValue(offset, leader_epoch, metadata, commit_timestamp, expire_timestamp)
+        return message, pos
+
+    def _write_classic(self, out: BytesWriter, version: i64) -> None:
+        """Versions 0-3."""
+        if version < 0:
+            give_up()
+
+        write_i64_be(out, self.offset)
+        if version >= 3:
+            write_i32_be(out, self.leader_epoch)
+        raw = self.metadata.encode()
+        write_i16_be(out, len(raw))
+        out.write(raw)
+        write_i64_be(out, self.commit_timestamp)
+        if version == 1:
+            write_i64_be(out, self.expire_timestamp)
+        if self.unknown_tags:
+            give_up()
 
 
-def write_offset_commit_value_flexible(out: BytesWriter, message: OffsetCommitValue, version: i64) -> None:
-    """Version 4."""
-    write_i64_be(out, message.offset)
-    write_i32_be(out, message.leader_epoch)
-    raw = message.metadata.encode()
-    n = len(raw)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_string_length(out, n)
-    out.write(raw)
-    write_i64_be(out, message.commit_timestamp)
-    if message.topic_id == ZERO_UUID and not message.unknown_tags:
-        out.append(0)
-    else:
-        write_OffsetCommitValue_tags(out, message, version)
-
-
-install_constructors(globals())
+new_OffsetCommitKey = constructor(OffsetCommitKey)
+new_OffsetCommitValue = constructor(OffsetCommitValue, without=("topic_id",))

@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter, read_i16_be, read_i32_be, write_i16_be, write_i32_be
 
 from kwire.message import FieldTags, Message, Struct
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.uuids import Uuid
 from kwire.wire import (
     empty_list,
@@ -45,16 +45,13 @@ class ShareGroupCurrentMemberAssignmentKey(Message):
         Field("group_id", "GroupId", "string", range(0, 1)),
         Field("member_id", "MemberId", "string", range(0, 1)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("group_id", "member_id", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     group_id: str
     """Id of the share group."""
     member_id: str
     """Id of the member; a null value for this key deletes its assignment."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -67,24 +64,48 @@ class ShareGroupCurrentMemberAssignmentKey(Message):
         self.member_id = member_id
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        raise LookupError(f"{cls.__name__} has no header")
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[ShareGroupCurrentMemberAssignmentKey, i64]:
-        if 0 <= version <= 0:
-            return read_share_group_current_member_assignment_key_classic(data, pos, version)
-        give_up()
+        """Version 0."""
+        n: int
+        end: i64
+        group_id: str
+        member_id: str
+        if version < 0 or version > 0:
+            give_up()
+
+        # group_id: string
+        n = read_i16_be(data, pos)
+        pos += 2
+        if n < 0:
+            give_up()
+        end = pos + n
+        group_id = data[pos:end].decode()
+        pos = end
+        # member_id: string
+        n = read_i16_be(data, pos)
+        pos += 2
+        if n < 0:
+            give_up()
+        end = pos + n
+        member_id = data[pos:end].decode()
+        pos = end
+        message = new_ShareGroupCurrentMemberAssignmentKey(group_id, member_id)
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 0:
-            return write_share_group_current_member_assignment_key_classic(out, self, version)
-        give_up()
+        """Version 0."""
+        if version < 0 or version > 0:
+            give_up()
 
-
-def new_ShareGroupCurrentMemberAssignmentKey(group_id: str, member_id: str) -> ShareGroupCurrentMemberAssignmentKey:
-    return ShareGroupCurrentMemberAssignmentKey(group_id=group_id, member_id=member_id)
+        raw = self.group_id.encode()
+        write_i16_be(out, len(raw))
+        out.write(raw)
+        raw = self.member_id.encode()
+        write_i16_be(out, len(raw))
+        out.write(raw)
+        if self.unknown_tags:
+            give_up()
 
 
 @mypyc_attr(acyclic=True)
@@ -97,16 +118,13 @@ class TopicPartitions(Struct):
         Field("topic_id", "TopicId", "uuid", range(0, 1)),
         Field("partitions", "Partitions", "[]int32", range(0, 1)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("topic_id", "partitions", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     topic_id: Uuid
     """Id of the topic."""
     partitions: list[int]
     """Numbers of the partitions."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -118,10 +136,6 @@ class TopicPartitions(Struct):
         self.topic_id = topic_id
         self.partitions = [] if partitions is None else partitions
         self.unknown_tags = unknown_tags
-
-
-def new_TopicPartitions(topic_id: Uuid, partitions: list[int]) -> TopicPartitions:
-    return TopicPartitions(topic_id=topic_id, partitions=partitions)
 
 
 @mypyc_attr(acyclic=True)
@@ -142,15 +156,7 @@ class ShareGroupCurrentMemberAssignmentValue(Message):
         Field("state", "State", "int8", range(0, 1), enum="ConsumerMemberState"),
         Field("assigned_partitions", "AssignedPartitions", "[]TopicPartitions", range(0, 1)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "member_epoch",
-        "previous_member_epoch",
-        "state",
-        "assigned_partitions",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     member_epoch: int
     """Epoch that the member has reached and must send in heartbeats."""
@@ -161,7 +167,6 @@ class ShareGroupCurrentMemberAssignmentValue(Message):
     assigned_partitions: list[TopicPartitions]
     """Partitions that the member may fetch from, possibly shared with other members."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -178,154 +183,89 @@ class ShareGroupCurrentMemberAssignmentValue(Message):
         self.assigned_partitions = [] if assigned_partitions is None else assigned_partitions
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        raise LookupError(f"{cls.__name__} has no header")
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[ShareGroupCurrentMemberAssignmentValue, i64]:
-        if 0 <= version <= 0:
-            return read_share_group_current_member_assignment_value_flexible(data, pos, version)
-        give_up()
-
-    def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 0:
-            return write_share_group_current_member_assignment_value_flexible(out, self, version)
-        give_up()
-
-
-def new_ShareGroupCurrentMemberAssignmentValue(
-    member_epoch: int, previous_member_epoch: int, state: int, assigned_partitions: list[TopicPartitions]
-) -> ShareGroupCurrentMemberAssignmentValue:
-    return ShareGroupCurrentMemberAssignmentValue(
-        member_epoch=member_epoch,
-        previous_member_epoch=previous_member_epoch,
-        state=state,
-        assigned_partitions=assigned_partitions,
-    )
-
-
-def read_share_group_current_member_assignment_key_classic(
-    data: bytes, pos: i64, version: i64
-) -> tuple[ShareGroupCurrentMemberAssignmentKey, i64]:
-    """Version 0."""
-    n: int
-    end: i64
-    group_id: str
-    member_id: str
-    n = read_i16_be(data, pos)
-    pos += 2
-    if n < 0:
-        give_up()
-    end = pos + n
-    group_id = data[pos:end].decode()
-    pos = end
-    n = read_i16_be(data, pos)
-    pos += 2
-    if n < 0:
-        give_up()
-    end = pos + n
-    member_id = data[pos:end].decode()
-    pos = end
-    message = new_ShareGroupCurrentMemberAssignmentKey(group_id, member_id)
-    return message, pos
-
-
-def write_share_group_current_member_assignment_key_classic(
-    out: BytesWriter, message: ShareGroupCurrentMemberAssignmentKey, version: i64
-) -> None:
-    """Version 0."""
-    raw = message.group_id.encode()
-    write_i16_be(out, len(raw))
-    out.write(raw)
-    raw = message.member_id.encode()
-    write_i16_be(out, len(raw))
-    out.write(raw)
-    if message.unknown_tags:
-        give_up()
-
-
-def read_share_group_current_member_assignment_value_flexible(
-    data: bytes, pos: i64, version: i64
-) -> tuple[ShareGroupCurrentMemberAssignmentValue, i64]:
-    """Version 0."""
-    n: i64
-    assigned_partitions: list[TopicPartitions]
-    assigned_partitions_step: i64
-    partitions: list[int]
-    member_epoch = read_i32_be(data, pos)
-    previous_member_epoch = read_i32_be(data, pos + 4)
-    state = (data[pos + 8] ^ 128) - 128
-    n = data[pos + 9] - 1
-    pos += 10
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    assigned_partitions = empty_list(n)
-    assigned_partitions_count = n
-    for assigned_partitions_step in range(assigned_partitions_count):
-        # assigned_partitions[]
-        topic_id = Uuid(data[pos : pos + 16])
-        n = data[pos + 16] - 1
-        pos += 17
-        if n < 0:
+        """Version 0."""
+        n: i64
+        assigned_partitions: list[TopicPartitions]
+        assigned_partitions_step: i64
+        partitions: list[int]
+        if version < 0 or version > 0:
             give_up()
-        if n > 126:
+
+        member_epoch = read_i32_be(data, pos)
+        previous_member_epoch = read_i32_be(data, pos + 4)
+        state = (data[pos + 8] ^ 128) - 128
+        # assigned_partitions: compact array
+        n = data[pos + 9] - 1
+        pos += 10
+        if n < 0 or n > 126:
             n, pos = read_length(data, pos)
-        if n:
-            partitions = read_i32s(data, pos, n)
-            pos += 4 * n
-        else:
-            partitions = []
-        assigned_partitions_item = new_TopicPartitions(topic_id, partitions)
+        assigned_partitions = empty_list(n)
+        assigned_partitions_count = n
+        for assigned_partitions_step in range(assigned_partitions_count):
+            # assigned_partitions[]
+            topic_id = Uuid(data[pos : pos + 16])
+            # partitions: compact array
+            n = data[pos + 16] - 1
+            pos += 17
+            if n < 0 or n > 126:
+                n, pos = read_length(data, pos)
+            if n:
+                partitions = read_i32s(data, pos, n)
+                pos += 4 * n
+            else:
+                partitions = []
+            assigned_partitions_item = new_TopicPartitions(topic_id, partitions)
+            if data[pos]:
+                assigned_partitions_item.unknown_tags, pos = read_tags(data, pos)
+            else:
+                pos += 1
+            assigned_partitions.append(assigned_partitions_item)
+        message = new_ShareGroupCurrentMemberAssignmentValue(
+            member_epoch, previous_member_epoch, state, assigned_partitions
+        )
         if data[pos]:
-            assigned_partitions_item.unknown_tags, pos = read_tags(data, pos)
+            message.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-        assigned_partitions.append(assigned_partitions_item)
-    message = new_ShareGroupCurrentMemberAssignmentValue(
-        member_epoch, previous_member_epoch, state, assigned_partitions
-    )
-    if data[pos]:
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 1
-    return message, pos
+        return message, pos
 
+    def _write(self, out: BytesWriter, version: i64) -> None:
+        """Version 0."""
+        if version < 0 or version > 0:
+            give_up()
 
-def write_share_group_current_member_assignment_value_flexible(
-    out: BytesWriter, message: ShareGroupCurrentMemberAssignmentValue, version: i64
-) -> None:
-    """Version 0."""
-    write_i32_be(out, message.member_epoch)
-    write_i32_be(out, message.previous_member_epoch)
-    write_i8(out, message.state)
-    assigned_partitions = message.assigned_partitions
-    n = len(assigned_partitions)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for assigned_partitions_item in assigned_partitions:
-        # assigned_partitions[]
-        write_uuid(out, assigned_partitions_item.topic_id)
-        partitions = assigned_partitions_item.partitions
-        n = len(partitions)
+        write_i32_be(out, self.member_epoch)
+        write_i32_be(out, self.previous_member_epoch)
+        write_i8(out, self.state)
+        assigned_partitions = self.assigned_partitions
+        n = len(assigned_partitions)
         if n < 127:
             out.append(n + 1)
         else:
             write_uvarint(out, n + 1)
-        for partitions_item in partitions:
-            write_i32_be(out, partitions_item)
-        if assigned_partitions_item.unknown_tags:
-            write_tags(out, [], assigned_partitions_item.unknown_tags)
+        for assigned_partitions_item in assigned_partitions:
+            # assigned_partitions[]
+            write_uuid(out, assigned_partitions_item.topic_id)
+            partitions = assigned_partitions_item.partitions
+            n = len(partitions)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_uvarint(out, n + 1)
+            for partitions_item in partitions:
+                write_i32_be(out, partitions_item)
+            if assigned_partitions_item.unknown_tags:
+                write_tags(out, [], assigned_partitions_item.unknown_tags)
+            else:
+                out.append(0)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
         else:
             out.append(0)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
 
 
-install_constructors(globals())
+new_ShareGroupCurrentMemberAssignmentKey = constructor(ShareGroupCurrentMemberAssignmentKey)
+new_TopicPartitions = constructor(TopicPartitions)
+new_ShareGroupCurrentMemberAssignmentValue = constructor(ShareGroupCurrentMemberAssignmentValue)

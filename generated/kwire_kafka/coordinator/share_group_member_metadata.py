@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter, read_i16_be, write_i16_be
 
 from kwire.message import FieldTags, Message
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.wire import (
     empty_list,
     give_up,
@@ -42,16 +42,13 @@ class ShareGroupMemberMetadataKey(Message):
         Field("group_id", "GroupId", "string", range(0, 1)),
         Field("member_id", "MemberId", "string", range(0, 1)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("group_id", "member_id", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     group_id: str
     """Id of the share group."""
     member_id: str
     """Id of the member; a null value for this key means that it left."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -64,24 +61,48 @@ class ShareGroupMemberMetadataKey(Message):
         self.member_id = member_id
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        raise LookupError(f"{cls.__name__} has no header")
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[ShareGroupMemberMetadataKey, i64]:
-        if 0 <= version <= 0:
-            return read_share_group_member_metadata_key_classic(data, pos, version)
-        give_up()
+        """Version 0."""
+        n: int
+        end: i64
+        group_id: str
+        member_id: str
+        if version < 0 or version > 0:
+            give_up()
+
+        # group_id: string
+        n = read_i16_be(data, pos)
+        pos += 2
+        if n < 0:
+            give_up()
+        end = pos + n
+        group_id = data[pos:end].decode()
+        pos = end
+        # member_id: string
+        n = read_i16_be(data, pos)
+        pos += 2
+        if n < 0:
+            give_up()
+        end = pos + n
+        member_id = data[pos:end].decode()
+        pos = end
+        message = new_ShareGroupMemberMetadataKey(group_id, member_id)
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 0:
-            return write_share_group_member_metadata_key_classic(out, self, version)
-        give_up()
+        """Version 0."""
+        if version < 0 or version > 0:
+            give_up()
 
-
-def new_ShareGroupMemberMetadataKey(group_id: str, member_id: str) -> ShareGroupMemberMetadataKey:
-    return ShareGroupMemberMetadataKey(group_id=group_id, member_id=member_id)
+        raw = self.group_id.encode()
+        write_i16_be(out, len(raw))
+        out.write(raw)
+        raw = self.member_id.encode()
+        write_i16_be(out, len(raw))
+        out.write(raw)
+        if self.unknown_tags:
+            give_up()
 
 
 @mypyc_attr(acyclic=True)
@@ -102,15 +123,7 @@ class ShareGroupMemberMetadataValue(Message):
         Field("client_host", "ClientHost", "string", range(0, 1)),
         Field("subscribed_topic_names", "SubscribedTopicNames", "[]string", range(0, 1)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "rack_id",
-        "client_id",
-        "client_host",
-        "subscribed_topic_names",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     rack_id: str | None
     """Rack of the member (client.rack); null if it gave none."""
@@ -121,7 +134,6 @@ class ShareGroupMemberMetadataValue(Message):
     subscribed_topic_names: list[str]
     """Names of the subscribed topics; regular expressions are not supported."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -138,183 +150,119 @@ class ShareGroupMemberMetadataValue(Message):
         self.subscribed_topic_names = [] if subscribed_topic_names is None else subscribed_topic_names
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        raise LookupError(f"{cls.__name__} has no header")
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[ShareGroupMemberMetadataValue, i64]:
-        if 0 <= version <= 0:
-            return read_share_group_member_metadata_value_flexible(data, pos, version)
-        give_up()
+        """Version 0."""
+        n: i64
+        end: i64
+        rack_id: str | None
+        client_id: str
+        client_host: str
+        subscribed_topic_names: list[str]
+        subscribed_topic_names_step: i64
+        if version < 0 or version > 0:
+            give_up()
 
-    def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 0:
-            return write_share_group_member_metadata_value_flexible(out, self, version)
-        give_up()
-
-
-def new_ShareGroupMemberMetadataValue(
-    rack_id: str | None, client_id: str, client_host: str, subscribed_topic_names: list[str]
-) -> ShareGroupMemberMetadataValue:
-    return ShareGroupMemberMetadataValue(
-        rack_id=rack_id, client_id=client_id, client_host=client_host, subscribed_topic_names=subscribed_topic_names
-    )
-
-
-def read_share_group_member_metadata_key_classic(
-    data: bytes, pos: i64, version: i64
-) -> tuple[ShareGroupMemberMetadataKey, i64]:
-    """Version 0."""
-    n: int
-    end: i64
-    group_id: str
-    member_id: str
-    n = read_i16_be(data, pos)
-    pos += 2
-    if n < 0:
-        give_up()
-    end = pos + n
-    group_id = data[pos:end].decode()
-    pos = end
-    n = read_i16_be(data, pos)
-    pos += 2
-    if n < 0:
-        give_up()
-    end = pos + n
-    member_id = data[pos:end].decode()
-    pos = end
-    message = new_ShareGroupMemberMetadataKey(group_id, member_id)
-    return message, pos
-
-
-def write_share_group_member_metadata_key_classic(
-    out: BytesWriter, message: ShareGroupMemberMetadataKey, version: i64
-) -> None:
-    """Version 0."""
-    raw = message.group_id.encode()
-    write_i16_be(out, len(raw))
-    out.write(raw)
-    raw = message.member_id.encode()
-    write_i16_be(out, len(raw))
-    out.write(raw)
-    if message.unknown_tags:
-        give_up()
-
-
-def read_share_group_member_metadata_value_flexible(
-    data: bytes, pos: i64, version: i64
-) -> tuple[ShareGroupMemberMetadataValue, i64]:
-    """Version 0."""
-    n: i64
-    end: i64
-    rack_id: str | None
-    client_id: str
-    client_host: str
-    subscribed_topic_names: list[str]
-    subscribed_topic_names_step: i64
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        rack_id = None
-    else:
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        rack_id = data[pos:end].decode()
-        pos = end
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_string_length(data, pos)
-    end = pos + n
-    client_id = data[pos:end].decode()
-    pos = end
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_string_length(data, pos)
-    end = pos + n
-    client_host = data[pos:end].decode()
-    pos = end
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    subscribed_topic_names = empty_list(n)
-    subscribed_topic_names_count = n
-    for subscribed_topic_names_step in range(subscribed_topic_names_count):
+        # rack_id: compact nullable string
         n = data[pos] - 1
         pos += 1
         if n < 0:
-            give_up()
-        if n > 126:
+            rack_id = None
+        else:
+            if n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            rack_id = data[pos:end].decode()
+            pos = end
+        # client_id: compact string
+        n = data[pos] - 1
+        pos += 1
+        if n < 0 or n > 126:
             n, pos = read_string_length(data, pos)
         end = pos + n
-        subscribed_topic_names_item = data[pos:end].decode()
+        client_id = data[pos:end].decode()
         pos = end
-        subscribed_topic_names.append(subscribed_topic_names_item)
-    message = new_ShareGroupMemberMetadataValue(rack_id, client_id, client_host, subscribed_topic_names)
-    if data[pos]:
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
+        # client_host: compact string
+        n = data[pos] - 1
         pos += 1
-    return message, pos
+        if n < 0 or n > 126:
+            n, pos = read_string_length(data, pos)
+        end = pos + n
+        client_host = data[pos:end].decode()
+        pos = end
+        # subscribed_topic_names: compact array
+        n = data[pos] - 1
+        pos += 1
+        if n < 0 or n > 126:
+            n, pos = read_length(data, pos)
+        subscribed_topic_names = empty_list(n)
+        subscribed_topic_names_count = n
+        for subscribed_topic_names_step in range(subscribed_topic_names_count):
+            # string[]: compact string
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            subscribed_topic_names_item = data[pos:end].decode()
+            pos = end
+            subscribed_topic_names.append(subscribed_topic_names_item)
+        message = new_ShareGroupMemberMetadataValue(rack_id, client_id, client_host, subscribed_topic_names)
+        if data[pos]:
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 1
+        return message, pos
 
+    def _write(self, out: BytesWriter, version: i64) -> None:
+        """Version 0."""
+        if version < 0 or version > 0:
+            give_up()
 
-def write_share_group_member_metadata_value_flexible(
-    out: BytesWriter, message: ShareGroupMemberMetadataValue, version: i64
-) -> None:
-    """Version 0."""
-    rack_id = message.rack_id
-    if rack_id is None:
-        out.append(0)
-    else:
-        raw = rack_id.encode()
+        rack_id = self.rack_id
+        if rack_id is None:
+            out.append(0)
+        else:
+            raw = rack_id.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+        raw = self.client_id.encode()
         n = len(raw)
         if n < 127:
             out.append(n + 1)
         else:
             write_string_length(out, n)
         out.write(raw)
-    raw = message.client_id.encode()
-    n = len(raw)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_string_length(out, n)
-    out.write(raw)
-    raw = message.client_host.encode()
-    n = len(raw)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_string_length(out, n)
-    out.write(raw)
-    subscribed_topic_names = message.subscribed_topic_names
-    n = len(subscribed_topic_names)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for subscribed_topic_names_item in subscribed_topic_names:
-        raw = subscribed_topic_names_item.encode()
+        raw = self.client_host.encode()
         n = len(raw)
         if n < 127:
             out.append(n + 1)
         else:
             write_string_length(out, n)
         out.write(raw)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
+        subscribed_topic_names = self.subscribed_topic_names
+        n = len(subscribed_topic_names)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_uvarint(out, n + 1)
+        for subscribed_topic_names_item in subscribed_topic_names:
+            raw = subscribed_topic_names_item.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
+        else:
+            out.append(0)
 
 
-install_constructors(globals())
+new_ShareGroupMemberMetadataKey = constructor(ShareGroupMemberMetadataKey)
+new_ShareGroupMemberMetadataValue = constructor(ShareGroupMemberMetadataValue)

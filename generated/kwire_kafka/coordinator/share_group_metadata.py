@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter, read_i16_be, read_i32_be, read_i64_be, write_i16_be, write_i32_be, write_i64_be
 
 from kwire.message import FieldTags, Message
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.wire import give_up, read_tags, write_tags
 
 TYPE_CHECKING = False
@@ -30,14 +30,11 @@ class ShareGroupMetadataKey(Message):
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (Field("group_id", "GroupId", "string", range(0, 1)),)
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("group_id", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     group_id: str
     """Id of the share group; a null value for this key deletes the group."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -48,24 +45,36 @@ class ShareGroupMetadataKey(Message):
         self.group_id = group_id
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        raise LookupError(f"{cls.__name__} has no header")
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[ShareGroupMetadataKey, i64]:
-        if 0 <= version <= 0:
-            return read_share_group_metadata_key_classic(data, pos, version)
-        give_up()
+        """Version 0."""
+        n: int
+        end: i64
+        group_id: str
+        if version < 0 or version > 0:
+            give_up()
+
+        # group_id: string
+        n = read_i16_be(data, pos)
+        pos += 2
+        if n < 0:
+            give_up()
+        end = pos + n
+        group_id = data[pos:end].decode()
+        pos = end
+        message = new_ShareGroupMetadataKey(group_id)
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 0:
-            return write_share_group_metadata_key_classic(out, self, version)
-        give_up()
+        """Version 0."""
+        if version < 0 or version > 0:
+            give_up()
 
-
-def new_ShareGroupMetadataKey(group_id: str) -> ShareGroupMetadataKey:
-    return ShareGroupMetadataKey(group_id=group_id)
+        raw = self.group_id.encode()
+        write_i16_be(out, len(raw))
+        out.write(raw)
+        if self.unknown_tags:
+            give_up()
 
 
 @mypyc_attr(acyclic=True)
@@ -84,16 +93,13 @@ class ShareGroupMetadataValue(Message):
         Field("epoch", "Epoch", "int32", range(0, 1)),
         Field("metadata_hash", "MetadataHash", "int64", range(0, 1)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("epoch", "metadata_hash", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     epoch: int
     """Group epoch, incremented with each change that requires a new target assignment."""
     metadata_hash: int
     """Hash of ids, partition counts and racks of the subscribed topics; a different value triggers a rebalance."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -106,76 +112,34 @@ class ShareGroupMetadataValue(Message):
         self.metadata_hash = metadata_hash
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        raise LookupError(f"{cls.__name__} has no header")
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[ShareGroupMetadataValue, i64]:
-        if 0 <= version <= 0:
-            return read_share_group_metadata_value_flexible(data, pos, version)
-        give_up()
+        """Version 0."""
+        if version < 0 or version > 0:
+            give_up()
+
+        epoch = read_i32_be(data, pos)
+        metadata_hash = read_i64_be(data, pos + 4)
+        message = new_ShareGroupMetadataValue(epoch, metadata_hash)
+        if data[pos + 12]:
+            pos += 12
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 13
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 0:
-            return write_share_group_metadata_value_flexible(out, self, version)
-        give_up()
+        """Version 0."""
+        if version < 0 or version > 0:
+            give_up()
+
+        write_i32_be(out, self.epoch)
+        write_i64_be(out, self.metadata_hash)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
+        else:
+            out.append(0)
 
 
-def new_ShareGroupMetadataValue(epoch: int, metadata_hash: int) -> ShareGroupMetadataValue:
-    return ShareGroupMetadataValue(epoch=epoch, metadata_hash=metadata_hash)
-
-
-def read_share_group_metadata_key_classic(data: bytes, pos: i64, version: i64) -> tuple[ShareGroupMetadataKey, i64]:
-    """Version 0."""
-    n: int
-    end: i64
-    group_id: str
-    n = read_i16_be(data, pos)
-    pos += 2
-    if n < 0:
-        give_up()
-    end = pos + n
-    group_id = data[pos:end].decode()
-    pos = end
-    message = new_ShareGroupMetadataKey(group_id)
-    return message, pos
-
-
-def write_share_group_metadata_key_classic(out: BytesWriter, message: ShareGroupMetadataKey, version: i64) -> None:
-    """Version 0."""
-    raw = message.group_id.encode()
-    write_i16_be(out, len(raw))
-    out.write(raw)
-    if message.unknown_tags:
-        give_up()
-
-
-def read_share_group_metadata_value_flexible(
-    data: bytes, pos: i64, version: i64
-) -> tuple[ShareGroupMetadataValue, i64]:
-    """Version 0."""
-    epoch = read_i32_be(data, pos)
-    metadata_hash = read_i64_be(data, pos + 4)
-    message = new_ShareGroupMetadataValue(epoch, metadata_hash)
-    if data[pos + 12]:
-        pos += 12
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 13
-    return message, pos
-
-
-def write_share_group_metadata_value_flexible(
-    out: BytesWriter, message: ShareGroupMetadataValue, version: i64
-) -> None:
-    """Version 0."""
-    write_i32_be(out, message.epoch)
-    write_i64_be(out, message.metadata_hash)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
-
-
-install_constructors(globals())
+new_ShareGroupMetadataKey = constructor(ShareGroupMetadataKey)
+new_ShareGroupMetadataValue = constructor(ShareGroupMetadataValue)

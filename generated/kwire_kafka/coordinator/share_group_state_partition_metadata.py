@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter, read_i16_be, write_i16_be, write_i32_be
 
 from kwire.message import FieldTags, Message, Struct
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.uuids import Uuid
 from kwire.wire import (
     empty_list,
@@ -43,14 +43,11 @@ class ShareGroupStatePartitionMetadataKey(Message):
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (Field("group_id", "GroupId", "string", range(0, 1)),)
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("group_id", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     group_id: str
     """Id of the share group."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -61,24 +58,36 @@ class ShareGroupStatePartitionMetadataKey(Message):
         self.group_id = group_id
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        raise LookupError(f"{cls.__name__} has no header")
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[ShareGroupStatePartitionMetadataKey, i64]:
-        if 0 <= version <= 0:
-            return read_share_group_state_partition_metadata_key_classic(data, pos, version)
-        give_up()
+        """Version 0."""
+        n: int
+        end: i64
+        group_id: str
+        if version < 0 or version > 0:
+            give_up()
+
+        # group_id: string
+        n = read_i16_be(data, pos)
+        pos += 2
+        if n < 0:
+            give_up()
+        end = pos + n
+        group_id = data[pos:end].decode()
+        pos = end
+        message = new_ShareGroupStatePartitionMetadataKey(group_id)
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 0:
-            return write_share_group_state_partition_metadata_key_classic(out, self, version)
-        give_up()
+        """Version 0."""
+        if version < 0 or version > 0:
+            give_up()
 
-
-def new_ShareGroupStatePartitionMetadataKey(group_id: str) -> ShareGroupStatePartitionMetadataKey:
-    return ShareGroupStatePartitionMetadataKey(group_id=group_id)
+        raw = self.group_id.encode()
+        write_i16_be(out, len(raw))
+        out.write(raw)
+        if self.unknown_tags:
+            give_up()
 
 
 @mypyc_attr(acyclic=True)
@@ -92,9 +101,7 @@ class TopicPartitionsInfo(Struct):
         Field("topic_name", "TopicName", "string", range(0, 1)),
         Field("partitions", "Partitions", "[]int32", range(0, 1)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("topic_id", "topic_name", "partitions", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     topic_id: Uuid
     """Id of the topic; together with group and partition it forms the share-partition key."""
@@ -103,7 +110,6 @@ class TopicPartitionsInfo(Struct):
     partitions: list[int]
     """Numbers of the partitions in this stage."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -119,10 +125,6 @@ class TopicPartitionsInfo(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_TopicPartitionsInfo(topic_id: Uuid, topic_name: str, partitions: list[int]) -> TopicPartitionsInfo:
-    return TopicPartitionsInfo(topic_id=topic_id, topic_name=topic_name, partitions=partitions)
-
-
 @mypyc_attr(acyclic=True)
 class TopicInfo(Struct):
     """One topic whose share state is to be deleted for all partitions."""
@@ -133,16 +135,13 @@ class TopicInfo(Struct):
         Field("topic_id", "TopicId", "uuid", range(0, 1)),
         Field("topic_name", "TopicName", "string", range(0, 1)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("topic_id", "topic_name", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     topic_id: Uuid
     """Id of the topic."""
     topic_name: str
     """Name of the topic, which may since have been deleted."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -154,10 +153,6 @@ class TopicInfo(Struct):
         self.topic_id = topic_id
         self.topic_name = topic_name
         self.unknown_tags = unknown_tags
-
-
-def new_TopicInfo(topic_id: Uuid, topic_name: str) -> TopicInfo:
-    return TopicInfo(topic_id=topic_id, topic_name=topic_name)
 
 
 @mypyc_attr(acyclic=True)
@@ -177,14 +172,7 @@ class ShareGroupStatePartitionMetadataValue(Message):
         Field("initialized_topics", "InitializedTopics", "[]TopicPartitionsInfo", range(0, 1)),
         Field("deleting_topics", "DeletingTopics", "[]TopicInfo", range(0, 1)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "initializing_topics",
-        "initialized_topics",
-        "deleting_topics",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     initializing_topics: list[TopicPartitionsInfo]
     """Partitions whose state the share coordinator was asked to create but has not yet confirmed."""
@@ -193,7 +181,6 @@ class ShareGroupStatePartitionMetadataValue(Message):
     deleting_topics: list[TopicInfo]
     """Topics being deleted from the group's state; retried until the share coordinator confirms."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -208,276 +195,216 @@ class ShareGroupStatePartitionMetadataValue(Message):
         self.deleting_topics = [] if deleting_topics is None else deleting_topics
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        raise LookupError(f"{cls.__name__} has no header")
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[ShareGroupStatePartitionMetadataValue, i64]:
-        if 0 <= version <= 0:
-            return read_share_group_state_partition_metadata_value_flexible(data, pos, version)
-        give_up()
+        """Version 0."""
+        n: i64
+        end: i64
+        initializing_topics: list[TopicPartitionsInfo]
+        initializing_topics_step: i64
+        initializing_topics_topic_name: str
+        initializing_topics_partitions: list[int]
+        initialized_topics: list[TopicPartitionsInfo]
+        initialized_topics_step: i64
+        initialized_topics_topic_name: str
+        initialized_topics_partitions: list[int]
+        deleting_topics: list[TopicInfo]
+        deleting_topics_step: i64
+        deleting_topics_topic_name: str
+        if version < 0 or version > 0:
+            give_up()
+
+        # initializing_topics: compact array
+        n = data[pos] - 1
+        pos += 1
+        if n < 0 or n > 126:
+            n, pos = read_length(data, pos)
+        initializing_topics = empty_list(n)
+        initializing_topics_count = n
+        for initializing_topics_step in range(initializing_topics_count):
+            # initializing_topics[]
+            initializing_topics_topic_id = Uuid(data[pos : pos + 16])
+            # topic_name: compact string
+            n = data[pos + 16] - 1
+            pos += 17
+            if n < 0 or n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            initializing_topics_topic_name = data[pos:end].decode()
+            pos = end
+            # partitions: compact array
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_length(data, pos)
+            if n:
+                initializing_topics_partitions = read_i32s(data, pos, n)
+                pos += 4 * n
+            else:
+                initializing_topics_partitions = []
+            initializing_topics_item = new_TopicPartitionsInfo(
+                initializing_topics_topic_id, initializing_topics_topic_name, initializing_topics_partitions
+            )
+            if data[pos]:
+                initializing_topics_item.unknown_tags, pos = read_tags(data, pos)
+            else:
+                pos += 1
+            initializing_topics.append(initializing_topics_item)
+        # initialized_topics: compact array
+        n = data[pos] - 1
+        pos += 1
+        if n < 0 or n > 126:
+            n, pos = read_length(data, pos)
+        initialized_topics = empty_list(n)
+        initialized_topics_count = n
+        for initialized_topics_step in range(initialized_topics_count):
+            # initialized_topics[]
+            initialized_topics_topic_id = Uuid(data[pos : pos + 16])
+            # topic_name: compact string
+            n = data[pos + 16] - 1
+            pos += 17
+            if n < 0 or n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            initialized_topics_topic_name = data[pos:end].decode()
+            pos = end
+            # partitions: compact array
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_length(data, pos)
+            if n:
+                initialized_topics_partitions = read_i32s(data, pos, n)
+                pos += 4 * n
+            else:
+                initialized_topics_partitions = []
+            initialized_topics_item = new_TopicPartitionsInfo(
+                initialized_topics_topic_id, initialized_topics_topic_name, initialized_topics_partitions
+            )
+            if data[pos]:
+                initialized_topics_item.unknown_tags, pos = read_tags(data, pos)
+            else:
+                pos += 1
+            initialized_topics.append(initialized_topics_item)
+        # deleting_topics: compact array
+        n = data[pos] - 1
+        pos += 1
+        if n < 0 or n > 126:
+            n, pos = read_length(data, pos)
+        deleting_topics = empty_list(n)
+        deleting_topics_count = n
+        for deleting_topics_step in range(deleting_topics_count):
+            # deleting_topics[]
+            deleting_topics_topic_id = Uuid(data[pos : pos + 16])
+            # topic_name: compact string
+            n = data[pos + 16] - 1
+            pos += 17
+            if n < 0 or n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            deleting_topics_topic_name = data[pos:end].decode()
+            pos = end
+            deleting_topics_item = new_TopicInfo(deleting_topics_topic_id, deleting_topics_topic_name)
+            if data[pos]:
+                deleting_topics_item.unknown_tags, pos = read_tags(data, pos)
+            else:
+                pos += 1
+            deleting_topics.append(deleting_topics_item)
+        message = new_ShareGroupStatePartitionMetadataValue(initializing_topics, initialized_topics, deleting_topics)
+        if data[pos]:
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 1
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 0:
-            return write_share_group_state_partition_metadata_value_flexible(out, self, version)
-        give_up()
-
-
-def new_ShareGroupStatePartitionMetadataValue(
-    initializing_topics: list[TopicPartitionsInfo],
-    initialized_topics: list[TopicPartitionsInfo],
-    deleting_topics: list[TopicInfo],
-) -> ShareGroupStatePartitionMetadataValue:
-    return ShareGroupStatePartitionMetadataValue(
-        initializing_topics=initializing_topics,
-        initialized_topics=initialized_topics,
-        deleting_topics=deleting_topics,
-    )
-
-
-def read_share_group_state_partition_metadata_key_classic(
-    data: bytes, pos: i64, version: i64
-) -> tuple[ShareGroupStatePartitionMetadataKey, i64]:
-    """Version 0."""
-    n: int
-    end: i64
-    group_id: str
-    n = read_i16_be(data, pos)
-    pos += 2
-    if n < 0:
-        give_up()
-    end = pos + n
-    group_id = data[pos:end].decode()
-    pos = end
-    message = new_ShareGroupStatePartitionMetadataKey(group_id)
-    return message, pos
-
-
-def write_share_group_state_partition_metadata_key_classic(
-    out: BytesWriter, message: ShareGroupStatePartitionMetadataKey, version: i64
-) -> None:
-    """Version 0."""
-    raw = message.group_id.encode()
-    write_i16_be(out, len(raw))
-    out.write(raw)
-    if message.unknown_tags:
-        give_up()
-
-
-def read_share_group_state_partition_metadata_value_flexible(
-    data: bytes, pos: i64, version: i64
-) -> tuple[ShareGroupStatePartitionMetadataValue, i64]:
-    """Version 0."""
-    n: i64
-    end: i64
-    initializing_topics: list[TopicPartitionsInfo]
-    initializing_topics_step: i64
-    initializing_topics_topic_name: str
-    initializing_topics_partitions: list[int]
-    initialized_topics: list[TopicPartitionsInfo]
-    initialized_topics_step: i64
-    initialized_topics_topic_name: str
-    initialized_topics_partitions: list[int]
-    deleting_topics: list[TopicInfo]
-    deleting_topics_step: i64
-    deleting_topics_topic_name: str
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    initializing_topics = empty_list(n)
-    initializing_topics_count = n
-    for initializing_topics_step in range(initializing_topics_count):
-        # initializing_topics[]
-        initializing_topics_topic_id = Uuid(data[pos : pos + 16])
-        n = data[pos + 16] - 1
-        pos += 17
-        if n < 0:
+        """Version 0."""
+        if version < 0 or version > 0:
             give_up()
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        initializing_topics_topic_name = data[pos:end].decode()
-        pos = end
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_length(data, pos)
-        if n:
-            initializing_topics_partitions = read_i32s(data, pos, n)
-            pos += 4 * n
-        else:
-            initializing_topics_partitions = []
-        initializing_topics_item = new_TopicPartitionsInfo(
-            initializing_topics_topic_id, initializing_topics_topic_name, initializing_topics_partitions
-        )
-        if data[pos]:
-            initializing_topics_item.unknown_tags, pos = read_tags(data, pos)
-        else:
-            pos += 1
-        initializing_topics.append(initializing_topics_item)
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    initialized_topics = empty_list(n)
-    initialized_topics_count = n
-    for initialized_topics_step in range(initialized_topics_count):
-        # initialized_topics[]
-        initialized_topics_topic_id = Uuid(data[pos : pos + 16])
-        n = data[pos + 16] - 1
-        pos += 17
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        initialized_topics_topic_name = data[pos:end].decode()
-        pos = end
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_length(data, pos)
-        if n:
-            initialized_topics_partitions = read_i32s(data, pos, n)
-            pos += 4 * n
-        else:
-            initialized_topics_partitions = []
-        initialized_topics_item = new_TopicPartitionsInfo(
-            initialized_topics_topic_id, initialized_topics_topic_name, initialized_topics_partitions
-        )
-        if data[pos]:
-            initialized_topics_item.unknown_tags, pos = read_tags(data, pos)
-        else:
-            pos += 1
-        initialized_topics.append(initialized_topics_item)
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    deleting_topics = empty_list(n)
-    deleting_topics_count = n
-    for deleting_topics_step in range(deleting_topics_count):
-        # deleting_topics[]
-        deleting_topics_topic_id = Uuid(data[pos : pos + 16])
-        n = data[pos + 16] - 1
-        pos += 17
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        deleting_topics_topic_name = data[pos:end].decode()
-        pos = end
-        deleting_topics_item = new_TopicInfo(deleting_topics_topic_id, deleting_topics_topic_name)
-        if data[pos]:
-            deleting_topics_item.unknown_tags, pos = read_tags(data, pos)
-        else:
-            pos += 1
-        deleting_topics.append(deleting_topics_item)
-    message = new_ShareGroupStatePartitionMetadataValue(initializing_topics, initialized_topics, deleting_topics)
-    if data[pos]:
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 1
-    return message, pos
 
-
-def write_share_group_state_partition_metadata_value_flexible(
-    out: BytesWriter, message: ShareGroupStatePartitionMetadataValue, version: i64
-) -> None:
-    """Version 0."""
-    initializing_topics = message.initializing_topics
-    n = len(initializing_topics)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for initializing_topics_item in initializing_topics:
-        # initializing_topics[]
-        write_uuid(out, initializing_topics_item.topic_id)
-        raw = initializing_topics_item.topic_name.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-        initializing_topics_partitions = initializing_topics_item.partitions
-        n = len(initializing_topics_partitions)
+        initializing_topics = self.initializing_topics
+        n = len(initializing_topics)
         if n < 127:
             out.append(n + 1)
         else:
             write_uvarint(out, n + 1)
-        for initializing_topics_partitions_item in initializing_topics_partitions:
-            write_i32_be(out, initializing_topics_partitions_item)
-        if initializing_topics_item.unknown_tags:
-            write_tags(out, [], initializing_topics_item.unknown_tags)
-        else:
-            out.append(0)
-    initialized_topics = message.initialized_topics
-    n = len(initialized_topics)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for initialized_topics_item in initialized_topics:
-        # initialized_topics[]
-        write_uuid(out, initialized_topics_item.topic_id)
-        raw = initialized_topics_item.topic_name.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-        initialized_topics_partitions = initialized_topics_item.partitions
-        n = len(initialized_topics_partitions)
+        for initializing_topics_item in initializing_topics:
+            # initializing_topics[]
+            write_uuid(out, initializing_topics_item.topic_id)
+            raw = initializing_topics_item.topic_name.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+            initializing_topics_partitions = initializing_topics_item.partitions
+            n = len(initializing_topics_partitions)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_uvarint(out, n + 1)
+            for initializing_topics_partitions_item in initializing_topics_partitions:
+                write_i32_be(out, initializing_topics_partitions_item)
+            if initializing_topics_item.unknown_tags:
+                write_tags(out, [], initializing_topics_item.unknown_tags)
+            else:
+                out.append(0)
+        initialized_topics = self.initialized_topics
+        n = len(initialized_topics)
         if n < 127:
             out.append(n + 1)
         else:
             write_uvarint(out, n + 1)
-        for initialized_topics_partitions_item in initialized_topics_partitions:
-            write_i32_be(out, initialized_topics_partitions_item)
-        if initialized_topics_item.unknown_tags:
-            write_tags(out, [], initialized_topics_item.unknown_tags)
-        else:
-            out.append(0)
-    deleting_topics = message.deleting_topics
-    n = len(deleting_topics)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for deleting_topics_item in deleting_topics:
-        # deleting_topics[]
-        write_uuid(out, deleting_topics_item.topic_id)
-        raw = deleting_topics_item.topic_name.encode()
-        n = len(raw)
+        for initialized_topics_item in initialized_topics:
+            # initialized_topics[]
+            write_uuid(out, initialized_topics_item.topic_id)
+            raw = initialized_topics_item.topic_name.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+            initialized_topics_partitions = initialized_topics_item.partitions
+            n = len(initialized_topics_partitions)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_uvarint(out, n + 1)
+            for initialized_topics_partitions_item in initialized_topics_partitions:
+                write_i32_be(out, initialized_topics_partitions_item)
+            if initialized_topics_item.unknown_tags:
+                write_tags(out, [], initialized_topics_item.unknown_tags)
+            else:
+                out.append(0)
+        deleting_topics = self.deleting_topics
+        n = len(deleting_topics)
         if n < 127:
             out.append(n + 1)
         else:
-            write_string_length(out, n)
-        out.write(raw)
-        if deleting_topics_item.unknown_tags:
-            write_tags(out, [], deleting_topics_item.unknown_tags)
+            write_uvarint(out, n + 1)
+        for deleting_topics_item in deleting_topics:
+            # deleting_topics[]
+            write_uuid(out, deleting_topics_item.topic_id)
+            raw = deleting_topics_item.topic_name.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+            if deleting_topics_item.unknown_tags:
+                write_tags(out, [], deleting_topics_item.unknown_tags)
+            else:
+                out.append(0)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
         else:
             out.append(0)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
 
 
-install_constructors(globals())
+new_ShareGroupStatePartitionMetadataKey = constructor(ShareGroupStatePartitionMetadataKey)
+new_TopicPartitionsInfo = constructor(TopicPartitionsInfo)
+new_TopicInfo = constructor(TopicInfo)
+new_ShareGroupStatePartitionMetadataValue = constructor(ShareGroupStatePartitionMetadataValue)

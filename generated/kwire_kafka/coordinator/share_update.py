@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter, read_i16_be, read_i32_be, read_i64_be, write_i16_be, write_i32_be, write_i64_be
 
 from kwire.message import FieldTags, Message, Struct
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.uuids import Uuid
 from kwire.wire import (
     empty_list,
@@ -47,9 +47,7 @@ class ShareUpdateKey(Message):
         Field("topic_id", "TopicId", "uuid", range(0, 1)),
         Field("partition", "Partition", "int32", range(0, 1)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("group_id", "topic_id", "partition", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     group_id: str
     """Id of the share group."""
@@ -58,7 +56,6 @@ class ShareUpdateKey(Message):
     partition: int
     """Number of the partition within its topic, counted from 0."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -73,24 +70,41 @@ class ShareUpdateKey(Message):
         self.partition = partition
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        raise LookupError(f"{cls.__name__} has no header")
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[ShareUpdateKey, i64]:
-        if 0 <= version <= 0:
-            return read_share_update_key_classic(data, pos, version)
-        give_up()
+        """Version 0."""
+        n: int
+        end: i64
+        group_id: str
+        if version < 0 or version > 0:
+            give_up()
+
+        # group_id: string
+        n = read_i16_be(data, pos)
+        pos += 2
+        if n < 0:
+            give_up()
+        end = pos + n
+        group_id = data[pos:end].decode()
+        pos = end
+        topic_id = Uuid(data[pos : pos + 16])
+        partition = read_i32_be(data, pos + 16)
+        message = new_ShareUpdateKey(group_id, topic_id, partition)
+        pos += 20
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 0:
-            return write_share_update_key_classic(out, self, version)
-        give_up()
+        """Version 0."""
+        if version < 0 or version > 0:
+            give_up()
 
-
-def new_ShareUpdateKey(group_id: str, topic_id: Uuid, partition: int) -> ShareUpdateKey:
-    return ShareUpdateKey(group_id=group_id, topic_id=topic_id, partition=partition)
+        raw = self.group_id.encode()
+        write_i16_be(out, len(raw))
+        out.write(raw)
+        write_uuid(out, self.topic_id)
+        write_i32_be(out, self.partition)
+        if self.unknown_tags:
+            give_up()
 
 
 @mypyc_attr(acyclic=True)
@@ -105,15 +119,7 @@ class StateBatch(Struct):
         Field("delivery_state", "DeliveryState", "int8", range(0, 1), enum="DeliveryState"),
         Field("delivery_count", "DeliveryCount", "int16", range(0, 1)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "first_offset",
-        "last_offset",
-        "delivery_state",
-        "delivery_count",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     first_offset: int
     """First offset of the run, inclusive."""
@@ -124,7 +130,6 @@ class StateBatch(Struct):
     delivery_count: int
     """Number of delivery attempts made so far for these records."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -140,15 +145,6 @@ class StateBatch(Struct):
         self.delivery_state = delivery_state
         self.delivery_count = delivery_count
         self.unknown_tags = unknown_tags
-
-
-def new_StateBatch(first_offset: int, last_offset: int, delivery_state: int, delivery_count: int) -> StateBatch:
-    return StateBatch(
-        first_offset=first_offset,
-        last_offset=last_offset,
-        delivery_state=delivery_state,
-        delivery_count=delivery_count,
-    )
 
 
 @mypyc_attr(acyclic=True)
@@ -170,16 +166,7 @@ class ShareUpdateValue(Message):
         Field("delivery_complete_count", "DeliveryCompleteCount", "int32", range(0, 1), tag=0, tagged=range(0, 1)),
         Field("state_batches", "StateBatches", "[]StateBatch", range(0, 1)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "snapshot_epoch",
-        "leader_epoch",
-        "start_offset",
-        "delivery_complete_count",
-        "state_batches",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     snapshot_epoch: int
     """Epoch of the snapshot that the change applies to."""
@@ -194,7 +181,6 @@ class ShareUpdateValue(Message):
     state_batches: list[StateBatch]
     """Changed runs only; all other offsets keep their state from the snapshot and earlier updates."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -213,160 +199,108 @@ class ShareUpdateValue(Message):
         self.state_batches = [] if state_batches is None else state_batches
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        raise LookupError(f"{cls.__name__} has no header")
+    def _read_tags(self, data: bytes, pos: i64, version: i64) -> i64:
+        unknown: list[tuple[int, bytes]] = []
+        previous: i64 = -1
+        count, pos = read_uvarint(data, pos)
+        if count < 0:
+            give_up()
+        for _ in range(count):
+            tag, size, pos = read_tag(data, pos)
+            if tag <= previous:
+                give_up()
+            previous = tag
+            tag_end = pos + size
+            if tag == 0:
+                delivery_complete_count = read_i32_be(data, pos)
+                pos += 4
+                self.delivery_complete_count = delivery_complete_count
+                if pos != tag_end:
+                    give_up()
+            else:
+                unknown.append((tag, data[pos:tag_end]))
+                pos = tag_end
+        if unknown:
+            self.unknown_tags = tuple(unknown)
+        return pos
+
+    def _write_tags(self, section: BytesWriter, version: i64) -> None:
+        known: list[tuple[int, bytes]] = []
+        if self.delivery_complete_count != -1:
+            out = BytesWriter()
+            write_i32_be(out, self.delivery_complete_count)
+            known.append((0, out.getvalue()))
+        write_tags(section, known, self.unknown_tags)
 
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[ShareUpdateValue, i64]:
-        if 0 <= version <= 0:
-            return read_share_update_value_flexible(data, pos, version)
-        give_up()
+        """Version 0."""
+        n: i64
+        state_batches: list[StateBatch]
+        state_batches_step: i64
+        if version < 0 or version > 0:
+            give_up()
+
+        snapshot_epoch = read_i32_be(data, pos)
+        leader_epoch = read_i32_be(data, pos + 4)
+        start_offset = read_i64_be(data, pos + 8)
+        # state_batches: compact array
+        n = data[pos + 16] - 1
+        pos += 17
+        if n < 0 or n > 126:
+            n, pos = read_length(data, pos)
+        state_batches = empty_list(n)
+        state_batches_count = n
+        for state_batches_step in range(state_batches_count):
+            # state_batches[]
+            first_offset = read_i64_be(data, pos)
+            last_offset = read_i64_be(data, pos + 8)
+            delivery_state = (data[pos + 16] ^ 128) - 128
+            delivery_count = read_i16_be(data, pos + 17)
+            state_batches_item = new_StateBatch(first_offset, last_offset, delivery_state, delivery_count)
+            if data[pos + 19]:
+                pos += 19
+                state_batches_item.unknown_tags, pos = read_tags(data, pos)
+            else:
+                pos += 20
+            state_batches.append(state_batches_item)
+        message = new_ShareUpdateValue(snapshot_epoch, leader_epoch, start_offset, state_batches)
+        if data[pos]:
+            pos = message._read_tags(data, pos, version)
+        else:
+            pos += 1
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 0:
-            return write_share_update_value_flexible(out, self, version)
-        give_up()
-
-
-def new_ShareUpdateValue(
-    snapshot_epoch: int, leader_epoch: int, start_offset: int, state_batches: list[StateBatch]
-) -> ShareUpdateValue:
-    return ShareUpdateValue(
-        snapshot_epoch=snapshot_epoch,
-        leader_epoch=leader_epoch,
-        start_offset=start_offset,
-        state_batches=state_batches,
-    )
-
-
-def read_ShareUpdateValue_tags(self: ShareUpdateValue, data: bytes, pos: i64, version: i64) -> i64:
-    unknown: list[tuple[int, bytes]] = []
-    previous: i64 = -1
-    count, pos = read_uvarint(data, pos)
-    if count < 0:
-        give_up()
-    for _ in range(count):
-        tag, size, pos = read_tag(data, pos)
-        if tag <= previous:
+        """Version 0."""
+        if version < 0 or version > 0:
             give_up()
-        previous = tag
-        tag_end = pos + size
-        if tag == 0:
-            delivery_complete_count = read_i32_be(data, pos)
-            pos += 4
-            self.delivery_complete_count = delivery_complete_count
-            if pos != tag_end:
-                give_up()
+
+        write_i32_be(out, self.snapshot_epoch)
+        write_i32_be(out, self.leader_epoch)
+        write_i64_be(out, self.start_offset)
+        state_batches = self.state_batches
+        n = len(state_batches)
+        if n < 127:
+            out.append(n + 1)
         else:
-            unknown.append((tag, data[pos:tag_end]))
-            pos = tag_end
-    if unknown:
-        self.unknown_tags = tuple(unknown)
-    return pos
-
-
-def write_ShareUpdateValue_tags(section: BytesWriter, self: ShareUpdateValue, version: i64) -> None:
-    known: list[tuple[int, bytes]] = []
-    if self.delivery_complete_count != -1:
-        out = BytesWriter()
-        write_i32_be(out, self.delivery_complete_count)
-        known.append((0, out.getvalue()))
-    write_tags(section, known, self.unknown_tags)
-
-
-def read_share_update_key_classic(data: bytes, pos: i64, version: i64) -> tuple[ShareUpdateKey, i64]:
-    """Version 0."""
-    n: int
-    end: i64
-    group_id: str
-    n = read_i16_be(data, pos)
-    pos += 2
-    if n < 0:
-        give_up()
-    end = pos + n
-    group_id = data[pos:end].decode()
-    pos = end
-    topic_id = Uuid(data[pos : pos + 16])
-    partition = read_i32_be(data, pos + 16)
-    message = new_ShareUpdateKey(group_id, topic_id, partition)
-    pos += 20
-    return message, pos
-
-
-def write_share_update_key_classic(out: BytesWriter, message: ShareUpdateKey, version: i64) -> None:
-    """Version 0."""
-    raw = message.group_id.encode()
-    write_i16_be(out, len(raw))
-    out.write(raw)
-    write_uuid(out, message.topic_id)
-    write_i32_be(out, message.partition)
-    if message.unknown_tags:
-        give_up()
-
-
-def read_share_update_value_flexible(data: bytes, pos: i64, version: i64) -> tuple[ShareUpdateValue, i64]:
-    """Version 0."""
-    n: i64
-    state_batches: list[StateBatch]
-    state_batches_step: i64
-    snapshot_epoch = read_i32_be(data, pos)
-    leader_epoch = read_i32_be(data, pos + 4)
-    start_offset = read_i64_be(data, pos + 8)
-    n = data[pos + 16] - 1
-    pos += 17
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    state_batches = empty_list(n)
-    state_batches_count = n
-    for state_batches_step in range(state_batches_count):
-        # state_batches[]
-        first_offset = read_i64_be(data, pos)
-        last_offset = read_i64_be(data, pos + 8)
-        delivery_state = (data[pos + 16] ^ 128) - 128
-        delivery_count = read_i16_be(data, pos + 17)
-        state_batches_item = new_StateBatch(first_offset, last_offset, delivery_state, delivery_count)
-        if data[pos + 19]:
-            pos += 19
-            state_batches_item.unknown_tags, pos = read_tags(data, pos)
-        else:
-            pos += 20
-        state_batches.append(state_batches_item)
-    message = new_ShareUpdateValue(snapshot_epoch, leader_epoch, start_offset, state_batches)
-    if data[pos]:
-        pos = read_ShareUpdateValue_tags(message, data, pos, version)
-    else:
-        pos += 1
-    return message, pos
-
-
-def write_share_update_value_flexible(out: BytesWriter, message: ShareUpdateValue, version: i64) -> None:
-    """Version 0."""
-    write_i32_be(out, message.snapshot_epoch)
-    write_i32_be(out, message.leader_epoch)
-    write_i64_be(out, message.start_offset)
-    state_batches = message.state_batches
-    n = len(state_batches)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for state_batches_item in state_batches:
-        # state_batches[]
-        write_i64_be(out, state_batches_item.first_offset)
-        write_i64_be(out, state_batches_item.last_offset)
-        write_i8(out, state_batches_item.delivery_state)
-        write_i16_be(out, state_batches_item.delivery_count)
-        if state_batches_item.unknown_tags:
-            write_tags(out, [], state_batches_item.unknown_tags)
-        else:
+            write_uvarint(out, n + 1)
+        for state_batches_item in state_batches:
+            # state_batches[]
+            write_i64_be(out, state_batches_item.first_offset)
+            write_i64_be(out, state_batches_item.last_offset)
+            write_i8(out, state_batches_item.delivery_state)
+            write_i16_be(out, state_batches_item.delivery_count)
+            if state_batches_item.unknown_tags:
+                write_tags(out, [], state_batches_item.unknown_tags)
+            else:
+                out.append(0)
+        if self.delivery_complete_count == -1 and not self.unknown_tags:
             out.append(0)
-    if message.delivery_complete_count == -1 and not message.unknown_tags:
-        out.append(0)
-    else:
-        write_ShareUpdateValue_tags(out, message, version)
+        else:
+            self._write_tags(out, version)
 
 
-install_constructors(globals())
+new_ShareUpdateKey = constructor(ShareUpdateKey)
+new_StateBatch = constructor(StateBatch)
+new_ShareUpdateValue = constructor(ShareUpdateValue, without=("delivery_complete_count",))

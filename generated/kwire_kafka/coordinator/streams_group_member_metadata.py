@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter, read_i16_be, read_i32_be, write_i16_be, write_i32_be
 
 from kwire.message import FieldTags, Message, Struct
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.wire import (
     empty_list,
     give_up,
@@ -44,16 +44,13 @@ class StreamsGroupMemberMetadataKey(Message):
         Field("group_id", "GroupId", "string", range(0, 1)),
         Field("member_id", "MemberId", "string", range(0, 1)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("group_id", "member_id", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     group_id: str
     """Id of the Streams group."""
     member_id: str
     """Id of the member; a null value for this key means that it left."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -66,24 +63,48 @@ class StreamsGroupMemberMetadataKey(Message):
         self.member_id = member_id
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        raise LookupError(f"{cls.__name__} has no header")
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[StreamsGroupMemberMetadataKey, i64]:
-        if 0 <= version <= 0:
-            return read_streams_group_member_metadata_key_classic(data, pos, version)
-        give_up()
+        """Version 0."""
+        n: int
+        end: i64
+        group_id: str
+        member_id: str
+        if version < 0 or version > 0:
+            give_up()
+
+        # group_id: string
+        n = read_i16_be(data, pos)
+        pos += 2
+        if n < 0:
+            give_up()
+        end = pos + n
+        group_id = data[pos:end].decode()
+        pos = end
+        # member_id: string
+        n = read_i16_be(data, pos)
+        pos += 2
+        if n < 0:
+            give_up()
+        end = pos + n
+        member_id = data[pos:end].decode()
+        pos = end
+        message = new_StreamsGroupMemberMetadataKey(group_id, member_id)
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 0:
-            return write_streams_group_member_metadata_key_classic(out, self, version)
-        give_up()
+        """Version 0."""
+        if version < 0 or version > 0:
+            give_up()
 
-
-def new_StreamsGroupMemberMetadataKey(group_id: str, member_id: str) -> StreamsGroupMemberMetadataKey:
-    return StreamsGroupMemberMetadataKey(group_id=group_id, member_id=member_id)
+        raw = self.group_id.encode()
+        write_i16_be(out, len(raw))
+        out.write(raw)
+        raw = self.member_id.encode()
+        write_i16_be(out, len(raw))
+        out.write(raw)
+        if self.unknown_tags:
+            give_up()
 
 
 @mypyc_attr(acyclic=True)
@@ -96,16 +117,13 @@ class Endpoint(Struct):
         Field("host", "Host", "string", range(0, 1)),
         Field("port", "Port", "uint16", range(0, 1)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("host", "port", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     host: str
     """Host name or IP address for interactive queries."""
     port: int
     """TCP port for interactive queries, an unsigned 16-bit number."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -119,10 +137,6 @@ class Endpoint(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_Endpoint(host: str, port: int) -> Endpoint:
-    return Endpoint(host=host, port=port)
-
-
 @mypyc_attr(acyclic=True)
 class KeyValue(Struct):
     """One client tag, with which standby tasks are spread, e.g. over zones."""
@@ -133,16 +147,13 @@ class KeyValue(Struct):
         Field("key", "Key", "string", range(0, 1)),
         Field("value", "Value", "string", range(0, 1)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("key", "value", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     key: str
     """Name of the tag, e.g. zone or cluster."""
     value: str
     """Value of the tag."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -154,10 +165,6 @@ class KeyValue(Struct):
         self.key = key
         self.value = value
         self.unknown_tags = unknown_tags
-
-
-def new_KeyValue(key: str, value: str) -> KeyValue:
-    return KeyValue(key=key, value=value)
 
 
 @mypyc_attr(acyclic=True)
@@ -183,20 +190,7 @@ class StreamsGroupMemberMetadataValue(Message):
         Field("user_endpoint", "UserEndpoint", "Endpoint", range(0, 1), nullable=range(0, 1)),
         Field("client_tags", "ClientTags", "[]KeyValue", range(0, 1)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "instance_id",
-        "rack_id",
-        "client_id",
-        "client_host",
-        "rebalance_timeout_ms",
-        "topology_epoch",
-        "process_id",
-        "user_endpoint",
-        "client_tags",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     instance_id: str | None
     """Static membership id (group.instance.id); null for a dynamic member."""
@@ -217,7 +211,6 @@ class StreamsGroupMemberMetadataValue(Message):
     client_tags: list[KeyValue]
     """Labels of the client, with which standby tasks are placed."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -244,323 +237,244 @@ class StreamsGroupMemberMetadataValue(Message):
         self.client_tags = [] if client_tags is None else client_tags
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        raise LookupError(f"{cls.__name__} has no header")
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[StreamsGroupMemberMetadataValue, i64]:
-        if 0 <= version <= 0:
-            return read_streams_group_member_metadata_value_flexible(data, pos, version)
-        give_up()
+        """Version 0."""
+        n: i64
+        end: i64
+        instance_id: str | None
+        rack_id: str | None
+        client_id: str
+        client_host: str
+        process_id: str
+        user_endpoint: Endpoint | None
+        host: str
+        client_tags: list[KeyValue]
+        client_tags_step: i64
+        key: str
+        value: str
+        if version < 0 or version > 0:
+            give_up()
 
-    def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 0:
-            return write_streams_group_member_metadata_value_flexible(out, self, version)
-        give_up()
-
-
-def new_StreamsGroupMemberMetadataValue(
-    instance_id: str | None,
-    rack_id: str | None,
-    client_id: str,
-    client_host: str,
-    rebalance_timeout_ms: int,
-    topology_epoch: int,
-    process_id: str,
-    user_endpoint: Endpoint | None,
-    client_tags: list[KeyValue],
-) -> StreamsGroupMemberMetadataValue:
-    return StreamsGroupMemberMetadataValue(
-        instance_id=instance_id,
-        rack_id=rack_id,
-        client_id=client_id,
-        client_host=client_host,
-        rebalance_timeout_ms=rebalance_timeout_ms,
-        topology_epoch=topology_epoch,
-        process_id=process_id,
-        user_endpoint=user_endpoint,
-        client_tags=client_tags,
-    )
-
-
-def read_streams_group_member_metadata_key_classic(
-    data: bytes, pos: i64, version: i64
-) -> tuple[StreamsGroupMemberMetadataKey, i64]:
-    """Version 0."""
-    n: int
-    end: i64
-    group_id: str
-    member_id: str
-    n = read_i16_be(data, pos)
-    pos += 2
-    if n < 0:
-        give_up()
-    end = pos + n
-    group_id = data[pos:end].decode()
-    pos = end
-    n = read_i16_be(data, pos)
-    pos += 2
-    if n < 0:
-        give_up()
-    end = pos + n
-    member_id = data[pos:end].decode()
-    pos = end
-    message = new_StreamsGroupMemberMetadataKey(group_id, member_id)
-    return message, pos
-
-
-def write_streams_group_member_metadata_key_classic(
-    out: BytesWriter, message: StreamsGroupMemberMetadataKey, version: i64
-) -> None:
-    """Version 0."""
-    raw = message.group_id.encode()
-    write_i16_be(out, len(raw))
-    out.write(raw)
-    raw = message.member_id.encode()
-    write_i16_be(out, len(raw))
-    out.write(raw)
-    if message.unknown_tags:
-        give_up()
-
-
-def read_streams_group_member_metadata_value_flexible(
-    data: bytes, pos: i64, version: i64
-) -> tuple[StreamsGroupMemberMetadataValue, i64]:
-    """Version 0."""
-    n: i64
-    end: i64
-    instance_id: str | None
-    rack_id: str | None
-    client_id: str
-    client_host: str
-    process_id: str
-    user_endpoint: Endpoint | None
-    host: str
-    client_tags: list[KeyValue]
-    client_tags_step: i64
-    key: str
-    value: str
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        instance_id = None
-    else:
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        instance_id = data[pos:end].decode()
-        pos = end
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        rack_id = None
-    else:
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        rack_id = data[pos:end].decode()
-        pos = end
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_string_length(data, pos)
-    end = pos + n
-    client_id = data[pos:end].decode()
-    pos = end
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_string_length(data, pos)
-    end = pos + n
-    client_host = data[pos:end].decode()
-    pos = end
-    rebalance_timeout_ms = read_i32_be(data, pos)
-    topology_epoch = read_i32_be(data, pos + 4)
-    n = data[pos + 8] - 1
-    pos += 9
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_string_length(data, pos)
-    end = pos + n
-    process_id = data[pos:end].decode()
-    pos = end
-    n = data[pos]
-    pos += 1
-    if n > 127:
-        user_endpoint = None
-    else:
-        # user_endpoint
+        # instance_id: compact nullable string
         n = data[pos] - 1
         pos += 1
         if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        host = data[pos:end].decode()
-        pos = end
-        port = read_u16(data, pos)
-        user_endpoint = new_Endpoint(host, port)
-        if data[pos + 2]:
-            pos += 2
-            user_endpoint.unknown_tags, pos = read_tags(data, pos)
+            instance_id = None
         else:
-            pos += 3
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    client_tags = empty_list(n)
-    client_tags_count = n
-    for client_tags_step in range(client_tags_count):
-        # client_tags[]
+            if n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            instance_id = data[pos:end].decode()
+            pos = end
+        # rack_id: compact nullable string
         n = data[pos] - 1
         pos += 1
         if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        key = data[pos:end].decode()
-        pos = end
+            rack_id = None
+        else:
+            if n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            rack_id = data[pos:end].decode()
+            pos = end
+        # client_id: compact string
         n = data[pos] - 1
         pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
+        if n < 0 or n > 126:
             n, pos = read_string_length(data, pos)
         end = pos + n
-        value = data[pos:end].decode()
+        client_id = data[pos:end].decode()
         pos = end
-        client_tags_item = new_KeyValue(key, value)
+        # client_host: compact string
+        n = data[pos] - 1
+        pos += 1
+        if n < 0 or n > 126:
+            n, pos = read_string_length(data, pos)
+        end = pos + n
+        client_host = data[pos:end].decode()
+        pos = end
+        rebalance_timeout_ms = read_i32_be(data, pos)
+        topology_epoch = read_i32_be(data, pos + 4)
+        # process_id: compact string
+        n = data[pos + 8] - 1
+        pos += 9
+        if n < 0 or n > 126:
+            n, pos = read_string_length(data, pos)
+        end = pos + n
+        process_id = data[pos:end].decode()
+        pos = end
+        # user_endpoint: nullable struct
+        n = data[pos]
+        pos += 1
+        if n > 127:
+            user_endpoint = None
+        else:
+            # user_endpoint
+            # host: compact string
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            host = data[pos:end].decode()
+            pos = end
+            port = read_u16(data, pos)
+            user_endpoint = new_Endpoint(host, port)
+            if data[pos + 2]:
+                pos += 2
+                user_endpoint.unknown_tags, pos = read_tags(data, pos)
+            else:
+                pos += 3
+        # client_tags: compact array
+        n = data[pos] - 1
+        pos += 1
+        if n < 0 or n > 126:
+            n, pos = read_length(data, pos)
+        client_tags = empty_list(n)
+        client_tags_count = n
+        for client_tags_step in range(client_tags_count):
+            # client_tags[]
+            # key: compact string
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            key = data[pos:end].decode()
+            pos = end
+            # value: compact string
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            value = data[pos:end].decode()
+            pos = end
+            client_tags_item = new_KeyValue(key, value)
+            if data[pos]:
+                client_tags_item.unknown_tags, pos = read_tags(data, pos)
+            else:
+                pos += 1
+            client_tags.append(client_tags_item)
+        message = new_StreamsGroupMemberMetadataValue(
+            instance_id,
+            rack_id,
+            client_id,
+            client_host,
+            rebalance_timeout_ms,
+            topology_epoch,
+            process_id,
+            user_endpoint,
+            client_tags,
+        )
         if data[pos]:
-            client_tags_item.unknown_tags, pos = read_tags(data, pos)
+            message.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-        client_tags.append(client_tags_item)
-    message = new_StreamsGroupMemberMetadataValue(
-        instance_id,
-        rack_id,
-        client_id,
-        client_host,
-        rebalance_timeout_ms,
-        topology_epoch,
-        process_id,
-        user_endpoint,
-        client_tags,
-    )
-    if data[pos]:
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 1
-    return message, pos
+        return message, pos
 
+    def _write(self, out: BytesWriter, version: i64) -> None:
+        """Version 0."""
+        if version < 0 or version > 0:
+            give_up()
 
-def write_streams_group_member_metadata_value_flexible(
-    out: BytesWriter, message: StreamsGroupMemberMetadataValue, version: i64
-) -> None:
-    """Version 0."""
-    instance_id = message.instance_id
-    if instance_id is None:
-        out.append(0)
-    else:
-        raw = instance_id.encode()
+        instance_id = self.instance_id
+        if instance_id is None:
+            out.append(0)
+        else:
+            raw = instance_id.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+        rack_id = self.rack_id
+        if rack_id is None:
+            out.append(0)
+        else:
+            raw = rack_id.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+        raw = self.client_id.encode()
         n = len(raw)
         if n < 127:
             out.append(n + 1)
         else:
             write_string_length(out, n)
         out.write(raw)
-    rack_id = message.rack_id
-    if rack_id is None:
-        out.append(0)
-    else:
-        raw = rack_id.encode()
+        raw = self.client_host.encode()
         n = len(raw)
         if n < 127:
             out.append(n + 1)
         else:
             write_string_length(out, n)
         out.write(raw)
-    raw = message.client_id.encode()
-    n = len(raw)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_string_length(out, n)
-    out.write(raw)
-    raw = message.client_host.encode()
-    n = len(raw)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_string_length(out, n)
-    out.write(raw)
-    write_i32_be(out, message.rebalance_timeout_ms)
-    write_i32_be(out, message.topology_epoch)
-    raw = message.process_id.encode()
-    n = len(raw)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_string_length(out, n)
-    out.write(raw)
-    user_endpoint = message.user_endpoint
-    if user_endpoint is None:
-        out.append(255)
-    else:
-        out.append(1)
-        # user_endpoint
-        raw = user_endpoint.host.encode()
+        write_i32_be(out, self.rebalance_timeout_ms)
+        write_i32_be(out, self.topology_epoch)
+        raw = self.process_id.encode()
         n = len(raw)
         if n < 127:
             out.append(n + 1)
         else:
             write_string_length(out, n)
         out.write(raw)
-        write_u16(out, user_endpoint.port)
-        if user_endpoint.unknown_tags:
-            write_tags(out, [], user_endpoint.unknown_tags)
+        user_endpoint = self.user_endpoint
+        if user_endpoint is None:
+            out.append(255)
+        else:
+            out.append(1)
+            # user_endpoint
+            raw = user_endpoint.host.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+            write_u16(out, user_endpoint.port)
+            if user_endpoint.unknown_tags:
+                write_tags(out, [], user_endpoint.unknown_tags)
+            else:
+                out.append(0)
+        client_tags = self.client_tags
+        n = len(client_tags)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_uvarint(out, n + 1)
+        for client_tags_item in client_tags:
+            # client_tags[]
+            raw = client_tags_item.key.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+            raw = client_tags_item.value.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+            if client_tags_item.unknown_tags:
+                write_tags(out, [], client_tags_item.unknown_tags)
+            else:
+                out.append(0)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
         else:
             out.append(0)
-    client_tags = message.client_tags
-    n = len(client_tags)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for client_tags_item in client_tags:
-        # client_tags[]
-        raw = client_tags_item.key.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-        raw = client_tags_item.value.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-        if client_tags_item.unknown_tags:
-            write_tags(out, [], client_tags_item.unknown_tags)
-        else:
-            out.append(0)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
 
 
-install_constructors(globals())
+new_StreamsGroupMemberMetadataKey = constructor(StreamsGroupMemberMetadataKey)
+new_Endpoint = constructor(Endpoint)
+new_KeyValue = constructor(KeyValue)
+new_StreamsGroupMemberMetadataValue = constructor(StreamsGroupMemberMetadataValue)

@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter, read_i16_be, read_i32_be, read_i64_be, write_i16_be, write_i32_be, write_i64_be
 
 from kwire.message import FieldTags, Message, Struct, UNSET
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.wire import (
     empty_list,
     give_up,
@@ -41,14 +41,11 @@ class StreamsGroupMetadataKey(Message):
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (Field("group_id", "GroupId", "string", range(0, 1)),)
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("group_id", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     group_id: str
     """Id of the Streams group; a null value for this key deletes the group."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -59,24 +56,36 @@ class StreamsGroupMetadataKey(Message):
         self.group_id = group_id
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        raise LookupError(f"{cls.__name__} has no header")
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[StreamsGroupMetadataKey, i64]:
-        if 0 <= version <= 0:
-            return read_streams_group_metadata_key_classic(data, pos, version)
-        give_up()
+        """Version 0."""
+        n: int
+        end: i64
+        group_id: str
+        if version < 0 or version > 0:
+            give_up()
+
+        # group_id: string
+        n = read_i16_be(data, pos)
+        pos += 2
+        if n < 0:
+            give_up()
+        end = pos + n
+        group_id = data[pos:end].decode()
+        pos = end
+        message = new_StreamsGroupMetadataKey(group_id)
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 0:
-            return write_streams_group_metadata_key_classic(out, self, version)
-        give_up()
+        """Version 0."""
+        if version < 0 or version > 0:
+            give_up()
 
-
-def new_StreamsGroupMetadataKey(group_id: str) -> StreamsGroupMetadataKey:
-    return StreamsGroupMetadataKey(group_id=group_id)
+        raw = self.group_id.encode()
+        write_i16_be(out, len(raw))
+        out.write(raw)
+        if self.unknown_tags:
+            give_up()
 
 
 @mypyc_attr(acyclic=True)
@@ -89,16 +98,13 @@ class LastAssignmentConfig(Struct):
         Field("key", "Key", "string", range(0, 1)),
         Field("value", "Value", "string", range(0, 1)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("key", "value", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     key: str
     """Name of the setting."""
     value: str
     """Value of the setting, as text."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -110,10 +116,6 @@ class LastAssignmentConfig(Struct):
         self.key = key
         self.value = value
         self.unknown_tags = unknown_tags
-
-
-def new_LastAssignmentConfig(key: str, value: str) -> LastAssignmentConfig:
-    return LastAssignmentConfig(key=key, value=value)
 
 
 @mypyc_attr(acyclic=True)
@@ -158,17 +160,7 @@ class StreamsGroupMetadataValue(Message):
             tagged=range(0, 1),
         ),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "epoch",
-        "metadata_hash",
-        "validated_topology_epoch",
-        "last_assignment_configs",
-        "stored_description_topology_epoch",
-        "failed_description_topology_epoch",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     epoch: int
     """Group epoch; tasks must be reassigned if it is greater than the assignment epoch."""
@@ -185,7 +177,6 @@ class StreamsGroupMetadataValue(Message):
     was.
     """
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -206,218 +197,178 @@ class StreamsGroupMetadataValue(Message):
         self.failed_description_topology_epoch = failed_description_topology_epoch
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        raise LookupError(f"{cls.__name__} has no header")
+    def _read_tags(self, data: bytes, pos: i64, version: i64) -> i64:
+        n: i64
+        end: i64
+        last_assignment_configs: list[LastAssignmentConfig] | None
+        last_assignment_configs_step: i64
+        key: str
+        value: str
+        unknown: list[tuple[int, bytes]] = []
+        previous: i64 = -1
+        count, pos = read_uvarint(data, pos)
+        if count < 0:
+            give_up()
+        for _ in range(count):
+            tag, size, pos = read_tag(data, pos)
+            if tag <= previous:
+                give_up()
+            previous = tag
+            tag_end = pos + size
+            if tag == 0:
+                validated_topology_epoch = read_i32_be(data, pos)
+                pos += 4
+                self.validated_topology_epoch = validated_topology_epoch
+                if pos != tag_end:
+                    give_up()
+            elif tag == 1:
+                # last_assignment_configs: compact nullable array
+                n = data[pos] - 1
+                pos += 1
+                if n < 0:
+                    last_assignment_configs = None
+                else:
+                    if n > 126:
+                        n, pos = read_length(data, pos)
+                    last_assignment_configs = empty_list(n)
+                    last_assignment_configs_count = n
+                    for last_assignment_configs_step in range(last_assignment_configs_count):
+                        # last_assignment_configs[]
+                        # key: compact string
+                        n = data[pos] - 1
+                        pos += 1
+                        if n < 0 or n > 126:
+                            n, pos = read_string_length(data, pos)
+                        end = pos + n
+                        key = data[pos:end].decode()
+                        pos = end
+                        # value: compact string
+                        n = data[pos] - 1
+                        pos += 1
+                        if n < 0 or n > 126:
+                            n, pos = read_string_length(data, pos)
+                        end = pos + n
+                        value = data[pos:end].decode()
+                        pos = end
+                        last_assignment_configs_item = new_LastAssignmentConfig(key, value)
+                        if data[pos]:
+                            last_assignment_configs_item.unknown_tags, pos = read_tags(data, pos)
+                        else:
+                            pos += 1
+                        last_assignment_configs.append(last_assignment_configs_item)
+                self.last_assignment_configs = last_assignment_configs
+                if pos != tag_end:
+                    give_up()
+            elif tag == 2:
+                stored_description_topology_epoch = read_i32_be(data, pos)
+                pos += 4
+                self.stored_description_topology_epoch = stored_description_topology_epoch
+                if pos != tag_end:
+                    give_up()
+            elif tag == 3:
+                failed_description_topology_epoch = read_i32_be(data, pos)
+                pos += 4
+                self.failed_description_topology_epoch = failed_description_topology_epoch
+                if pos != tag_end:
+                    give_up()
+            else:
+                unknown.append((tag, data[pos:tag_end]))
+                pos = tag_end
+        if unknown:
+            self.unknown_tags = tuple(unknown)
+        return pos
+
+    def _write_tags(self, section: BytesWriter, version: i64) -> None:
+        known: list[tuple[int, bytes]] = []
+        if self.validated_topology_epoch != -1:
+            out = BytesWriter()
+            write_i32_be(out, self.validated_topology_epoch)
+            known.append((0, out.getvalue()))
+        if self.last_assignment_configs != []:
+            out = BytesWriter()
+            last_assignment_configs = self.last_assignment_configs
+            if last_assignment_configs is None:
+                out.append(0)
+            else:
+                n = len(last_assignment_configs)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_uvarint(out, n + 1)
+                for last_assignment_configs_item in last_assignment_configs:
+                    # last_assignment_configs[]
+                    raw = last_assignment_configs_item.key.encode()
+                    n = len(raw)
+                    if n < 127:
+                        out.append(n + 1)
+                    else:
+                        write_string_length(out, n)
+                    out.write(raw)
+                    raw = last_assignment_configs_item.value.encode()
+                    n = len(raw)
+                    if n < 127:
+                        out.append(n + 1)
+                    else:
+                        write_string_length(out, n)
+                    out.write(raw)
+                    if last_assignment_configs_item.unknown_tags:
+                        write_tags(out, [], last_assignment_configs_item.unknown_tags)
+                    else:
+                        out.append(0)
+            known.append((1, out.getvalue()))
+        if self.stored_description_topology_epoch != -1:
+            out = BytesWriter()
+            write_i32_be(out, self.stored_description_topology_epoch)
+            known.append((2, out.getvalue()))
+        if self.failed_description_topology_epoch != -1:
+            out = BytesWriter()
+            write_i32_be(out, self.failed_description_topology_epoch)
+            known.append((3, out.getvalue()))
+        write_tags(section, known, self.unknown_tags)
 
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[StreamsGroupMetadataValue, i64]:
-        if 0 <= version <= 0:
-            return read_streams_group_metadata_value_flexible(data, pos, version)
-        give_up()
+        """Version 0."""
+        if version < 0 or version > 0:
+            give_up()
+
+        epoch = read_i32_be(data, pos)
+        metadata_hash = read_i64_be(data, pos + 4)
+        message = new_StreamsGroupMetadataValue(epoch, metadata_hash)
+        if data[pos + 12]:
+            pos += 12
+            pos = message._read_tags(data, pos, version)
+        else:
+            pos += 13
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 0:
-            return write_streams_group_metadata_value_flexible(out, self, version)
-        give_up()
-
-
-def new_StreamsGroupMetadataValue(epoch: int, metadata_hash: int) -> StreamsGroupMetadataValue:
-    return StreamsGroupMetadataValue(epoch=epoch, metadata_hash=metadata_hash)
-
-
-def read_StreamsGroupMetadataValue_tags(self: StreamsGroupMetadataValue, data: bytes, pos: i64, version: i64) -> i64:
-    n: i64
-    end: i64
-    last_assignment_configs: list[LastAssignmentConfig] | None
-    last_assignment_configs_step: i64
-    key: str
-    value: str
-    unknown: list[tuple[int, bytes]] = []
-    previous: i64 = -1
-    count, pos = read_uvarint(data, pos)
-    if count < 0:
-        give_up()
-    for _ in range(count):
-        tag, size, pos = read_tag(data, pos)
-        if tag <= previous:
+        """Version 0."""
+        if version < 0 or version > 0:
             give_up()
-        previous = tag
-        tag_end = pos + size
-        if tag == 0:
-            validated_topology_epoch = read_i32_be(data, pos)
-            pos += 4
-            self.validated_topology_epoch = validated_topology_epoch
-            if pos != tag_end:
-                give_up()
-        elif tag == 1:
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                last_assignment_configs = None
-            else:
-                if n > 126:
-                    n, pos = read_length(data, pos)
-                last_assignment_configs = empty_list(n)
-                last_assignment_configs_count = n
-                for last_assignment_configs_step in range(last_assignment_configs_count):
-                    # last_assignment_configs[]
-                    n = data[pos] - 1
-                    pos += 1
-                    if n < 0:
-                        give_up()
-                    if n > 126:
-                        n, pos = read_string_length(data, pos)
-                    end = pos + n
-                    key = data[pos:end].decode()
-                    pos = end
-                    n = data[pos] - 1
-                    pos += 1
-                    if n < 0:
-                        give_up()
-                    if n > 126:
-                        n, pos = read_string_length(data, pos)
-                    end = pos + n
-                    value = data[pos:end].decode()
-                    pos = end
-                    last_assignment_configs_item = new_LastAssignmentConfig(key, value)
-                    if data[pos]:
-                        last_assignment_configs_item.unknown_tags, pos = read_tags(data, pos)
-                    else:
-                        pos += 1
-                    last_assignment_configs.append(last_assignment_configs_item)
-            self.last_assignment_configs = last_assignment_configs
-            if pos != tag_end:
-                give_up()
-        elif tag == 2:
-            stored_description_topology_epoch = read_i32_be(data, pos)
-            pos += 4
-            self.stored_description_topology_epoch = stored_description_topology_epoch
-            if pos != tag_end:
-                give_up()
-        elif tag == 3:
-            failed_description_topology_epoch = read_i32_be(data, pos)
-            pos += 4
-            self.failed_description_topology_epoch = failed_description_topology_epoch
-            if pos != tag_end:
-                give_up()
-        else:
-            unknown.append((tag, data[pos:tag_end]))
-            pos = tag_end
-    if unknown:
-        self.unknown_tags = tuple(unknown)
-    return pos
 
-
-def write_StreamsGroupMetadataValue_tags(section: BytesWriter, self: StreamsGroupMetadataValue, version: i64) -> None:
-    known: list[tuple[int, bytes]] = []
-    if self.validated_topology_epoch != -1:
-        out = BytesWriter()
-        write_i32_be(out, self.validated_topology_epoch)
-        known.append((0, out.getvalue()))
-    if self.last_assignment_configs != []:
-        out = BytesWriter()
-        last_assignment_configs = self.last_assignment_configs
-        if last_assignment_configs is None:
+        write_i32_be(out, self.epoch)
+        write_i64_be(out, self.metadata_hash)
+        if (
+            self.validated_topology_epoch == -1
+            and self.last_assignment_configs == []
+            and self.stored_description_topology_epoch == -1
+            and self.failed_description_topology_epoch == -1
+            and not self.unknown_tags
+        ):
             out.append(0)
         else:
-            n = len(last_assignment_configs)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_uvarint(out, n + 1)
-            for last_assignment_configs_item in last_assignment_configs:
-                # last_assignment_configs[]
-                raw = last_assignment_configs_item.key.encode()
-                n = len(raw)
-                if n < 127:
-                    out.append(n + 1)
-                else:
-                    write_string_length(out, n)
-                out.write(raw)
-                raw = last_assignment_configs_item.value.encode()
-                n = len(raw)
-                if n < 127:
-                    out.append(n + 1)
-                else:
-                    write_string_length(out, n)
-                out.write(raw)
-                if last_assignment_configs_item.unknown_tags:
-                    write_tags(out, [], last_assignment_configs_item.unknown_tags)
-                else:
-                    out.append(0)
-        known.append((1, out.getvalue()))
-    if self.stored_description_topology_epoch != -1:
-        out = BytesWriter()
-        write_i32_be(out, self.stored_description_topology_epoch)
-        known.append((2, out.getvalue()))
-    if self.failed_description_topology_epoch != -1:
-        out = BytesWriter()
-        write_i32_be(out, self.failed_description_topology_epoch)
-        known.append((3, out.getvalue()))
-    write_tags(section, known, self.unknown_tags)
+            self._write_tags(out, version)
 
 
-def read_streams_group_metadata_key_classic(
-    data: bytes, pos: i64, version: i64
-) -> tuple[StreamsGroupMetadataKey, i64]:
-    """Version 0."""
-    n: int
-    end: i64
-    group_id: str
-    n = read_i16_be(data, pos)
-    pos += 2
-    if n < 0:
-        give_up()
-    end = pos + n
-    group_id = data[pos:end].decode()
-    pos = end
-    message = new_StreamsGroupMetadataKey(group_id)
-    return message, pos
-
-
-def write_streams_group_metadata_key_classic(
-    out: BytesWriter, message: StreamsGroupMetadataKey, version: i64
-) -> None:
-    """Version 0."""
-    raw = message.group_id.encode()
-    write_i16_be(out, len(raw))
-    out.write(raw)
-    if message.unknown_tags:
-        give_up()
-
-
-def read_streams_group_metadata_value_flexible(
-    data: bytes, pos: i64, version: i64
-) -> tuple[StreamsGroupMetadataValue, i64]:
-    """Version 0."""
-    epoch = read_i32_be(data, pos)
-    metadata_hash = read_i64_be(data, pos + 4)
-    message = new_StreamsGroupMetadataValue(epoch, metadata_hash)
-    if data[pos + 12]:
-        pos += 12
-        pos = read_StreamsGroupMetadataValue_tags(message, data, pos, version)
-    else:
-        pos += 13
-    return message, pos
-
-
-def write_streams_group_metadata_value_flexible(
-    out: BytesWriter, message: StreamsGroupMetadataValue, version: i64
-) -> None:
-    """Version 0."""
-    write_i32_be(out, message.epoch)
-    write_i64_be(out, message.metadata_hash)
-    if (
-        message.validated_topology_epoch == -1
-        and message.last_assignment_configs == []
-        and message.stored_description_topology_epoch == -1
-        and message.failed_description_topology_epoch == -1
-        and not message.unknown_tags
-    ):
-        out.append(0)
-    else:
-        write_StreamsGroupMetadataValue_tags(out, message, version)
-
-
-install_constructors(globals())
+new_StreamsGroupMetadataKey = constructor(StreamsGroupMetadataKey)
+new_LastAssignmentConfig = constructor(LastAssignmentConfig)
+new_StreamsGroupMetadataValue = constructor(
+    StreamsGroupMetadataValue,
+    without=(
+        "validated_topology_epoch",
+        "last_assignment_configs",
+        "stored_description_topology_epoch",
+        "failed_description_topology_epoch",
+    ),
+)

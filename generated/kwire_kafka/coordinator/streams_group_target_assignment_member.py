@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter, read_i16_be, write_i16_be, write_i32_be
 
 from kwire.message import FieldTags, Message, Struct
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.wire import (
     empty_list,
     give_up,
@@ -43,16 +43,13 @@ class StreamsGroupTargetAssignmentMemberKey(Message):
         Field("group_id", "GroupId", "string", range(0, 1)),
         Field("member_id", "MemberId", "string", range(0, 1)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("group_id", "member_id", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     group_id: str
     """Id of the Streams group."""
     member_id: str
     """Id of the member."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -65,24 +62,48 @@ class StreamsGroupTargetAssignmentMemberKey(Message):
         self.member_id = member_id
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        raise LookupError(f"{cls.__name__} has no header")
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[StreamsGroupTargetAssignmentMemberKey, i64]:
-        if 0 <= version <= 0:
-            return read_streams_group_target_assignment_member_key_classic(data, pos, version)
-        give_up()
+        """Version 0."""
+        n: int
+        end: i64
+        group_id: str
+        member_id: str
+        if version < 0 or version > 0:
+            give_up()
+
+        # group_id: string
+        n = read_i16_be(data, pos)
+        pos += 2
+        if n < 0:
+            give_up()
+        end = pos + n
+        group_id = data[pos:end].decode()
+        pos = end
+        # member_id: string
+        n = read_i16_be(data, pos)
+        pos += 2
+        if n < 0:
+            give_up()
+        end = pos + n
+        member_id = data[pos:end].decode()
+        pos = end
+        message = new_StreamsGroupTargetAssignmentMemberKey(group_id, member_id)
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 0:
-            return write_streams_group_target_assignment_member_key_classic(out, self, version)
-        give_up()
+        """Version 0."""
+        if version < 0 or version > 0:
+            give_up()
 
-
-def new_StreamsGroupTargetAssignmentMemberKey(group_id: str, member_id: str) -> StreamsGroupTargetAssignmentMemberKey:
-    return StreamsGroupTargetAssignmentMemberKey(group_id=group_id, member_id=member_id)
+        raw = self.group_id.encode()
+        write_i16_be(out, len(raw))
+        out.write(raw)
+        raw = self.member_id.encode()
+        write_i16_be(out, len(raw))
+        out.write(raw)
+        if self.unknown_tags:
+            give_up()
 
 
 @mypyc_attr(acyclic=True)
@@ -95,16 +116,13 @@ class TaskIds(Struct):
         Field("subtopology_id", "SubtopologyId", "string", range(0, 1)),
         Field("partitions", "Partitions", "[]int32", range(0, 1)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("subtopology_id", "partitions", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     subtopology_id: str
     """Id of the subtopology."""
     partitions: list[int]
     """Numbers of the input partitions, one for each task."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -116,10 +134,6 @@ class TaskIds(Struct):
         self.subtopology_id = subtopology_id
         self.partitions = [] if partitions is None else partitions
         self.unknown_tags = unknown_tags
-
-
-def new_TaskIds(subtopology_id: str, partitions: list[int]) -> TaskIds:
-    return TaskIds(subtopology_id=subtopology_id, partitions=partitions)
 
 
 @mypyc_attr(acyclic=True)
@@ -139,9 +153,7 @@ class StreamsGroupTargetAssignmentMemberValue(Message):
         Field("standby_tasks", "StandbyTasks", "[]TaskIds", range(0, 1)),
         Field("warmup_tasks", "WarmupTasks", "[]TaskIds", range(0, 1)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("active_tasks", "standby_tasks", "warmup_tasks", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     active_tasks: list[TaskIds]
     """Tasks that the member is to process once their current owners release them."""
@@ -150,7 +162,6 @@ class StreamsGroupTargetAssignmentMemberValue(Message):
     warmup_tasks: list[TaskIds]
     """Tasks whose state is to be restored here before they become active."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -165,293 +176,224 @@ class StreamsGroupTargetAssignmentMemberValue(Message):
         self.warmup_tasks = [] if warmup_tasks is None else warmup_tasks
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        raise LookupError(f"{cls.__name__} has no header")
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[StreamsGroupTargetAssignmentMemberValue, i64]:
-        if 0 <= version <= 0:
-            return read_streams_group_target_assignment_member_value_flexible(data, pos, version)
-        give_up()
+        """Version 0."""
+        n: i64
+        end: i64
+        active_tasks: list[TaskIds]
+        active_tasks_step: i64
+        active_tasks_subtopology_id: str
+        active_tasks_partitions: list[int]
+        standby_tasks: list[TaskIds]
+        standby_tasks_step: i64
+        standby_tasks_subtopology_id: str
+        standby_tasks_partitions: list[int]
+        warmup_tasks: list[TaskIds]
+        warmup_tasks_step: i64
+        warmup_tasks_subtopology_id: str
+        warmup_tasks_partitions: list[int]
+        if version < 0 or version > 0:
+            give_up()
+
+        # active_tasks: compact array
+        n = data[pos] - 1
+        pos += 1
+        if n < 0 or n > 126:
+            n, pos = read_length(data, pos)
+        active_tasks = empty_list(n)
+        active_tasks_count = n
+        for active_tasks_step in range(active_tasks_count):
+            # active_tasks[]
+            # subtopology_id: compact string
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            active_tasks_subtopology_id = data[pos:end].decode()
+            pos = end
+            # partitions: compact array
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_length(data, pos)
+            if n:
+                active_tasks_partitions = read_i32s(data, pos, n)
+                pos += 4 * n
+            else:
+                active_tasks_partitions = []
+            active_tasks_item = new_TaskIds(active_tasks_subtopology_id, active_tasks_partitions)
+            if data[pos]:
+                active_tasks_item.unknown_tags, pos = read_tags(data, pos)
+            else:
+                pos += 1
+            active_tasks.append(active_tasks_item)
+        # standby_tasks: compact array
+        n = data[pos] - 1
+        pos += 1
+        if n < 0 or n > 126:
+            n, pos = read_length(data, pos)
+        standby_tasks = empty_list(n)
+        standby_tasks_count = n
+        for standby_tasks_step in range(standby_tasks_count):
+            # standby_tasks[]
+            # subtopology_id: compact string
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            standby_tasks_subtopology_id = data[pos:end].decode()
+            pos = end
+            # partitions: compact array
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_length(data, pos)
+            if n:
+                standby_tasks_partitions = read_i32s(data, pos, n)
+                pos += 4 * n
+            else:
+                standby_tasks_partitions = []
+            standby_tasks_item = new_TaskIds(standby_tasks_subtopology_id, standby_tasks_partitions)
+            if data[pos]:
+                standby_tasks_item.unknown_tags, pos = read_tags(data, pos)
+            else:
+                pos += 1
+            standby_tasks.append(standby_tasks_item)
+        # warmup_tasks: compact array
+        n = data[pos] - 1
+        pos += 1
+        if n < 0 or n > 126:
+            n, pos = read_length(data, pos)
+        warmup_tasks = empty_list(n)
+        warmup_tasks_count = n
+        for warmup_tasks_step in range(warmup_tasks_count):
+            # warmup_tasks[]
+            # subtopology_id: compact string
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            warmup_tasks_subtopology_id = data[pos:end].decode()
+            pos = end
+            # partitions: compact array
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_length(data, pos)
+            if n:
+                warmup_tasks_partitions = read_i32s(data, pos, n)
+                pos += 4 * n
+            else:
+                warmup_tasks_partitions = []
+            warmup_tasks_item = new_TaskIds(warmup_tasks_subtopology_id, warmup_tasks_partitions)
+            if data[pos]:
+                warmup_tasks_item.unknown_tags, pos = read_tags(data, pos)
+            else:
+                pos += 1
+            warmup_tasks.append(warmup_tasks_item)
+        message = new_StreamsGroupTargetAssignmentMemberValue(active_tasks, standby_tasks, warmup_tasks)
+        if data[pos]:
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 1
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 0:
-            return write_streams_group_target_assignment_member_value_flexible(out, self, version)
-        give_up()
-
-
-def new_StreamsGroupTargetAssignmentMemberValue(
-    active_tasks: list[TaskIds], standby_tasks: list[TaskIds], warmup_tasks: list[TaskIds]
-) -> StreamsGroupTargetAssignmentMemberValue:
-    return StreamsGroupTargetAssignmentMemberValue(
-        active_tasks=active_tasks, standby_tasks=standby_tasks, warmup_tasks=warmup_tasks
-    )
-
-
-def read_streams_group_target_assignment_member_key_classic(
-    data: bytes, pos: i64, version: i64
-) -> tuple[StreamsGroupTargetAssignmentMemberKey, i64]:
-    """Version 0."""
-    n: int
-    end: i64
-    group_id: str
-    member_id: str
-    n = read_i16_be(data, pos)
-    pos += 2
-    if n < 0:
-        give_up()
-    end = pos + n
-    group_id = data[pos:end].decode()
-    pos = end
-    n = read_i16_be(data, pos)
-    pos += 2
-    if n < 0:
-        give_up()
-    end = pos + n
-    member_id = data[pos:end].decode()
-    pos = end
-    message = new_StreamsGroupTargetAssignmentMemberKey(group_id, member_id)
-    return message, pos
-
-
-def write_streams_group_target_assignment_member_key_classic(
-    out: BytesWriter, message: StreamsGroupTargetAssignmentMemberKey, version: i64
-) -> None:
-    """Version 0."""
-    raw = message.group_id.encode()
-    write_i16_be(out, len(raw))
-    out.write(raw)
-    raw = message.member_id.encode()
-    write_i16_be(out, len(raw))
-    out.write(raw)
-    if message.unknown_tags:
-        give_up()
-
-
-def read_streams_group_target_assignment_member_value_flexible(
-    data: bytes, pos: i64, version: i64
-) -> tuple[StreamsGroupTargetAssignmentMemberValue, i64]:
-    """Version 0."""
-    n: i64
-    end: i64
-    active_tasks: list[TaskIds]
-    active_tasks_step: i64
-    active_tasks_subtopology_id: str
-    active_tasks_partitions: list[int]
-    standby_tasks: list[TaskIds]
-    standby_tasks_step: i64
-    standby_tasks_subtopology_id: str
-    standby_tasks_partitions: list[int]
-    warmup_tasks: list[TaskIds]
-    warmup_tasks_step: i64
-    warmup_tasks_subtopology_id: str
-    warmup_tasks_partitions: list[int]
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    active_tasks = empty_list(n)
-    active_tasks_count = n
-    for active_tasks_step in range(active_tasks_count):
-        # active_tasks[]
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
+        """Version 0."""
+        if version < 0 or version > 0:
             give_up()
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        active_tasks_subtopology_id = data[pos:end].decode()
-        pos = end
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_length(data, pos)
-        if n:
-            active_tasks_partitions = read_i32s(data, pos, n)
-            pos += 4 * n
-        else:
-            active_tasks_partitions = []
-        active_tasks_item = new_TaskIds(active_tasks_subtopology_id, active_tasks_partitions)
-        if data[pos]:
-            active_tasks_item.unknown_tags, pos = read_tags(data, pos)
-        else:
-            pos += 1
-        active_tasks.append(active_tasks_item)
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    standby_tasks = empty_list(n)
-    standby_tasks_count = n
-    for standby_tasks_step in range(standby_tasks_count):
-        # standby_tasks[]
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        standby_tasks_subtopology_id = data[pos:end].decode()
-        pos = end
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_length(data, pos)
-        if n:
-            standby_tasks_partitions = read_i32s(data, pos, n)
-            pos += 4 * n
-        else:
-            standby_tasks_partitions = []
-        standby_tasks_item = new_TaskIds(standby_tasks_subtopology_id, standby_tasks_partitions)
-        if data[pos]:
-            standby_tasks_item.unknown_tags, pos = read_tags(data, pos)
-        else:
-            pos += 1
-        standby_tasks.append(standby_tasks_item)
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    warmup_tasks = empty_list(n)
-    warmup_tasks_count = n
-    for warmup_tasks_step in range(warmup_tasks_count):
-        # warmup_tasks[]
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        warmup_tasks_subtopology_id = data[pos:end].decode()
-        pos = end
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_length(data, pos)
-        if n:
-            warmup_tasks_partitions = read_i32s(data, pos, n)
-            pos += 4 * n
-        else:
-            warmup_tasks_partitions = []
-        warmup_tasks_item = new_TaskIds(warmup_tasks_subtopology_id, warmup_tasks_partitions)
-        if data[pos]:
-            warmup_tasks_item.unknown_tags, pos = read_tags(data, pos)
-        else:
-            pos += 1
-        warmup_tasks.append(warmup_tasks_item)
-    message = new_StreamsGroupTargetAssignmentMemberValue(active_tasks, standby_tasks, warmup_tasks)
-    if data[pos]:
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 1
-    return message, pos
 
-
-def write_streams_group_target_assignment_member_value_flexible(
-    out: BytesWriter, message: StreamsGroupTargetAssignmentMemberValue, version: i64
-) -> None:
-    """Version 0."""
-    active_tasks = message.active_tasks
-    n = len(active_tasks)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for active_tasks_item in active_tasks:
-        # active_tasks[]
-        raw = active_tasks_item.subtopology_id.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-        active_tasks_partitions = active_tasks_item.partitions
-        n = len(active_tasks_partitions)
+        active_tasks = self.active_tasks
+        n = len(active_tasks)
         if n < 127:
             out.append(n + 1)
         else:
             write_uvarint(out, n + 1)
-        for active_tasks_partitions_item in active_tasks_partitions:
-            write_i32_be(out, active_tasks_partitions_item)
-        if active_tasks_item.unknown_tags:
-            write_tags(out, [], active_tasks_item.unknown_tags)
-        else:
-            out.append(0)
-    standby_tasks = message.standby_tasks
-    n = len(standby_tasks)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for standby_tasks_item in standby_tasks:
-        # standby_tasks[]
-        raw = standby_tasks_item.subtopology_id.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-        standby_tasks_partitions = standby_tasks_item.partitions
-        n = len(standby_tasks_partitions)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_uvarint(out, n + 1)
-        for standby_tasks_partitions_item in standby_tasks_partitions:
-            write_i32_be(out, standby_tasks_partitions_item)
-        if standby_tasks_item.unknown_tags:
-            write_tags(out, [], standby_tasks_item.unknown_tags)
-        else:
-            out.append(0)
-    warmup_tasks = message.warmup_tasks
-    n = len(warmup_tasks)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for warmup_tasks_item in warmup_tasks:
-        # warmup_tasks[]
-        raw = warmup_tasks_item.subtopology_id.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-        warmup_tasks_partitions = warmup_tasks_item.partitions
-        n = len(warmup_tasks_partitions)
+        for active_tasks_item in active_tasks:
+            # active_tasks[]
+            raw = active_tasks_item.subtopology_id.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+            active_tasks_partitions = active_tasks_item.partitions
+            n = len(active_tasks_partitions)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_uvarint(out, n + 1)
+            for active_tasks_partitions_item in active_tasks_partitions:
+                write_i32_be(out, active_tasks_partitions_item)
+            if active_tasks_item.unknown_tags:
+                write_tags(out, [], active_tasks_item.unknown_tags)
+            else:
+                out.append(0)
+        standby_tasks = self.standby_tasks
+        n = len(standby_tasks)
         if n < 127:
             out.append(n + 1)
         else:
             write_uvarint(out, n + 1)
-        for warmup_tasks_partitions_item in warmup_tasks_partitions:
-            write_i32_be(out, warmup_tasks_partitions_item)
-        if warmup_tasks_item.unknown_tags:
-            write_tags(out, [], warmup_tasks_item.unknown_tags)
+        for standby_tasks_item in standby_tasks:
+            # standby_tasks[]
+            raw = standby_tasks_item.subtopology_id.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+            standby_tasks_partitions = standby_tasks_item.partitions
+            n = len(standby_tasks_partitions)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_uvarint(out, n + 1)
+            for standby_tasks_partitions_item in standby_tasks_partitions:
+                write_i32_be(out, standby_tasks_partitions_item)
+            if standby_tasks_item.unknown_tags:
+                write_tags(out, [], standby_tasks_item.unknown_tags)
+            else:
+                out.append(0)
+        warmup_tasks = self.warmup_tasks
+        n = len(warmup_tasks)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_uvarint(out, n + 1)
+        for warmup_tasks_item in warmup_tasks:
+            # warmup_tasks[]
+            raw = warmup_tasks_item.subtopology_id.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+            warmup_tasks_partitions = warmup_tasks_item.partitions
+            n = len(warmup_tasks_partitions)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_uvarint(out, n + 1)
+            for warmup_tasks_partitions_item in warmup_tasks_partitions:
+                write_i32_be(out, warmup_tasks_partitions_item)
+            if warmup_tasks_item.unknown_tags:
+                write_tags(out, [], warmup_tasks_item.unknown_tags)
+            else:
+                out.append(0)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
         else:
             out.append(0)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
 
 
-install_constructors(globals())
+new_StreamsGroupTargetAssignmentMemberKey = constructor(StreamsGroupTargetAssignmentMemberKey)
+new_TaskIds = constructor(TaskIds)
+new_StreamsGroupTargetAssignmentMemberValue = constructor(StreamsGroupTargetAssignmentMemberValue)

@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter, read_i16_be, read_i32_be, write_i16_be, write_i32_be
 
 from kwire.message import FieldTags, Message, Struct
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.wire import (
     empty_list,
     give_up,
@@ -40,14 +40,11 @@ class StreamsGroupTopologyKey(Message):
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (Field("group_id", "GroupId", "string", range(0, 1)),)
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("group_id", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     group_id: str
     """Id of the Streams group."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -58,24 +55,36 @@ class StreamsGroupTopologyKey(Message):
         self.group_id = group_id
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        raise LookupError(f"{cls.__name__} has no header")
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[StreamsGroupTopologyKey, i64]:
-        if 0 <= version <= 0:
-            return read_streams_group_topology_key_classic(data, pos, version)
-        give_up()
+        """Version 0."""
+        n: int
+        end: i64
+        group_id: str
+        if version < 0 or version > 0:
+            give_up()
+
+        # group_id: string
+        n = read_i16_be(data, pos)
+        pos += 2
+        if n < 0:
+            give_up()
+        end = pos + n
+        group_id = data[pos:end].decode()
+        pos = end
+        message = new_StreamsGroupTopologyKey(group_id)
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 0:
-            return write_streams_group_topology_key_classic(out, self, version)
-        give_up()
+        """Version 0."""
+        if version < 0 or version > 0:
+            give_up()
 
-
-def new_StreamsGroupTopologyKey(group_id: str) -> StreamsGroupTopologyKey:
-    return StreamsGroupTopologyKey(group_id=group_id)
+        raw = self.group_id.encode()
+        write_i16_be(out, len(raw))
+        out.write(raw)
+        if self.unknown_tags:
+            give_up()
 
 
 @mypyc_attr(acyclic=True)
@@ -88,16 +97,13 @@ class TopicConfig(Struct):
         Field("key", "key", "string", range(0, 1)),
         Field("value", "value", "string", range(0, 1)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("key", "value", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     key: str
     """Name of the setting, e.g. cleanup.policy."""
     value: str
     """Value of the setting, as text."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -109,10 +115,6 @@ class TopicConfig(Struct):
         self.key = key
         self.value = value
         self.unknown_tags = unknown_tags
-
-
-def new_TopicConfig(key: str, value: str) -> TopicConfig:
-    return TopicConfig(key=key, value=value)
 
 
 @mypyc_attr(acyclic=True)
@@ -127,9 +129,7 @@ class TopicInfo(Struct):
         Field("replication_factor", "ReplicationFactor", "int16", range(0, 1)),
         Field("topic_configs", "TopicConfigs", "[]TopicConfig", range(0, 1)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("name", "partitions", "replication_factor", "topic_configs", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     name: str
     """Full name of the topic, usually prefixed with the application id."""
@@ -140,7 +140,6 @@ class TopicInfo(Struct):
     topic_configs: list[TopicConfig]
     """Topic settings that override the cluster defaults."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -158,12 +157,6 @@ class TopicInfo(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_TopicInfo(name: str, partitions: int, replication_factor: int, topic_configs: list[TopicConfig]) -> TopicInfo:
-    return TopicInfo(
-        name=name, partitions=partitions, replication_factor=replication_factor, topic_configs=topic_configs
-    )
-
-
 @mypyc_attr(acyclic=True)
 class CopartitionGroup(Struct):
     """Inputs that are joined and so must have equal partition counts, given as list positions."""
@@ -175,14 +168,7 @@ class CopartitionGroup(Struct):
         Field("source_topic_regex", "SourceTopicRegex", "[]int16", range(0, 1)),
         Field("repartition_source_topics", "RepartitionSourceTopics", "[]int16", range(0, 1)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "source_topics",
-        "source_topic_regex",
-        "repartition_source_topics",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     source_topics: list[int]
     """Positions in the subtopology's SourceTopics list, counted from 0."""
@@ -191,7 +177,6 @@ class CopartitionGroup(Struct):
     repartition_source_topics: list[int]
     """Positions in the subtopology's RepartitionSourceTopics list, counted from 0."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -205,16 +190,6 @@ class CopartitionGroup(Struct):
         self.source_topic_regex = [] if source_topic_regex is None else source_topic_regex
         self.repartition_source_topics = [] if repartition_source_topics is None else repartition_source_topics
         self.unknown_tags = unknown_tags
-
-
-def new_CopartitionGroup(
-    source_topics: list[int], source_topic_regex: list[int], repartition_source_topics: list[int]
-) -> CopartitionGroup:
-    return CopartitionGroup(
-        source_topics=source_topics,
-        source_topic_regex=source_topic_regex,
-        repartition_source_topics=repartition_source_topics,
-    )
 
 
 @mypyc_attr(acyclic=True)
@@ -232,18 +207,7 @@ class Subtopology(Struct):
         Field("repartition_source_topics", "RepartitionSourceTopics", "[]TopicInfo", range(0, 1)),
         Field("copartition_groups", "CopartitionGroups", "[]CopartitionGroup", range(0, 1)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "subtopology_id",
-        "source_topics",
-        "source_topic_regex",
-        "state_changelog_topics",
-        "repartition_sink_topics",
-        "repartition_source_topics",
-        "copartition_groups",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     subtopology_id: str
     """Id of the subtopology, unique within the topology and used in task ids."""
@@ -260,7 +224,6 @@ class Subtopology(Struct):
     copartition_groups: list[CopartitionGroup]
     """Sets of sources that must have equal partition counts, e.g. both sides of a join."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -284,26 +247,6 @@ class Subtopology(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_Subtopology(
-    subtopology_id: str,
-    source_topics: list[str],
-    source_topic_regex: list[str],
-    state_changelog_topics: list[TopicInfo],
-    repartition_sink_topics: list[str],
-    repartition_source_topics: list[TopicInfo],
-    copartition_groups: list[CopartitionGroup],
-) -> Subtopology:
-    return Subtopology(
-        subtopology_id=subtopology_id,
-        source_topics=source_topics,
-        source_topic_regex=source_topic_regex,
-        state_changelog_topics=state_changelog_topics,
-        repartition_sink_topics=repartition_sink_topics,
-        repartition_source_topics=repartition_source_topics,
-        copartition_groups=copartition_groups,
-    )
-
-
 @mypyc_attr(acyclic=True)
 class StreamsGroupTopologyValue(Message):
     """Value of the __consumer_offsets record with the topology of a Streams group, sent by joining members.
@@ -320,16 +263,13 @@ class StreamsGroupTopologyValue(Message):
         Field("epoch", "Epoch", "int32", range(0, 1)),
         Field("subtopologies", "Subtopologies", "[]Subtopology", range(0, 1)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("epoch", "subtopologies", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     epoch: int
     """Epoch of the topology; members with another one are reported as stale."""
     subtopologies: list[Subtopology]
     """Parts of the topology, which together define its tasks."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -342,577 +282,515 @@ class StreamsGroupTopologyValue(Message):
         self.subtopologies = [] if subtopologies is None else subtopologies
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        raise LookupError(f"{cls.__name__} has no header")
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[StreamsGroupTopologyValue, i64]:
-        if 0 <= version <= 0:
-            return read_streams_group_topology_value_flexible(data, pos, version)
-        give_up()
+        """Version 0."""
+        n: i64
+        end: i64
+        subtopologies: list[Subtopology]
+        subtopologies_step: i64
+        subtopology_id: str
+        subtopologies_source_topics: list[str]
+        subtopologies_source_topics_step: i64
+        subtopologies_source_topic_regex: list[str]
+        subtopologies_source_topic_regex_step: i64
+        state_changelog_topics: list[TopicInfo]
+        state_changelog_topics_step: i64
+        state_changelog_topics_name: str
+        state_changelog_topics_topic_configs: list[TopicConfig]
+        state_changelog_topics_topic_configs_step: i64
+        state_changelog_topics_topic_configs_key: str
+        state_changelog_topics_topic_configs_value: str
+        repartition_sink_topics: list[str]
+        repartition_sink_topics_step: i64
+        subtopologies_repartition_source_topics: list[TopicInfo]
+        subtopologies_repartition_source_topics_step: i64
+        repartition_source_topics_name: str
+        repartition_source_topics_topic_configs: list[TopicConfig]
+        repartition_source_topics_topic_configs_step: i64
+        repartition_source_topics_topic_configs_key: str
+        repartition_source_topics_topic_configs_value: str
+        copartition_groups: list[CopartitionGroup]
+        copartition_groups_step: i64
+        copartition_groups_source_topics: list[int]
+        copartition_groups_source_topic_regex: list[int]
+        copartition_groups_repartition_source_topics: list[int]
+        if version < 0 or version > 0:
+            give_up()
+
+        epoch = read_i32_be(data, pos)
+        # subtopologies: compact array
+        n = data[pos + 4] - 1
+        pos += 5
+        if n < 0 or n > 126:
+            n, pos = read_length(data, pos)
+        subtopologies = empty_list(n)
+        subtopologies_count = n
+        for subtopologies_step in range(subtopologies_count):
+            # subtopologies[]
+            # subtopology_id: compact string
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            subtopology_id = data[pos:end].decode()
+            pos = end
+            # source_topics: compact array
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_length(data, pos)
+            subtopologies_source_topics = empty_list(n)
+            subtopologies_source_topics_count = n
+            for subtopologies_source_topics_step in range(subtopologies_source_topics_count):
+                # string[]: compact string
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_string_length(data, pos)
+                end = pos + n
+                subtopologies_source_topics_item = data[pos:end].decode()
+                pos = end
+                subtopologies_source_topics.append(subtopologies_source_topics_item)
+            # source_topic_regex: compact array
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_length(data, pos)
+            subtopologies_source_topic_regex = empty_list(n)
+            subtopologies_source_topic_regex_count = n
+            for subtopologies_source_topic_regex_step in range(subtopologies_source_topic_regex_count):
+                # string[]: compact string
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_string_length(data, pos)
+                end = pos + n
+                subtopologies_source_topic_regex_item = data[pos:end].decode()
+                pos = end
+                subtopologies_source_topic_regex.append(subtopologies_source_topic_regex_item)
+            # state_changelog_topics: compact array
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_length(data, pos)
+            state_changelog_topics = empty_list(n)
+            state_changelog_topics_count = n
+            for state_changelog_topics_step in range(state_changelog_topics_count):
+                # subtopologies[].state_changelog_topics[]
+                # name: compact string
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_string_length(data, pos)
+                end = pos + n
+                state_changelog_topics_name = data[pos:end].decode()
+                pos = end
+                state_changelog_topics_partitions = read_i32_be(data, pos)
+                state_changelog_topics_replication_factor = read_i16_be(data, pos + 4)
+                # topic_configs: compact array
+                n = data[pos + 6] - 1
+                pos += 7
+                if n < 0 or n > 126:
+                    n, pos = read_length(data, pos)
+                state_changelog_topics_topic_configs = empty_list(n)
+                state_changelog_topics_topic_configs_count = n
+                for state_changelog_topics_topic_configs_step in range(state_changelog_topics_topic_configs_count):
+                    # subtopologies[].state_changelog_topics[].topic_configs[]
+                    # key: compact string
+                    n = data[pos] - 1
+                    pos += 1
+                    if n < 0 or n > 126:
+                        n, pos = read_string_length(data, pos)
+                    end = pos + n
+                    state_changelog_topics_topic_configs_key = data[pos:end].decode()
+                    pos = end
+                    # value: compact string
+                    n = data[pos] - 1
+                    pos += 1
+                    if n < 0 or n > 126:
+                        n, pos = read_string_length(data, pos)
+                    end = pos + n
+                    state_changelog_topics_topic_configs_value = data[pos:end].decode()
+                    pos = end
+                    state_changelog_topics_topic_configs_item = new_TopicConfig(
+                        state_changelog_topics_topic_configs_key, state_changelog_topics_topic_configs_value
+                    )
+                    if data[pos]:
+                        state_changelog_topics_topic_configs_item.unknown_tags, pos = read_tags(data, pos)
+                    else:
+                        pos += 1
+                    state_changelog_topics_topic_configs.append(state_changelog_topics_topic_configs_item)
+                state_changelog_topics_item = new_TopicInfo(
+                    state_changelog_topics_name,
+                    state_changelog_topics_partitions,
+                    state_changelog_topics_replication_factor,
+                    state_changelog_topics_topic_configs,
+                )
+                if data[pos]:
+                    state_changelog_topics_item.unknown_tags, pos = read_tags(data, pos)
+                else:
+                    pos += 1
+                state_changelog_topics.append(state_changelog_topics_item)
+            # repartition_sink_topics: compact array
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_length(data, pos)
+            repartition_sink_topics = empty_list(n)
+            repartition_sink_topics_count = n
+            for repartition_sink_topics_step in range(repartition_sink_topics_count):
+                # string[]: compact string
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_string_length(data, pos)
+                end = pos + n
+                repartition_sink_topics_item = data[pos:end].decode()
+                pos = end
+                repartition_sink_topics.append(repartition_sink_topics_item)
+            # repartition_source_topics: compact array
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_length(data, pos)
+            subtopologies_repartition_source_topics = empty_list(n)
+            subtopologies_repartition_source_topics_count = n
+            for subtopologies_repartition_source_topics_step in range(subtopologies_repartition_source_topics_count):
+                # subtopologies[].repartition_source_topics[]
+                # name: compact string
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_string_length(data, pos)
+                end = pos + n
+                repartition_source_topics_name = data[pos:end].decode()
+                pos = end
+                repartition_source_topics_partitions = read_i32_be(data, pos)
+                repartition_source_topics_replication_factor = read_i16_be(data, pos + 4)
+                # topic_configs: compact array
+                n = data[pos + 6] - 1
+                pos += 7
+                if n < 0 or n > 126:
+                    n, pos = read_length(data, pos)
+                repartition_source_topics_topic_configs = empty_list(n)
+                repartition_source_topics_topic_configs_count = n
+                for repartition_source_topics_topic_configs_step in range(
+                    repartition_source_topics_topic_configs_count
+                ):
+                    # subtopologies[].repartition_source_topics[].topic_configs[]
+                    # key: compact string
+                    n = data[pos] - 1
+                    pos += 1
+                    if n < 0 or n > 126:
+                        n, pos = read_string_length(data, pos)
+                    end = pos + n
+                    repartition_source_topics_topic_configs_key = data[pos:end].decode()
+                    pos = end
+                    # value: compact string
+                    n = data[pos] - 1
+                    pos += 1
+                    if n < 0 or n > 126:
+                        n, pos = read_string_length(data, pos)
+                    end = pos + n
+                    repartition_source_topics_topic_configs_value = data[pos:end].decode()
+                    pos = end
+                    repartition_source_topics_topic_configs_item = new_TopicConfig(
+                        repartition_source_topics_topic_configs_key, repartition_source_topics_topic_configs_value
+                    )
+                    if data[pos]:
+                        repartition_source_topics_topic_configs_item.unknown_tags, pos = read_tags(data, pos)
+                    else:
+                        pos += 1
+                    repartition_source_topics_topic_configs.append(repartition_source_topics_topic_configs_item)
+                subtopologies_repartition_source_topics_item = new_TopicInfo(
+                    repartition_source_topics_name,
+                    repartition_source_topics_partitions,
+                    repartition_source_topics_replication_factor,
+                    repartition_source_topics_topic_configs,
+                )
+                if data[pos]:
+                    subtopologies_repartition_source_topics_item.unknown_tags, pos = read_tags(data, pos)
+                else:
+                    pos += 1
+                subtopologies_repartition_source_topics.append(subtopologies_repartition_source_topics_item)
+            # copartition_groups: compact array
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_length(data, pos)
+            copartition_groups = empty_list(n)
+            copartition_groups_count = n
+            for copartition_groups_step in range(copartition_groups_count):
+                # subtopologies[].copartition_groups[]
+                # source_topics: compact array
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_length(data, pos)
+                if n:
+                    copartition_groups_source_topics = read_i16s(data, pos, n)
+                    pos += 2 * n
+                else:
+                    copartition_groups_source_topics = []
+                # source_topic_regex: compact array
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_length(data, pos)
+                if n:
+                    copartition_groups_source_topic_regex = read_i16s(data, pos, n)
+                    pos += 2 * n
+                else:
+                    copartition_groups_source_topic_regex = []
+                # repartition_source_topics: compact array
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_length(data, pos)
+                if n:
+                    copartition_groups_repartition_source_topics = read_i16s(data, pos, n)
+                    pos += 2 * n
+                else:
+                    copartition_groups_repartition_source_topics = []
+                copartition_groups_item = new_CopartitionGroup(
+                    copartition_groups_source_topics,
+                    copartition_groups_source_topic_regex,
+                    copartition_groups_repartition_source_topics,
+                )
+                if data[pos]:
+                    copartition_groups_item.unknown_tags, pos = read_tags(data, pos)
+                else:
+                    pos += 1
+                copartition_groups.append(copartition_groups_item)
+            subtopologies_item = new_Subtopology(
+                subtopology_id,
+                subtopologies_source_topics,
+                subtopologies_source_topic_regex,
+                state_changelog_topics,
+                repartition_sink_topics,
+                subtopologies_repartition_source_topics,
+                copartition_groups,
+            )
+            if data[pos]:
+                subtopologies_item.unknown_tags, pos = read_tags(data, pos)
+            else:
+                pos += 1
+            subtopologies.append(subtopologies_item)
+        message = new_StreamsGroupTopologyValue(epoch, subtopologies)
+        if data[pos]:
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 1
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 0:
-            return write_streams_group_topology_value_flexible(out, self, version)
-        give_up()
-
-
-def new_StreamsGroupTopologyValue(epoch: int, subtopologies: list[Subtopology]) -> StreamsGroupTopologyValue:
-    return StreamsGroupTopologyValue(epoch=epoch, subtopologies=subtopologies)
-
-
-def read_streams_group_topology_key_classic(
-    data: bytes, pos: i64, version: i64
-) -> tuple[StreamsGroupTopologyKey, i64]:
-    """Version 0."""
-    n: int
-    end: i64
-    group_id: str
-    n = read_i16_be(data, pos)
-    pos += 2
-    if n < 0:
-        give_up()
-    end = pos + n
-    group_id = data[pos:end].decode()
-    pos = end
-    message = new_StreamsGroupTopologyKey(group_id)
-    return message, pos
-
-
-def write_streams_group_topology_key_classic(
-    out: BytesWriter, message: StreamsGroupTopologyKey, version: i64
-) -> None:
-    """Version 0."""
-    raw = message.group_id.encode()
-    write_i16_be(out, len(raw))
-    out.write(raw)
-    if message.unknown_tags:
-        give_up()
-
-
-def read_streams_group_topology_value_flexible(
-    data: bytes, pos: i64, version: i64
-) -> tuple[StreamsGroupTopologyValue, i64]:
-    """Version 0."""
-    n: i64
-    end: i64
-    subtopologies: list[Subtopology]
-    subtopologies_step: i64
-    subtopology_id: str
-    subtopologies_source_topics: list[str]
-    subtopologies_source_topics_step: i64
-    subtopologies_source_topic_regex: list[str]
-    subtopologies_source_topic_regex_step: i64
-    state_changelog_topics: list[TopicInfo]
-    state_changelog_topics_step: i64
-    state_changelog_topics_name: str
-    state_changelog_topics_topic_configs: list[TopicConfig]
-    state_changelog_topics_topic_configs_step: i64
-    state_changelog_topics_topic_configs_key: str
-    state_changelog_topics_topic_configs_value: str
-    repartition_sink_topics: list[str]
-    repartition_sink_topics_step: i64
-    subtopologies_repartition_source_topics: list[TopicInfo]
-    subtopologies_repartition_source_topics_step: i64
-    repartition_source_topics_name: str
-    repartition_source_topics_topic_configs: list[TopicConfig]
-    repartition_source_topics_topic_configs_step: i64
-    repartition_source_topics_topic_configs_key: str
-    repartition_source_topics_topic_configs_value: str
-    copartition_groups: list[CopartitionGroup]
-    copartition_groups_step: i64
-    copartition_groups_source_topics: list[int]
-    copartition_groups_source_topic_regex: list[int]
-    copartition_groups_repartition_source_topics: list[int]
-    epoch = read_i32_be(data, pos)
-    n = data[pos + 4] - 1
-    pos += 5
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    subtopologies = empty_list(n)
-    subtopologies_count = n
-    for subtopologies_step in range(subtopologies_count):
-        # subtopologies[]
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
+        """Version 0."""
+        if version < 0 or version > 0:
             give_up()
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        subtopology_id = data[pos:end].decode()
-        pos = end
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_length(data, pos)
-        subtopologies_source_topics = empty_list(n)
-        subtopologies_source_topics_count = n
-        for subtopologies_source_topics_step in range(subtopologies_source_topics_count):
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
-            subtopologies_source_topics_item = data[pos:end].decode()
-            pos = end
-            subtopologies_source_topics.append(subtopologies_source_topics_item)
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_length(data, pos)
-        subtopologies_source_topic_regex = empty_list(n)
-        subtopologies_source_topic_regex_count = n
-        for subtopologies_source_topic_regex_step in range(subtopologies_source_topic_regex_count):
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
-            subtopologies_source_topic_regex_item = data[pos:end].decode()
-            pos = end
-            subtopologies_source_topic_regex.append(subtopologies_source_topic_regex_item)
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_length(data, pos)
-        state_changelog_topics = empty_list(n)
-        state_changelog_topics_count = n
-        for state_changelog_topics_step in range(state_changelog_topics_count):
-            # subtopologies[].state_changelog_topics[]
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
-            state_changelog_topics_name = data[pos:end].decode()
-            pos = end
-            state_changelog_topics_partitions = read_i32_be(data, pos)
-            state_changelog_topics_replication_factor = read_i16_be(data, pos + 4)
-            n = data[pos + 6] - 1
-            pos += 7
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_length(data, pos)
-            state_changelog_topics_topic_configs = empty_list(n)
-            state_changelog_topics_topic_configs_count = n
-            for state_changelog_topics_topic_configs_step in range(state_changelog_topics_topic_configs_count):
-                # subtopologies[].state_changelog_topics[].topic_configs[]
-                n = data[pos] - 1
-                pos += 1
-                if n < 0:
-                    give_up()
-                if n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
-                state_changelog_topics_topic_configs_key = data[pos:end].decode()
-                pos = end
-                n = data[pos] - 1
-                pos += 1
-                if n < 0:
-                    give_up()
-                if n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
-                state_changelog_topics_topic_configs_value = data[pos:end].decode()
-                pos = end
-                state_changelog_topics_topic_configs_item = new_TopicConfig(
-                    state_changelog_topics_topic_configs_key, state_changelog_topics_topic_configs_value
-                )
-                if data[pos]:
-                    state_changelog_topics_topic_configs_item.unknown_tags, pos = read_tags(data, pos)
-                else:
-                    pos += 1
-                state_changelog_topics_topic_configs.append(state_changelog_topics_topic_configs_item)
-            state_changelog_topics_item = new_TopicInfo(
-                state_changelog_topics_name,
-                state_changelog_topics_partitions,
-                state_changelog_topics_replication_factor,
-                state_changelog_topics_topic_configs,
-            )
-            if data[pos]:
-                state_changelog_topics_item.unknown_tags, pos = read_tags(data, pos)
-            else:
-                pos += 1
-            state_changelog_topics.append(state_changelog_topics_item)
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_length(data, pos)
-        repartition_sink_topics = empty_list(n)
-        repartition_sink_topics_count = n
-        for repartition_sink_topics_step in range(repartition_sink_topics_count):
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
-            repartition_sink_topics_item = data[pos:end].decode()
-            pos = end
-            repartition_sink_topics.append(repartition_sink_topics_item)
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_length(data, pos)
-        subtopologies_repartition_source_topics = empty_list(n)
-        subtopologies_repartition_source_topics_count = n
-        for subtopologies_repartition_source_topics_step in range(subtopologies_repartition_source_topics_count):
-            # subtopologies[].repartition_source_topics[]
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
-            repartition_source_topics_name = data[pos:end].decode()
-            pos = end
-            repartition_source_topics_partitions = read_i32_be(data, pos)
-            repartition_source_topics_replication_factor = read_i16_be(data, pos + 4)
-            n = data[pos + 6] - 1
-            pos += 7
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_length(data, pos)
-            repartition_source_topics_topic_configs = empty_list(n)
-            repartition_source_topics_topic_configs_count = n
-            for repartition_source_topics_topic_configs_step in range(repartition_source_topics_topic_configs_count):
-                # subtopologies[].repartition_source_topics[].topic_configs[]
-                n = data[pos] - 1
-                pos += 1
-                if n < 0:
-                    give_up()
-                if n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
-                repartition_source_topics_topic_configs_key = data[pos:end].decode()
-                pos = end
-                n = data[pos] - 1
-                pos += 1
-                if n < 0:
-                    give_up()
-                if n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
-                repartition_source_topics_topic_configs_value = data[pos:end].decode()
-                pos = end
-                repartition_source_topics_topic_configs_item = new_TopicConfig(
-                    repartition_source_topics_topic_configs_key, repartition_source_topics_topic_configs_value
-                )
-                if data[pos]:
-                    repartition_source_topics_topic_configs_item.unknown_tags, pos = read_tags(data, pos)
-                else:
-                    pos += 1
-                repartition_source_topics_topic_configs.append(repartition_source_topics_topic_configs_item)
-            subtopologies_repartition_source_topics_item = new_TopicInfo(
-                repartition_source_topics_name,
-                repartition_source_topics_partitions,
-                repartition_source_topics_replication_factor,
-                repartition_source_topics_topic_configs,
-            )
-            if data[pos]:
-                subtopologies_repartition_source_topics_item.unknown_tags, pos = read_tags(data, pos)
-            else:
-                pos += 1
-            subtopologies_repartition_source_topics.append(subtopologies_repartition_source_topics_item)
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_length(data, pos)
-        copartition_groups = empty_list(n)
-        copartition_groups_count = n
-        for copartition_groups_step in range(copartition_groups_count):
-            # subtopologies[].copartition_groups[]
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_length(data, pos)
-            if n:
-                copartition_groups_source_topics = read_i16s(data, pos, n)
-                pos += 2 * n
-            else:
-                copartition_groups_source_topics = []
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_length(data, pos)
-            if n:
-                copartition_groups_source_topic_regex = read_i16s(data, pos, n)
-                pos += 2 * n
-            else:
-                copartition_groups_source_topic_regex = []
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_length(data, pos)
-            if n:
-                copartition_groups_repartition_source_topics = read_i16s(data, pos, n)
-                pos += 2 * n
-            else:
-                copartition_groups_repartition_source_topics = []
-            copartition_groups_item = new_CopartitionGroup(
-                copartition_groups_source_topics,
-                copartition_groups_source_topic_regex,
-                copartition_groups_repartition_source_topics,
-            )
-            if data[pos]:
-                copartition_groups_item.unknown_tags, pos = read_tags(data, pos)
-            else:
-                pos += 1
-            copartition_groups.append(copartition_groups_item)
-        subtopologies_item = new_Subtopology(
-            subtopology_id,
-            subtopologies_source_topics,
-            subtopologies_source_topic_regex,
-            state_changelog_topics,
-            repartition_sink_topics,
-            subtopologies_repartition_source_topics,
-            copartition_groups,
-        )
-        if data[pos]:
-            subtopologies_item.unknown_tags, pos = read_tags(data, pos)
-        else:
-            pos += 1
-        subtopologies.append(subtopologies_item)
-    message = new_StreamsGroupTopologyValue(epoch, subtopologies)
-    if data[pos]:
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 1
-    return message, pos
 
-
-def write_streams_group_topology_value_flexible(
-    out: BytesWriter, message: StreamsGroupTopologyValue, version: i64
-) -> None:
-    """Version 0."""
-    write_i32_be(out, message.epoch)
-    subtopologies = message.subtopologies
-    n = len(subtopologies)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for subtopologies_item in subtopologies:
-        # subtopologies[]
-        raw = subtopologies_item.subtopology_id.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-        subtopologies_source_topics = subtopologies_item.source_topics
-        n = len(subtopologies_source_topics)
+        write_i32_be(out, self.epoch)
+        subtopologies = self.subtopologies
+        n = len(subtopologies)
         if n < 127:
             out.append(n + 1)
         else:
             write_uvarint(out, n + 1)
-        for subtopologies_source_topics_item in subtopologies_source_topics:
-            raw = subtopologies_source_topics_item.encode()
+        for subtopologies_item in subtopologies:
+            # subtopologies[]
+            raw = subtopologies_item.subtopology_id.encode()
             n = len(raw)
             if n < 127:
                 out.append(n + 1)
             else:
                 write_string_length(out, n)
             out.write(raw)
-        subtopologies_source_topic_regex = subtopologies_item.source_topic_regex
-        n = len(subtopologies_source_topic_regex)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_uvarint(out, n + 1)
-        for subtopologies_source_topic_regex_item in subtopologies_source_topic_regex:
-            raw = subtopologies_source_topic_regex_item.encode()
-            n = len(raw)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_string_length(out, n)
-            out.write(raw)
-        state_changelog_topics = subtopologies_item.state_changelog_topics
-        n = len(state_changelog_topics)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_uvarint(out, n + 1)
-        for state_changelog_topics_item in state_changelog_topics:
-            # subtopologies[].state_changelog_topics[]
-            raw = state_changelog_topics_item.name.encode()
-            n = len(raw)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_string_length(out, n)
-            out.write(raw)
-            write_i32_be(out, state_changelog_topics_item.partitions)
-            write_i16_be(out, state_changelog_topics_item.replication_factor)
-            state_changelog_topics_topic_configs = state_changelog_topics_item.topic_configs
-            n = len(state_changelog_topics_topic_configs)
+            subtopologies_source_topics = subtopologies_item.source_topics
+            n = len(subtopologies_source_topics)
             if n < 127:
                 out.append(n + 1)
             else:
                 write_uvarint(out, n + 1)
-            for state_changelog_topics_topic_configs_item in state_changelog_topics_topic_configs:
-                # subtopologies[].state_changelog_topics[].topic_configs[]
-                raw = state_changelog_topics_topic_configs_item.key.encode()
+            for subtopologies_source_topics_item in subtopologies_source_topics:
+                raw = subtopologies_source_topics_item.encode()
                 n = len(raw)
                 if n < 127:
                     out.append(n + 1)
                 else:
                     write_string_length(out, n)
                 out.write(raw)
-                raw = state_changelog_topics_topic_configs_item.value.encode()
+            subtopologies_source_topic_regex = subtopologies_item.source_topic_regex
+            n = len(subtopologies_source_topic_regex)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_uvarint(out, n + 1)
+            for subtopologies_source_topic_regex_item in subtopologies_source_topic_regex:
+                raw = subtopologies_source_topic_regex_item.encode()
                 n = len(raw)
                 if n < 127:
                     out.append(n + 1)
                 else:
                     write_string_length(out, n)
                 out.write(raw)
-                if state_changelog_topics_topic_configs_item.unknown_tags:
-                    write_tags(out, [], state_changelog_topics_topic_configs_item.unknown_tags)
+            state_changelog_topics = subtopologies_item.state_changelog_topics
+            n = len(state_changelog_topics)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_uvarint(out, n + 1)
+            for state_changelog_topics_item in state_changelog_topics:
+                # subtopologies[].state_changelog_topics[]
+                raw = state_changelog_topics_item.name.encode()
+                n = len(raw)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_string_length(out, n)
+                out.write(raw)
+                write_i32_be(out, state_changelog_topics_item.partitions)
+                write_i16_be(out, state_changelog_topics_item.replication_factor)
+                state_changelog_topics_topic_configs = state_changelog_topics_item.topic_configs
+                n = len(state_changelog_topics_topic_configs)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_uvarint(out, n + 1)
+                for state_changelog_topics_topic_configs_item in state_changelog_topics_topic_configs:
+                    # subtopologies[].state_changelog_topics[].topic_configs[]
+                    raw = state_changelog_topics_topic_configs_item.key.encode()
+                    n = len(raw)
+                    if n < 127:
+                        out.append(n + 1)
+                    else:
+                        write_string_length(out, n)
+                    out.write(raw)
+                    raw = state_changelog_topics_topic_configs_item.value.encode()
+                    n = len(raw)
+                    if n < 127:
+                        out.append(n + 1)
+                    else:
+                        write_string_length(out, n)
+                    out.write(raw)
+                    if state_changelog_topics_topic_configs_item.unknown_tags:
+                        write_tags(out, [], state_changelog_topics_topic_configs_item.unknown_tags)
+                    else:
+                        out.append(0)
+                if state_changelog_topics_item.unknown_tags:
+                    write_tags(out, [], state_changelog_topics_item.unknown_tags)
                 else:
                     out.append(0)
-            if state_changelog_topics_item.unknown_tags:
-                write_tags(out, [], state_changelog_topics_item.unknown_tags)
-            else:
-                out.append(0)
-        repartition_sink_topics = subtopologies_item.repartition_sink_topics
-        n = len(repartition_sink_topics)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_uvarint(out, n + 1)
-        for repartition_sink_topics_item in repartition_sink_topics:
-            raw = repartition_sink_topics_item.encode()
-            n = len(raw)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_string_length(out, n)
-            out.write(raw)
-        subtopologies_repartition_source_topics = subtopologies_item.repartition_source_topics
-        n = len(subtopologies_repartition_source_topics)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_uvarint(out, n + 1)
-        for subtopologies_repartition_source_topics_item in subtopologies_repartition_source_topics:
-            # subtopologies[].repartition_source_topics[]
-            raw = subtopologies_repartition_source_topics_item.name.encode()
-            n = len(raw)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_string_length(out, n)
-            out.write(raw)
-            write_i32_be(out, subtopologies_repartition_source_topics_item.partitions)
-            write_i16_be(out, subtopologies_repartition_source_topics_item.replication_factor)
-            repartition_source_topics_topic_configs = subtopologies_repartition_source_topics_item.topic_configs
-            n = len(repartition_source_topics_topic_configs)
+            repartition_sink_topics = subtopologies_item.repartition_sink_topics
+            n = len(repartition_sink_topics)
             if n < 127:
                 out.append(n + 1)
             else:
                 write_uvarint(out, n + 1)
-            for repartition_source_topics_topic_configs_item in repartition_source_topics_topic_configs:
-                # subtopologies[].repartition_source_topics[].topic_configs[]
-                raw = repartition_source_topics_topic_configs_item.key.encode()
+            for repartition_sink_topics_item in repartition_sink_topics:
+                raw = repartition_sink_topics_item.encode()
                 n = len(raw)
                 if n < 127:
                     out.append(n + 1)
                 else:
                     write_string_length(out, n)
                 out.write(raw)
-                raw = repartition_source_topics_topic_configs_item.value.encode()
+            subtopologies_repartition_source_topics = subtopologies_item.repartition_source_topics
+            n = len(subtopologies_repartition_source_topics)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_uvarint(out, n + 1)
+            for subtopologies_repartition_source_topics_item in subtopologies_repartition_source_topics:
+                # subtopologies[].repartition_source_topics[]
+                raw = subtopologies_repartition_source_topics_item.name.encode()
                 n = len(raw)
                 if n < 127:
                     out.append(n + 1)
                 else:
                     write_string_length(out, n)
                 out.write(raw)
-                if repartition_source_topics_topic_configs_item.unknown_tags:
-                    write_tags(out, [], repartition_source_topics_topic_configs_item.unknown_tags)
+                write_i32_be(out, subtopologies_repartition_source_topics_item.partitions)
+                write_i16_be(out, subtopologies_repartition_source_topics_item.replication_factor)
+                repartition_source_topics_topic_configs = subtopologies_repartition_source_topics_item.topic_configs
+                n = len(repartition_source_topics_topic_configs)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_uvarint(out, n + 1)
+                for repartition_source_topics_topic_configs_item in repartition_source_topics_topic_configs:
+                    # subtopologies[].repartition_source_topics[].topic_configs[]
+                    raw = repartition_source_topics_topic_configs_item.key.encode()
+                    n = len(raw)
+                    if n < 127:
+                        out.append(n + 1)
+                    else:
+                        write_string_length(out, n)
+                    out.write(raw)
+                    raw = repartition_source_topics_topic_configs_item.value.encode()
+                    n = len(raw)
+                    if n < 127:
+                        out.append(n + 1)
+                    else:
+                        write_string_length(out, n)
+                    out.write(raw)
+                    if repartition_source_topics_topic_configs_item.unknown_tags:
+                        write_tags(out, [], repartition_source_topics_topic_configs_item.unknown_tags)
+                    else:
+                        out.append(0)
+                if subtopologies_repartition_source_topics_item.unknown_tags:
+                    write_tags(out, [], subtopologies_repartition_source_topics_item.unknown_tags)
                 else:
                     out.append(0)
-            if subtopologies_repartition_source_topics_item.unknown_tags:
-                write_tags(out, [], subtopologies_repartition_source_topics_item.unknown_tags)
+            copartition_groups = subtopologies_item.copartition_groups
+            n = len(copartition_groups)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_uvarint(out, n + 1)
+            for copartition_groups_item in copartition_groups:
+                # subtopologies[].copartition_groups[]
+                copartition_groups_source_topics = copartition_groups_item.source_topics
+                n = len(copartition_groups_source_topics)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_uvarint(out, n + 1)
+                for copartition_groups_source_topics_item in copartition_groups_source_topics:
+                    write_i16_be(out, copartition_groups_source_topics_item)
+                copartition_groups_source_topic_regex = copartition_groups_item.source_topic_regex
+                n = len(copartition_groups_source_topic_regex)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_uvarint(out, n + 1)
+                for copartition_groups_source_topic_regex_item in copartition_groups_source_topic_regex:
+                    write_i16_be(out, copartition_groups_source_topic_regex_item)
+                copartition_groups_repartition_source_topics = copartition_groups_item.repartition_source_topics
+                n = len(copartition_groups_repartition_source_topics)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_uvarint(out, n + 1)
+                for copartition_groups_repartition_source_topics_item in copartition_groups_repartition_source_topics:
+                    write_i16_be(out, copartition_groups_repartition_source_topics_item)
+                if copartition_groups_item.unknown_tags:
+                    write_tags(out, [], copartition_groups_item.unknown_tags)
+                else:
+                    out.append(0)
+            if subtopologies_item.unknown_tags:
+                write_tags(out, [], subtopologies_item.unknown_tags)
             else:
                 out.append(0)
-        copartition_groups = subtopologies_item.copartition_groups
-        n = len(copartition_groups)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_uvarint(out, n + 1)
-        for copartition_groups_item in copartition_groups:
-            # subtopologies[].copartition_groups[]
-            copartition_groups_source_topics = copartition_groups_item.source_topics
-            n = len(copartition_groups_source_topics)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_uvarint(out, n + 1)
-            for copartition_groups_source_topics_item in copartition_groups_source_topics:
-                write_i16_be(out, copartition_groups_source_topics_item)
-            copartition_groups_source_topic_regex = copartition_groups_item.source_topic_regex
-            n = len(copartition_groups_source_topic_regex)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_uvarint(out, n + 1)
-            for copartition_groups_source_topic_regex_item in copartition_groups_source_topic_regex:
-                write_i16_be(out, copartition_groups_source_topic_regex_item)
-            copartition_groups_repartition_source_topics = copartition_groups_item.repartition_source_topics
-            n = len(copartition_groups_repartition_source_topics)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_uvarint(out, n + 1)
-            for copartition_groups_repartition_source_topics_item in copartition_groups_repartition_source_topics:
-                write_i16_be(out, copartition_groups_repartition_source_topics_item)
-            if copartition_groups_item.unknown_tags:
-                write_tags(out, [], copartition_groups_item.unknown_tags)
-            else:
-                out.append(0)
-        if subtopologies_item.unknown_tags:
-            write_tags(out, [], subtopologies_item.unknown_tags)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
         else:
             out.append(0)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
 
 
-install_constructors(globals())
+new_StreamsGroupTopologyKey = constructor(StreamsGroupTopologyKey)
+new_TopicConfig = constructor(TopicConfig)
+new_TopicInfo = constructor(TopicInfo)
+new_CopartitionGroup = constructor(CopartitionGroup)
+new_Subtopology = constructor(Subtopology)
+new_StreamsGroupTopologyValue = constructor(StreamsGroupTopologyValue)

@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter, read_i16_be, read_i32_be, read_i64_be, write_i16_be, write_i32_be, write_i64_be
 
 from kwire.message import FieldTags, Message, Struct, UNSET
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.wire import (
     empty_list,
     give_up,
@@ -43,14 +43,11 @@ class TransactionLogKey(Message):
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (Field("transactional_id", "TransactionalId", "string", range(0, 1)),)
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("transactional_id", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     transactional_id: str
     """Transactional id of the producer; a null value for this key means that it expired."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -61,24 +58,36 @@ class TransactionLogKey(Message):
         self.transactional_id = transactional_id
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        raise LookupError(f"{cls.__name__} has no header")
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[TransactionLogKey, i64]:
-        if 0 <= version <= 0:
-            return read_transaction_log_key_classic(data, pos, version)
-        give_up()
+        """Version 0."""
+        n: int
+        end: i64
+        transactional_id: str
+        if version < 0 or version > 0:
+            give_up()
+
+        # transactional_id: string
+        n = read_i16_be(data, pos)
+        pos += 2
+        if n < 0:
+            give_up()
+        end = pos + n
+        transactional_id = data[pos:end].decode()
+        pos = end
+        message = new_TransactionLogKey(transactional_id)
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 0:
-            return write_transaction_log_key_classic(out, self, version)
-        give_up()
+        """Version 0."""
+        if version < 0 or version > 0:
+            give_up()
 
-
-def new_TransactionLogKey(transactional_id: str) -> TransactionLogKey:
-    return TransactionLogKey(transactional_id=transactional_id)
+        raw = self.transactional_id.encode()
+        write_i16_be(out, len(raw))
+        out.write(raw)
+        if self.unknown_tags:
+            give_up()
 
 
 @mypyc_attr(acyclic=True)
@@ -91,16 +100,13 @@ class PartitionsSchema(Struct):
         Field("topic", "Topic", "string", range(0, 2)),
         Field("partition_ids", "PartitionIds", "[]int32", range(0, 2)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("topic", "partition_ids", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     topic: str
     """Name of the topic; __consumer_offsets if offsets are committed."""
     partition_ids: list[int]
     """Numbers of the partitions."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -112,10 +118,6 @@ class PartitionsSchema(Struct):
         self.topic = topic
         self.partition_ids = [] if partition_ids is None else partition_ids
         self.unknown_tags = unknown_tags
-
-
-def new_PartitionsSchema(topic: str, partition_ids: list[int]) -> PartitionsSchema:
-    return PartitionsSchema(topic=topic, partition_ids=partition_ids)
 
 
 @mypyc_attr(acyclic=True)
@@ -147,22 +149,7 @@ class TransactionLogValue(Message):
             "client_transaction_version", "ClientTransactionVersion", "int16", range(1, 2), tag=2, tagged=range(1, 2)
         ),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "producer_id",
-        "previous_producer_id",
-        "next_producer_id",
-        "producer_epoch",
-        "next_producer_epoch",
-        "transaction_timeout_ms",
-        "transaction_status",
-        "transaction_partitions",
-        "transaction_last_update_timestamp_ms",
-        "transaction_start_timestamp_ms",
-        "client_transaction_version",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     producer_id: int
     """Producer id bound to the transactional id."""
@@ -191,7 +178,6 @@ class TransactionLogValue(Message):
     1+.
     """
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -222,342 +208,297 @@ class TransactionLogValue(Message):
         self.client_transaction_version = client_transaction_version
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        raise LookupError(f"{cls.__name__} has no header")
+    def _read_tags(self, data: bytes, pos: i64, version: i64) -> i64:
+        unknown: list[tuple[int, bytes]] = []
+        previous: i64 = -1
+        count, pos = read_uvarint(data, pos)
+        if count < 0:
+            give_up()
+        for _ in range(count):
+            tag, size, pos = read_tag(data, pos)
+            if tag <= previous:
+                give_up()
+            previous = tag
+            tag_end = pos + size
+            if tag == 0:
+                previous_producer_id = read_i64_be(data, pos)
+                pos += 8
+                self.previous_producer_id = previous_producer_id
+                if pos != tag_end:
+                    give_up()
+            elif tag == 1:
+                next_producer_id = read_i64_be(data, pos)
+                pos += 8
+                self.next_producer_id = next_producer_id
+                if pos != tag_end:
+                    give_up()
+            elif tag == 2:
+                client_transaction_version = read_i16_be(data, pos)
+                pos += 2
+                self.client_transaction_version = client_transaction_version
+                if pos != tag_end:
+                    give_up()
+            elif tag == 3:
+                next_producer_epoch = read_i16_be(data, pos)
+                pos += 2
+                self.next_producer_epoch = next_producer_epoch
+                if pos != tag_end:
+                    give_up()
+            else:
+                unknown.append((tag, data[pos:tag_end]))
+                pos = tag_end
+        if unknown:
+            self.unknown_tags = tuple(unknown)
+        return pos
+
+    def _write_tags(self, section: BytesWriter, version: i64) -> None:
+        known: list[tuple[int, bytes]] = []
+        if self.previous_producer_id != -1:
+            out = BytesWriter()
+            write_i64_be(out, self.previous_producer_id)
+            known.append((0, out.getvalue()))
+        if self.next_producer_id != -1:
+            out = BytesWriter()
+            write_i64_be(out, self.next_producer_id)
+            known.append((1, out.getvalue()))
+        if self.client_transaction_version != 0:
+            out = BytesWriter()
+            write_i16_be(out, self.client_transaction_version)
+            known.append((2, out.getvalue()))
+        if self.next_producer_epoch != -1:
+            out = BytesWriter()
+            write_i16_be(out, self.next_producer_epoch)
+            known.append((3, out.getvalue()))
+        write_tags(section, known, self.unknown_tags)
 
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[TransactionLogValue, i64]:
-        if 1 <= version <= 1:
-            return read_transaction_log_value_flexible(data, pos, version)
-        if 0 <= version <= 0:
-            return read_transaction_log_value_classic(data, pos, version)
-        give_up()
-
-    def _write(self, out: BytesWriter, version: i64) -> None:
-        if 1 <= version <= 1:
-            return write_transaction_log_value_flexible(out, self, version)
-        if 0 <= version <= 0:
-            return write_transaction_log_value_classic(out, self, version)
-        give_up()
-
-
-def new_TransactionLogValue(
-    producer_id: int,
-    producer_epoch: int,
-    transaction_timeout_ms: int,
-    transaction_status: int,
-    transaction_partitions: list[PartitionsSchema] | None,
-    transaction_last_update_timestamp_ms: int,
-    transaction_start_timestamp_ms: int,
-) -> TransactionLogValue:
-    return TransactionLogValue(
-        producer_id=producer_id,
-        producer_epoch=producer_epoch,
-        transaction_timeout_ms=transaction_timeout_ms,
-        transaction_status=transaction_status,
-        transaction_partitions=transaction_partitions,
-        transaction_last_update_timestamp_ms=transaction_last_update_timestamp_ms,
-        transaction_start_timestamp_ms=transaction_start_timestamp_ms,
-    )
-
-
-def read_TransactionLogValue_tags(self: TransactionLogValue, data: bytes, pos: i64, version: i64) -> i64:
-    unknown: list[tuple[int, bytes]] = []
-    previous: i64 = -1
-    count, pos = read_uvarint(data, pos)
-    if count < 0:
-        give_up()
-    for _ in range(count):
-        tag, size, pos = read_tag(data, pos)
-        if tag <= previous:
+        """Version 1."""
+        n: i64
+        end: i64
+        transaction_partitions: list[PartitionsSchema] | None
+        transaction_partitions_step: i64
+        topic: str
+        partition_ids: list[int]
+        if version < 1:
+            return TransactionLogValue._read_classic(data, pos, version)
+        if version > 1:
             give_up()
-        previous = tag
-        tag_end = pos + size
-        if tag == 0:
-            previous_producer_id = read_i64_be(data, pos)
-            pos += 8
-            self.previous_producer_id = previous_producer_id
-            if pos != tag_end:
-                give_up()
-        elif tag == 1:
-            next_producer_id = read_i64_be(data, pos)
-            pos += 8
-            self.next_producer_id = next_producer_id
-            if pos != tag_end:
-                give_up()
-        elif tag == 2:
-            client_transaction_version = read_i16_be(data, pos)
-            pos += 2
-            self.client_transaction_version = client_transaction_version
-            if pos != tag_end:
-                give_up()
-        elif tag == 3:
-            next_producer_epoch = read_i16_be(data, pos)
-            pos += 2
-            self.next_producer_epoch = next_producer_epoch
-            if pos != tag_end:
-                give_up()
+
+        producer_id = read_i64_be(data, pos)
+        producer_epoch = read_i16_be(data, pos + 8)
+        transaction_timeout_ms = read_i32_be(data, pos + 10)
+        transaction_status = (data[pos + 14] ^ 128) - 128
+        # transaction_partitions: compact nullable array
+        n = data[pos + 15] - 1
+        pos += 16
+        if n < 0:
+            transaction_partitions = None
         else:
-            unknown.append((tag, data[pos:tag_end]))
-            pos = tag_end
-    if unknown:
-        self.unknown_tags = tuple(unknown)
-    return pos
-
-
-def write_TransactionLogValue_tags(section: BytesWriter, self: TransactionLogValue, version: i64) -> None:
-    known: list[tuple[int, bytes]] = []
-    if self.previous_producer_id != -1:
-        out = BytesWriter()
-        write_i64_be(out, self.previous_producer_id)
-        known.append((0, out.getvalue()))
-    if self.next_producer_id != -1:
-        out = BytesWriter()
-        write_i64_be(out, self.next_producer_id)
-        known.append((1, out.getvalue()))
-    if self.client_transaction_version != 0:
-        out = BytesWriter()
-        write_i16_be(out, self.client_transaction_version)
-        known.append((2, out.getvalue()))
-    if self.next_producer_epoch != -1:
-        out = BytesWriter()
-        write_i16_be(out, self.next_producer_epoch)
-        known.append((3, out.getvalue()))
-    write_tags(section, known, self.unknown_tags)
-
-
-def read_transaction_log_key_classic(data: bytes, pos: i64, version: i64) -> tuple[TransactionLogKey, i64]:
-    """Version 0."""
-    n: int
-    end: i64
-    transactional_id: str
-    n = read_i16_be(data, pos)
-    pos += 2
-    if n < 0:
-        give_up()
-    end = pos + n
-    transactional_id = data[pos:end].decode()
-    pos = end
-    message = new_TransactionLogKey(transactional_id)
-    return message, pos
-
-
-def write_transaction_log_key_classic(out: BytesWriter, message: TransactionLogKey, version: i64) -> None:
-    """Version 0."""
-    raw = message.transactional_id.encode()
-    write_i16_be(out, len(raw))
-    out.write(raw)
-    if message.unknown_tags:
-        give_up()
-
-
-def read_transaction_log_value_classic(data: bytes, pos: i64, version: i64) -> tuple[TransactionLogValue, i64]:
-    """Version 0."""
-    n: int
-    end: i64
-    transaction_partitions: list[PartitionsSchema] | None
-    transaction_partitions_step: i64
-    topic: str
-    partition_ids: list[int]
-    producer_id = read_i64_be(data, pos)
-    producer_epoch = read_i16_be(data, pos + 8)
-    transaction_timeout_ms = read_i32_be(data, pos + 10)
-    transaction_status = (data[pos + 14] ^ 128) - 128
-    n = read_i32_be(data, pos + 15)
-    pos += 19
-    if n < 0:
-        transaction_partitions = None
-    else:
-        transaction_partitions = empty_list(n)
-        transaction_partitions_count = n
-        for transaction_partitions_step in range(transaction_partitions_count):
-            # transaction_partitions[]
-            n = read_i16_be(data, pos)
-            pos += 2
-            if n < 0:
-                give_up()
-            end = pos + n
-            topic = data[pos:end].decode()
-            pos = end
-            n = read_i32_be(data, pos)
-            pos += 4
-            if n < 0:
-                give_up()
-            if n:
-                partition_ids = read_i32s(data, pos, n)
-                pos += 4 * n
-            else:
-                partition_ids = []
-            transaction_partitions_item = new_PartitionsSchema(topic, partition_ids)
-            transaction_partitions.append(transaction_partitions_item)
-    transaction_last_update_timestamp_ms = read_i64_be(data, pos)
-    transaction_start_timestamp_ms = read_i64_be(data, pos + 8)
-    message = new_TransactionLogValue(
-        producer_id,
-        producer_epoch,
-        transaction_timeout_ms,
-        transaction_status,
-        transaction_partitions,
-        transaction_last_update_timestamp_ms,
-        transaction_start_timestamp_ms,
-    )
-    pos += 16
-    return message, pos
-
-
-def write_transaction_log_value_classic(out: BytesWriter, message: TransactionLogValue, version: i64) -> None:
-    """Version 0."""
-    write_i64_be(out, message.producer_id)
-    if message.previous_producer_id != -1:
-        give_up()
-    if message.next_producer_id != -1:
-        give_up()
-    write_i16_be(out, message.producer_epoch)
-    if message.next_producer_epoch != -1:
-        give_up()
-    write_i32_be(out, message.transaction_timeout_ms)
-    write_i8(out, message.transaction_status)
-    transaction_partitions = message.transaction_partitions
-    if transaction_partitions is None:
-        write_i32_be(out, -1)
-    else:
-        write_i32_be(out, len(transaction_partitions))
-        for transaction_partitions_item in transaction_partitions:
-            # transaction_partitions[]
-            raw = transaction_partitions_item.topic.encode()
-            write_i16_be(out, len(raw))
-            out.write(raw)
-            partition_ids = transaction_partitions_item.partition_ids
-            write_i32_be(out, len(partition_ids))
-            for partition_ids_item in partition_ids:
-                write_i32_be(out, partition_ids_item)
-            if transaction_partitions_item.unknown_tags:
-                give_up()
-    write_i64_be(out, message.transaction_last_update_timestamp_ms)
-    write_i64_be(out, message.transaction_start_timestamp_ms)
-    if message.client_transaction_version != 0:
-        give_up()
-    if message.unknown_tags:
-        give_up()
-
-
-def read_transaction_log_value_flexible(data: bytes, pos: i64, version: i64) -> tuple[TransactionLogValue, i64]:
-    """Version 1."""
-    n: i64
-    end: i64
-    transaction_partitions: list[PartitionsSchema] | None
-    transaction_partitions_step: i64
-    topic: str
-    partition_ids: list[int]
-    producer_id = read_i64_be(data, pos)
-    producer_epoch = read_i16_be(data, pos + 8)
-    transaction_timeout_ms = read_i32_be(data, pos + 10)
-    transaction_status = (data[pos + 14] ^ 128) - 128
-    n = data[pos + 15] - 1
-    pos += 16
-    if n < 0:
-        transaction_partitions = None
-    else:
-        if n > 126:
-            n, pos = read_length(data, pos)
-        transaction_partitions = empty_list(n)
-        transaction_partitions_count = n
-        for transaction_partitions_step in range(transaction_partitions_count):
-            # transaction_partitions[]
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
-            topic = data[pos:end].decode()
-            pos = end
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                give_up()
             if n > 126:
                 n, pos = read_length(data, pos)
-            if n:
-                partition_ids = read_i32s(data, pos, n)
-                pos += 4 * n
-            else:
-                partition_ids = []
-            transaction_partitions_item = new_PartitionsSchema(topic, partition_ids)
-            if data[pos]:
-                transaction_partitions_item.unknown_tags, pos = read_tags(data, pos)
-            else:
+            transaction_partitions = empty_list(n)
+            transaction_partitions_count = n
+            for transaction_partitions_step in range(transaction_partitions_count):
+                # transaction_partitions[]
+                # topic: compact string
+                n = data[pos] - 1
                 pos += 1
-            transaction_partitions.append(transaction_partitions_item)
-    transaction_last_update_timestamp_ms = read_i64_be(data, pos)
-    transaction_start_timestamp_ms = read_i64_be(data, pos + 8)
-    message = new_TransactionLogValue(
-        producer_id,
-        producer_epoch,
-        transaction_timeout_ms,
-        transaction_status,
-        transaction_partitions,
-        transaction_last_update_timestamp_ms,
-        transaction_start_timestamp_ms,
-    )
-    if data[pos + 16]:
-        pos += 16
-        pos = read_TransactionLogValue_tags(message, data, pos, version)
-    else:
-        pos += 17
-    return message, pos
-
-
-def write_transaction_log_value_flexible(out: BytesWriter, message: TransactionLogValue, version: i64) -> None:
-    """Version 1."""
-    write_i64_be(out, message.producer_id)
-    write_i16_be(out, message.producer_epoch)
-    write_i32_be(out, message.transaction_timeout_ms)
-    write_i8(out, message.transaction_status)
-    transaction_partitions = message.transaction_partitions
-    if transaction_partitions is None:
-        out.append(0)
-    else:
-        n = len(transaction_partitions)
-        if n < 127:
-            out.append(n + 1)
+                if n < 0 or n > 126:
+                    n, pos = read_string_length(data, pos)
+                end = pos + n
+                topic = data[pos:end].decode()
+                pos = end
+                # partition_ids: compact array
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_length(data, pos)
+                if n:
+                    partition_ids = read_i32s(data, pos, n)
+                    pos += 4 * n
+                else:
+                    partition_ids = []
+                transaction_partitions_item = new_PartitionsSchema(topic, partition_ids)
+                if data[pos]:
+                    transaction_partitions_item.unknown_tags, pos = read_tags(data, pos)
+                else:
+                    pos += 1
+                transaction_partitions.append(transaction_partitions_item)
+        transaction_last_update_timestamp_ms = read_i64_be(data, pos)
+        transaction_start_timestamp_ms = read_i64_be(data, pos + 8)
+        message = new_TransactionLogValue(
+            producer_id,
+            producer_epoch,
+            transaction_timeout_ms,
+            transaction_status,
+            transaction_partitions,
+            transaction_last_update_timestamp_ms,
+            transaction_start_timestamp_ms,
+        )
+        if data[pos + 16]:
+            pos += 16
+            pos = message._read_tags(data, pos, version)
         else:
-            write_uvarint(out, n + 1)
-        for transaction_partitions_item in transaction_partitions:
-            # transaction_partitions[]
-            raw = transaction_partitions_item.topic.encode()
-            n = len(raw)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_string_length(out, n)
-            out.write(raw)
-            partition_ids = transaction_partitions_item.partition_ids
-            n = len(partition_ids)
+            pos += 17
+        return message, pos
+
+    def _write(self, out: BytesWriter, version: i64) -> None:
+        """Version 1."""
+        if version < 1:
+            return self._write_classic(out, version)
+        if version > 1:
+            give_up()
+
+        write_i64_be(out, self.producer_id)
+        write_i16_be(out, self.producer_epoch)
+        write_i32_be(out, self.transaction_timeout_ms)
+        write_i8(out, self.transaction_status)
+        transaction_partitions = self.transaction_partitions
+        if transaction_partitions is None:
+            out.append(0)
+        else:
+            n = len(transaction_partitions)
             if n < 127:
                 out.append(n + 1)
             else:
                 write_uvarint(out, n + 1)
-            for partition_ids_item in partition_ids:
-                write_i32_be(out, partition_ids_item)
-            if transaction_partitions_item.unknown_tags:
-                write_tags(out, [], transaction_partitions_item.unknown_tags)
-            else:
-                out.append(0)
-    write_i64_be(out, message.transaction_last_update_timestamp_ms)
-    write_i64_be(out, message.transaction_start_timestamp_ms)
-    if (
-        message.previous_producer_id == -1
-        and message.next_producer_id == -1
-        and message.next_producer_epoch == -1
-        and message.client_transaction_version == 0
-        and not message.unknown_tags
-    ):
-        out.append(0)
-    else:
-        write_TransactionLogValue_tags(out, message, version)
+            for transaction_partitions_item in transaction_partitions:
+                # transaction_partitions[]
+                raw = transaction_partitions_item.topic.encode()
+                n = len(raw)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_string_length(out, n)
+                out.write(raw)
+                partition_ids = transaction_partitions_item.partition_ids
+                n = len(partition_ids)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_uvarint(out, n + 1)
+                for partition_ids_item in partition_ids:
+                    write_i32_be(out, partition_ids_item)
+                if transaction_partitions_item.unknown_tags:
+                    write_tags(out, [], transaction_partitions_item.unknown_tags)
+                else:
+                    out.append(0)
+        write_i64_be(out, self.transaction_last_update_timestamp_ms)
+        write_i64_be(out, self.transaction_start_timestamp_ms)
+        if (
+            self.previous_producer_id == -1
+            and self.next_producer_id == -1
+            and self.next_producer_epoch == -1
+            and self.client_transaction_version == 0
+            and not self.unknown_tags
+        ):
+            out.append(0)
+        else:
+            self._write_tags(out, version)
+
+    @staticmethod
+    def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[TransactionLogValue, i64]:
+        """Version 0."""
+        n: int
+        end: i64
+        transaction_partitions: list[PartitionsSchema] | None
+        transaction_partitions_step: i64
+        topic: str
+        partition_ids: list[int]
+        if version < 0:
+            give_up()
+
+        producer_id = read_i64_be(data, pos)
+        producer_epoch = read_i16_be(data, pos + 8)
+        transaction_timeout_ms = read_i32_be(data, pos + 10)
+        transaction_status = (data[pos + 14] ^ 128) - 128
+        # transaction_partitions: nullable array
+        n = read_i32_be(data, pos + 15)
+        pos += 19
+        if n < 0:
+            transaction_partitions = None
+        else:
+            transaction_partitions = empty_list(n)
+            transaction_partitions_count = n
+            for transaction_partitions_step in range(transaction_partitions_count):
+                # transaction_partitions[]
+                # topic: string
+                n = read_i16_be(data, pos)
+                pos += 2
+                if n < 0:
+                    give_up()
+                end = pos + n
+                topic = data[pos:end].decode()
+                pos = end
+                # partition_ids: array
+                n = read_i32_be(data, pos)
+                pos += 4
+                if n < 0:
+                    give_up()
+                if n:
+                    partition_ids = read_i32s(data, pos, n)
+                    pos += 4 * n
+                else:
+                    partition_ids = []
+                transaction_partitions_item = new_PartitionsSchema(topic, partition_ids)
+                transaction_partitions.append(transaction_partitions_item)
+        transaction_last_update_timestamp_ms = read_i64_be(data, pos)
+        transaction_start_timestamp_ms = read_i64_be(data, pos + 8)
+        message = new_TransactionLogValue(
+            producer_id,
+            producer_epoch,
+            transaction_timeout_ms,
+            transaction_status,
+            transaction_partitions,
+            transaction_last_update_timestamp_ms,
+            transaction_start_timestamp_ms,
+        )
+        pos += 16
+        return message, pos
+
+    def _write_classic(self, out: BytesWriter, version: i64) -> None:
+        """Version 0."""
+        if version < 0:
+            give_up()
+
+        write_i64_be(out, self.producer_id)
+        if self.previous_producer_id != -1:
+            give_up()
+        if self.next_producer_id != -1:
+            give_up()
+        write_i16_be(out, self.producer_epoch)
+        if self.next_producer_epoch != -1:
+            give_up()
+        write_i32_be(out, self.transaction_timeout_ms)
+        write_i8(out, self.transaction_status)
+        transaction_partitions = self.transaction_partitions
+        if transaction_partitions is None:
+            write_i32_be(out, -1)
+        else:
+            write_i32_be(out, len(transaction_partitions))
+            for transaction_partitions_item in transaction_partitions:
+                # transaction_partitions[]
+                raw = transaction_partitions_item.topic.encode()
+                write_i16_be(out, len(raw))
+                out.write(raw)
+                partition_ids = transaction_partitions_item.partition_ids
+                write_i32_be(out, len(partition_ids))
+                for partition_ids_item in partition_ids:
+                    write_i32_be(out, partition_ids_item)
+                if transaction_partitions_item.unknown_tags:
+                    give_up()
+        write_i64_be(out, self.transaction_last_update_timestamp_ms)
+        write_i64_be(out, self.transaction_start_timestamp_ms)
+        if self.client_transaction_version != 0:
+            give_up()
+        if self.unknown_tags:
+            give_up()
 
 
-install_constructors(globals())
+new_TransactionLogKey = constructor(TransactionLogKey)
+new_PartitionsSchema = constructor(PartitionsSchema)
+new_TransactionLogValue = constructor(
+    TransactionLogValue,
+    without=("previous_producer_id", "next_producer_id", "next_producer_epoch", "client_transaction_version"),
+)

@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter, read_i64_be, write_i64_be
 
 from kwire.message import FieldTags, Message
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.wire import give_up
 
 TYPE_CHECKING = False
@@ -35,15 +35,7 @@ class AbortedTxn(Message):
         Field("last_offset", "LastOffset", "int64", range(0, 1)),
         Field("last_stable_offset", "LastStableOffset", "int64", range(0, 1)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "producer_id",
-        "first_offset",
-        "last_offset",
-        "last_stable_offset",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     producer_id: int
     """Producer whose transaction was aborted."""
@@ -54,7 +46,6 @@ class AbortedTxn(Message):
     last_stable_offset: int
     """Last stable offset when the entry was written: later entries matter only to reads beyond it."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -71,50 +62,31 @@ class AbortedTxn(Message):
         self.last_stable_offset = last_stable_offset
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        raise LookupError(f"{cls.__name__} has no header")
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[AbortedTxn, i64]:
-        if 0 <= version <= 0:
-            return read_aborted_txn_classic(data, pos, version)
-        give_up()
+        """Version 0."""
+        if version < 0 or version > 0:
+            give_up()
+
+        producer_id = read_i64_be(data, pos)
+        first_offset = read_i64_be(data, pos + 8)
+        last_offset = read_i64_be(data, pos + 16)
+        last_stable_offset = read_i64_be(data, pos + 24)
+        message = new_AbortedTxn(producer_id, first_offset, last_offset, last_stable_offset)
+        pos += 32
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 0:
-            return write_aborted_txn_classic(out, self, version)
-        give_up()
+        """Version 0."""
+        if version < 0 or version > 0:
+            give_up()
+
+        write_i64_be(out, self.producer_id)
+        write_i64_be(out, self.first_offset)
+        write_i64_be(out, self.last_offset)
+        write_i64_be(out, self.last_stable_offset)
+        if self.unknown_tags:
+            give_up()
 
 
-def new_AbortedTxn(producer_id: int, first_offset: int, last_offset: int, last_stable_offset: int) -> AbortedTxn:
-    return AbortedTxn(
-        producer_id=producer_id,
-        first_offset=first_offset,
-        last_offset=last_offset,
-        last_stable_offset=last_stable_offset,
-    )
-
-
-def read_aborted_txn_classic(data: bytes, pos: i64, version: i64) -> tuple[AbortedTxn, i64]:
-    """Version 0."""
-    producer_id = read_i64_be(data, pos)
-    first_offset = read_i64_be(data, pos + 8)
-    last_offset = read_i64_be(data, pos + 16)
-    last_stable_offset = read_i64_be(data, pos + 24)
-    message = new_AbortedTxn(producer_id, first_offset, last_offset, last_stable_offset)
-    pos += 32
-    return message, pos
-
-
-def write_aborted_txn_classic(out: BytesWriter, message: AbortedTxn, version: i64) -> None:
-    """Version 0."""
-    write_i64_be(out, message.producer_id)
-    write_i64_be(out, message.first_offset)
-    write_i64_be(out, message.last_offset)
-    write_i64_be(out, message.last_stable_offset)
-    if message.unknown_tags:
-        give_up()
-
-
-install_constructors(globals())
+new_AbortedTxn = constructor(AbortedTxn)

@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter, read_i16_be, read_i32_be, read_i64_be, write_i16_be, write_i32_be, write_i64_be
 
 from kwire.message import FieldTags, Message, Struct, UNSET
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.wire import empty_list, give_up, read_i32s
 
 TYPE_CHECKING = False
@@ -27,16 +27,13 @@ class ConnectorTasks(Struct):
         Field("connector", "Connector", "string", range(0, 3)),
         Field("tasks", "Tasks", "[]int32", range(0, 3)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("connector", "tasks", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     connector: str
     """Name of the connector."""
     tasks: list[int]
     """Numbers of the tasks; -1 is the connector itself."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -48,10 +45,6 @@ class ConnectorTasks(Struct):
         self.connector = connector
         self.tasks = [] if tasks is None else tasks
         self.unknown_tags = unknown_tags
-
-
-def new_ConnectorTasks(connector: str, tasks: list[int]) -> ConnectorTasks:
-    return ConnectorTasks(connector=connector, tasks=tasks)
 
 
 @mypyc_attr(acyclic=True)
@@ -75,18 +68,7 @@ class ConnectMemberAssignment(Message):
         Field("revoked", "Revoked", "[]ConnectorTasks", range(1, 3), nullable=range(1, 3), ignorable=True),
         Field("delay", "Delay", "int32", range(1, 3), ignorable=True),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "error",
-        "leader",
-        "leader_url",
-        "config_offset",
-        "assignment",
-        "revoked",
-        "delay",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     error: int
     """0 if there is an assignment; 1 if the worker must first read newer configurations."""
@@ -103,7 +85,6 @@ class ConnectMemberAssignment(Message):
     delay: int
     """Milliseconds until lost tasks are assigned to others; 0 for at once. Versions 1+."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -126,190 +107,167 @@ class ConnectMemberAssignment(Message):
         self.delay = delay
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        raise LookupError(f"{cls.__name__} has no header")
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[ConnectMemberAssignment, i64]:
-        if 0 <= version <= 2:
-            return read_connect_member_assignment_classic(data, pos, version)
-        give_up()
-
-    def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 2:
-            return write_connect_member_assignment_classic(out, self, version)
-        give_up()
-
-
-def new_ConnectMemberAssignment(
-    error: int,
-    leader: str,
-    leader_url: str,
-    config_offset: int,
-    assignment: list[ConnectorTasks] | None,
-    revoked: list[ConnectorTasks] | None,
-    delay: int,
-) -> ConnectMemberAssignment:
-    return ConnectMemberAssignment(
-        error=error,
-        leader=leader,
-        leader_url=leader_url,
-        config_offset=config_offset,
-        assignment=assignment,
-        revoked=revoked,
-        delay=delay,
-    )
-
-
-def read_connect_member_assignment_classic(
-    data: bytes, pos: i64, version: i64
-) -> tuple[ConnectMemberAssignment, i64]:
-    """Versions 0-2."""
-    n: int
-    end: i64
-    leader: str
-    leader_url: str
-    assignment: list[ConnectorTasks] | None
-    assignment_step: i64
-    assignment_connector: str
-    assignment_tasks: list[int]
-    revoked: list[ConnectorTasks] | None
-    revoked_step: i64
-    revoked_connector: str
-    revoked_tasks: list[int]
-    error = read_i16_be(data, pos)
-    n = read_i16_be(data, pos + 2)
-    pos += 4
-    if n < 0:
-        give_up()
-    end = pos + n
-    leader = data[pos:end].decode()
-    pos = end
-    n = read_i16_be(data, pos)
-    pos += 2
-    if n < 0:
-        give_up()
-    end = pos + n
-    leader_url = data[pos:end].decode()
-    pos = end
-    config_offset = read_i64_be(data, pos)
-    n = read_i32_be(data, pos + 8)
-    pos += 12
-    if n < 0:
-        if version >= 1:
-            assignment = None
-        else:
+        """Versions 0-2."""
+        n: int
+        end: i64
+        leader: str
+        leader_url: str
+        assignment: list[ConnectorTasks] | None
+        assignment_step: i64
+        assignment_connector: str
+        assignment_tasks: list[int]
+        revoked: list[ConnectorTasks] | None
+        revoked_step: i64
+        revoked_connector: str
+        revoked_tasks: list[int]
+        if version < 0 or version > 2:
             give_up()
-    else:
-        assignment = empty_list(n)
-        assignment_count = n
-        for assignment_step in range(assignment_count):
-            # assignment[]
-            n = read_i16_be(data, pos)
-            pos += 2
-            if n < 0:
-                give_up()
-            end = pos + n
-            assignment_connector = data[pos:end].decode()
-            pos = end
-            n = read_i32_be(data, pos)
-            pos += 4
-            if n < 0:
-                give_up()
-            if n:
-                assignment_tasks = read_i32s(data, pos, n)
-                pos += 4 * n
-            else:
-                assignment_tasks = []
-            assignment_item = new_ConnectorTasks(assignment_connector, assignment_tasks)
-            assignment.append(assignment_item)
-    if version >= 1:
-        n = read_i32_be(data, pos)
+
+        error = read_i16_be(data, pos)
+        # leader: string
+        n = read_i16_be(data, pos + 2)
         pos += 4
         if n < 0:
-            revoked = None
+            give_up()
+        end = pos + n
+        leader = data[pos:end].decode()
+        pos = end
+        # leader_url: string
+        n = read_i16_be(data, pos)
+        pos += 2
+        if n < 0:
+            give_up()
+        end = pos + n
+        leader_url = data[pos:end].decode()
+        pos = end
+        config_offset = read_i64_be(data, pos)
+        # assignment: nullable array
+        n = read_i32_be(data, pos + 8)
+        pos += 12
+        if n < 0:
+            if version >= 1:
+                assignment = None
+            else:
+                give_up()
         else:
-            revoked = empty_list(n)
-            revoked_count = n
-            for revoked_step in range(revoked_count):
-                # revoked[]
+            assignment = empty_list(n)
+            assignment_count = n
+            for assignment_step in range(assignment_count):
+                # assignment[]
+                # connector: string
                 n = read_i16_be(data, pos)
                 pos += 2
                 if n < 0:
                     give_up()
                 end = pos + n
-                revoked_connector = data[pos:end].decode()
+                assignment_connector = data[pos:end].decode()
                 pos = end
+                # tasks: array
                 n = read_i32_be(data, pos)
                 pos += 4
                 if n < 0:
                     give_up()
                 if n:
-                    revoked_tasks = read_i32s(data, pos, n)
+                    assignment_tasks = read_i32s(data, pos, n)
                     pos += 4 * n
                 else:
-                    revoked_tasks = []
-                revoked_item = new_ConnectorTasks(revoked_connector, revoked_tasks)
-                revoked.append(revoked_item)
-        delay = read_i32_be(data, pos)
-        pos += 4
-    else:
-        revoked = None
-        delay = 0
-    message = new_ConnectMemberAssignment(error, leader, leader_url, config_offset, assignment, revoked, delay)
-    return message, pos
-
-
-def write_connect_member_assignment_classic(out: BytesWriter, message: ConnectMemberAssignment, version: i64) -> None:
-    """Versions 0-2."""
-    write_i16_be(out, message.error)
-    raw = message.leader.encode()
-    write_i16_be(out, len(raw))
-    out.write(raw)
-    raw = message.leader_url.encode()
-    write_i16_be(out, len(raw))
-    out.write(raw)
-    write_i64_be(out, message.config_offset)
-    assignment = message.assignment
-    if assignment is None:
+                    assignment_tasks = []
+                assignment_item = new_ConnectorTasks(assignment_connector, assignment_tasks)
+                assignment.append(assignment_item)
         if version >= 1:
-            write_i32_be(out, -1)
+            # revoked: nullable array
+            n = read_i32_be(data, pos)
+            pos += 4
+            if n < 0:
+                revoked = None
+            else:
+                revoked = empty_list(n)
+                revoked_count = n
+                for revoked_step in range(revoked_count):
+                    # revoked[]
+                    # connector: string
+                    n = read_i16_be(data, pos)
+                    pos += 2
+                    if n < 0:
+                        give_up()
+                    end = pos + n
+                    revoked_connector = data[pos:end].decode()
+                    pos = end
+                    # tasks: array
+                    n = read_i32_be(data, pos)
+                    pos += 4
+                    if n < 0:
+                        give_up()
+                    if n:
+                        revoked_tasks = read_i32s(data, pos, n)
+                        pos += 4 * n
+                    else:
+                        revoked_tasks = []
+                    revoked_item = new_ConnectorTasks(revoked_connector, revoked_tasks)
+                    revoked.append(revoked_item)
+            delay = read_i32_be(data, pos)
+            pos += 4
         else:
+            revoked = None
+            delay = 0
+        message = new_ConnectMemberAssignment(error, leader, leader_url, config_offset, assignment, revoked, delay)
+        return message, pos
+
+    def _write(self, out: BytesWriter, version: i64) -> None:
+        """Versions 0-2."""
+        if version < 0 or version > 2:
             give_up()
-    else:
-        write_i32_be(out, len(assignment))
-        for assignment_item in assignment:
-            # assignment[]
-            raw = assignment_item.connector.encode()
-            write_i16_be(out, len(raw))
-            out.write(raw)
-            assignment_tasks = assignment_item.tasks
-            write_i32_be(out, len(assignment_tasks))
-            for assignment_tasks_item in assignment_tasks:
-                write_i32_be(out, assignment_tasks_item)
-            if assignment_item.unknown_tags:
+
+        write_i16_be(out, self.error)
+        raw = self.leader.encode()
+        write_i16_be(out, len(raw))
+        out.write(raw)
+        raw = self.leader_url.encode()
+        write_i16_be(out, len(raw))
+        out.write(raw)
+        write_i64_be(out, self.config_offset)
+        assignment = self.assignment
+        if assignment is None:
+            if version >= 1:
+                write_i32_be(out, -1)
+            else:
                 give_up()
-    if version >= 1:
-        revoked = message.revoked
-        if revoked is None:
-            write_i32_be(out, -1)
         else:
-            write_i32_be(out, len(revoked))
-            for revoked_item in revoked:
-                # revoked[]
-                raw = revoked_item.connector.encode()
+            write_i32_be(out, len(assignment))
+            for assignment_item in assignment:
+                # assignment[]
+                raw = assignment_item.connector.encode()
                 write_i16_be(out, len(raw))
                 out.write(raw)
-                revoked_tasks = revoked_item.tasks
-                write_i32_be(out, len(revoked_tasks))
-                for revoked_tasks_item in revoked_tasks:
-                    write_i32_be(out, revoked_tasks_item)
-                if revoked_item.unknown_tags:
+                assignment_tasks = assignment_item.tasks
+                write_i32_be(out, len(assignment_tasks))
+                for assignment_tasks_item in assignment_tasks:
+                    write_i32_be(out, assignment_tasks_item)
+                if assignment_item.unknown_tags:
                     give_up()
-        write_i32_be(out, message.delay)
-    if message.unknown_tags:
-        give_up()
+        if version >= 1:
+            revoked = self.revoked
+            if revoked is None:
+                write_i32_be(out, -1)
+            else:
+                write_i32_be(out, len(revoked))
+                for revoked_item in revoked:
+                    # revoked[]
+                    raw = revoked_item.connector.encode()
+                    write_i16_be(out, len(raw))
+                    out.write(raw)
+                    revoked_tasks = revoked_item.tasks
+                    write_i32_be(out, len(revoked_tasks))
+                    for revoked_tasks_item in revoked_tasks:
+                        write_i32_be(out, revoked_tasks_item)
+                    if revoked_item.unknown_tags:
+                        give_up()
+            write_i32_be(out, self.delay)
+        if self.unknown_tags:
+            give_up()
 
 
-install_constructors(globals())
+new_ConnectorTasks = constructor(ConnectorTasks)
+new_ConnectMemberAssignment = constructor(ConnectMemberAssignment)

@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter, read_i16_be, read_i32_be, read_i64_be, write_i16_be, write_i32_be, write_i64_be
 
 from kwire.message import FieldTags, Message
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.wire import give_up
 
 TYPE_CHECKING = False
@@ -34,9 +34,7 @@ class ConnectMemberMetadata(Message):
         Field("config_offset", "ConfigOffset", "int64", range(0, 3)),
         Field("allocation", "Allocation", "bytes", range(1, 3), nullable=range(1, 3), ignorable=True),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("url", "config_offset", "allocation", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     url: str
     """Address at which other workers reach it."""
@@ -45,7 +43,6 @@ class ConnectMemberMetadata(Message):
     allocation: bytes | None
     """Its present ConnectMemberAssignment with the version before it; null if it has none. Versions 1+."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -60,71 +57,59 @@ class ConnectMemberMetadata(Message):
         self.allocation = allocation
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        raise LookupError(f"{cls.__name__} has no header")
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[ConnectMemberMetadata, i64]:
-        if 0 <= version <= 2:
-            return read_connect_member_metadata_classic(data, pos, version)
-        give_up()
+        """Versions 0-2."""
+        n: int
+        end: i64
+        url: str
+        allocation: bytes | None
+        if version < 0 or version > 2:
+            give_up()
+
+        # url: string
+        n = read_i16_be(data, pos)
+        pos += 2
+        if n < 0:
+            give_up()
+        end = pos + n
+        url = data[pos:end].decode()
+        pos = end
+        config_offset = read_i64_be(data, pos)
+        pos += 8
+        if version >= 1:
+            # allocation: nullable bytes
+            n = read_i32_be(data, pos)
+            pos += 4
+            if n < 0:
+                allocation = None
+            else:
+                end = pos + n
+                allocation = data[pos:end]
+                pos = end
+        else:
+            allocation = None
+        message = new_ConnectMemberMetadata(url, config_offset, allocation)
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 2:
-            return write_connect_member_metadata_classic(out, self, version)
-        give_up()
+        """Versions 0-2."""
+        if version < 0 or version > 2:
+            give_up()
+
+        raw = self.url.encode()
+        write_i16_be(out, len(raw))
+        out.write(raw)
+        write_i64_be(out, self.config_offset)
+        if version >= 1:
+            allocation = self.allocation
+            if allocation is None:
+                write_i32_be(out, -1)
+            else:
+                write_i32_be(out, len(allocation))
+                out.write(allocation)
+        if self.unknown_tags:
+            give_up()
 
 
-def new_ConnectMemberMetadata(url: str, config_offset: int, allocation: bytes | None) -> ConnectMemberMetadata:
-    return ConnectMemberMetadata(url=url, config_offset=config_offset, allocation=allocation)
-
-
-def read_connect_member_metadata_classic(data: bytes, pos: i64, version: i64) -> tuple[ConnectMemberMetadata, i64]:
-    """Versions 0-2."""
-    n: int
-    end: i64
-    url: str
-    allocation: bytes | None
-    n = read_i16_be(data, pos)
-    pos += 2
-    if n < 0:
-        give_up()
-    end = pos + n
-    url = data[pos:end].decode()
-    pos = end
-    config_offset = read_i64_be(data, pos)
-    pos += 8
-    if version >= 1:
-        n = read_i32_be(data, pos)
-        pos += 4
-        if n < 0:
-            allocation = None
-        else:
-            end = pos + n
-            allocation = data[pos:end]
-            pos = end
-    else:
-        allocation = None
-    message = new_ConnectMemberMetadata(url, config_offset, allocation)
-    return message, pos
-
-
-def write_connect_member_metadata_classic(out: BytesWriter, message: ConnectMemberMetadata, version: i64) -> None:
-    """Versions 0-2."""
-    raw = message.url.encode()
-    write_i16_be(out, len(raw))
-    out.write(raw)
-    write_i64_be(out, message.config_offset)
-    if version >= 1:
-        allocation = message.allocation
-        if allocation is None:
-            write_i32_be(out, -1)
-        else:
-            write_i32_be(out, len(allocation))
-            out.write(allocation)
-    if message.unknown_tags:
-        give_up()
-
-
-install_constructors(globals())
+new_ConnectMemberMetadata = constructor(ConnectMemberMetadata)

@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter, read_i16_be, read_i32_be, write_i16_be, write_i32_be
 
 from kwire.message import FieldTags, Message, Struct
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.wire import empty_list, give_up, read_i32s
 
 TYPE_CHECKING = False
@@ -27,16 +27,13 @@ class TopicPartition(Struct):
         Field("topic", "Topic", "string", range(0, 4)),
         Field("partitions", "Partitions", "[]int32", range(0, 4)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("topic", "partitions", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     topic: str
     """Name of the topic; this format has no topic ids."""
     partitions: list[int]
     """Numbers of the partitions assigned to the consumer."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -48,10 +45,6 @@ class TopicPartition(Struct):
         self.topic = topic
         self.partitions = [] if partitions is None else partitions
         self.unknown_tags = unknown_tags
-
-
-def new_TopicPartition(topic: str, partitions: list[int]) -> TopicPartition:
-    return TopicPartition(topic=topic, partitions=partitions)
 
 
 @mypyc_attr(acyclic=True)
@@ -70,16 +63,13 @@ class ConsumerProtocolAssignment(Message):
         Field("assigned_partitions", "AssignedPartitions", "[]TopicPartition", range(0, 4)),
         Field("user_data", "UserData", "bytes", range(0, 4), nullable=range(0, 4)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("assigned_partitions", "user_data", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     assigned_partitions: list[TopicPartition]
     """All partitions that the consumer is to fetch until the next rebalance."""
     user_data: bytes | None
     """Opaque bytes from the leader's assignor to the member's; null if unused."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -92,102 +82,87 @@ class ConsumerProtocolAssignment(Message):
         self.user_data = user_data
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        raise LookupError(f"{cls.__name__} has no header")
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[ConsumerProtocolAssignment, i64]:
-        if 0 <= version <= 3:
-            return read_consumer_protocol_assignment_classic(data, pos, version)
-        give_up()
-
-    def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 3:
-            return write_consumer_protocol_assignment_classic(out, self, version)
-        give_up()
-
-
-def new_ConsumerProtocolAssignment(
-    assigned_partitions: list[TopicPartition], user_data: bytes | None
-) -> ConsumerProtocolAssignment:
-    return ConsumerProtocolAssignment(assigned_partitions=assigned_partitions, user_data=user_data)
-
-
-def read_consumer_protocol_assignment_classic(
-    data: bytes, pos: i64, version: i64
-) -> tuple[ConsumerProtocolAssignment, i64]:
-    """Versions 0-3."""
-    n: int
-    end: i64
-    assigned_partitions: list[TopicPartition]
-    assigned_partitions_step: i64
-    topic: str
-    partitions: list[int]
-    user_data: bytes | None
-    n = read_i32_be(data, pos)
-    pos += 4
-    if n < 0:
-        give_up()
-    assigned_partitions = empty_list(n)
-    assigned_partitions_count = n
-    for assigned_partitions_step in range(assigned_partitions_count):
-        # assigned_partitions[]
-        n = read_i16_be(data, pos)
-        pos += 2
-        if n < 0:
+        """Versions 0-3."""
+        n: int
+        end: i64
+        assigned_partitions: list[TopicPartition]
+        assigned_partitions_step: i64
+        topic: str
+        partitions: list[int]
+        user_data: bytes | None
+        if version < 0 or version > 3:
             give_up()
-        end = pos + n
-        topic = data[pos:end].decode()
-        pos = end
+
+        # assigned_partitions: array
         n = read_i32_be(data, pos)
         pos += 4
         if n < 0:
             give_up()
-        if n:
-            partitions = read_i32s(data, pos, n)
-            pos += 4 * n
+        assigned_partitions = empty_list(n)
+        assigned_partitions_count = n
+        for assigned_partitions_step in range(assigned_partitions_count):
+            # assigned_partitions[]
+            # topic: string
+            n = read_i16_be(data, pos)
+            pos += 2
+            if n < 0:
+                give_up()
+            end = pos + n
+            topic = data[pos:end].decode()
+            pos = end
+            # partitions: array
+            n = read_i32_be(data, pos)
+            pos += 4
+            if n < 0:
+                give_up()
+            if n:
+                partitions = read_i32s(data, pos, n)
+                pos += 4 * n
+            else:
+                partitions = []
+            assigned_partitions_item = new_TopicPartition(topic, partitions)
+            assigned_partitions.append(assigned_partitions_item)
+        # user_data: nullable bytes
+        n = read_i32_be(data, pos)
+        pos += 4
+        if n < 0:
+            user_data = None
         else:
-            partitions = []
-        assigned_partitions_item = new_TopicPartition(topic, partitions)
-        assigned_partitions.append(assigned_partitions_item)
-    n = read_i32_be(data, pos)
-    pos += 4
-    if n < 0:
-        user_data = None
-    else:
-        end = pos + n
-        user_data = data[pos:end]
-        pos = end
-    message = new_ConsumerProtocolAssignment(assigned_partitions, user_data)
-    return message, pos
+            end = pos + n
+            user_data = data[pos:end]
+            pos = end
+        message = new_ConsumerProtocolAssignment(assigned_partitions, user_data)
+        return message, pos
 
-
-def write_consumer_protocol_assignment_classic(
-    out: BytesWriter, message: ConsumerProtocolAssignment, version: i64
-) -> None:
-    """Versions 0-3."""
-    assigned_partitions = message.assigned_partitions
-    write_i32_be(out, len(assigned_partitions))
-    for assigned_partitions_item in assigned_partitions:
-        # assigned_partitions[]
-        raw = assigned_partitions_item.topic.encode()
-        write_i16_be(out, len(raw))
-        out.write(raw)
-        partitions = assigned_partitions_item.partitions
-        write_i32_be(out, len(partitions))
-        for partitions_item in partitions:
-            write_i32_be(out, partitions_item)
-        if assigned_partitions_item.unknown_tags:
+    def _write(self, out: BytesWriter, version: i64) -> None:
+        """Versions 0-3."""
+        if version < 0 or version > 3:
             give_up()
-    user_data = message.user_data
-    if user_data is None:
-        write_i32_be(out, -1)
-    else:
-        write_i32_be(out, len(user_data))
-        out.write(user_data)
-    if message.unknown_tags:
-        give_up()
+
+        assigned_partitions = self.assigned_partitions
+        write_i32_be(out, len(assigned_partitions))
+        for assigned_partitions_item in assigned_partitions:
+            # assigned_partitions[]
+            raw = assigned_partitions_item.topic.encode()
+            write_i16_be(out, len(raw))
+            out.write(raw)
+            partitions = assigned_partitions_item.partitions
+            write_i32_be(out, len(partitions))
+            for partitions_item in partitions:
+                write_i32_be(out, partitions_item)
+            if assigned_partitions_item.unknown_tags:
+                give_up()
+        user_data = self.user_data
+        if user_data is None:
+            write_i32_be(out, -1)
+        else:
+            write_i32_be(out, len(user_data))
+            out.write(user_data)
+        if self.unknown_tags:
+            give_up()
 
 
-install_constructors(globals())
+new_TopicPartition = constructor(TopicPartition)
+new_ConsumerProtocolAssignment = constructor(ConsumerProtocolAssignment)

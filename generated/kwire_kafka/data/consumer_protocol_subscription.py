@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter, read_i16_be, read_i32_be, write_i16_be, write_i32_be
 
 from kwire.message import FieldTags, Message, Struct
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.wire import empty_list, give_up, read_i32s
 
 TYPE_CHECKING = False
@@ -27,16 +27,13 @@ class TopicPartition(Struct):
         Field("topic", "Topic", "string", range(1, 4)),
         Field("partitions", "Partitions", "[]int32", range(1, 4)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("topic", "partitions", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     topic: str
     """Name of the topic. Versions 1+."""
     partitions: list[int]
     """Numbers of the partitions owned in that topic. Versions 1+."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -48,10 +45,6 @@ class TopicPartition(Struct):
         self.topic = topic
         self.partitions = [] if partitions is None else partitions
         self.unknown_tags = unknown_tags
-
-
-def new_TopicPartition(topic: str, partitions: list[int]) -> TopicPartition:
-    return TopicPartition(topic=topic, partitions=partitions)
 
 
 @mypyc_attr(acyclic=True)
@@ -73,16 +66,7 @@ class ConsumerProtocolSubscription(Message):
         Field("generation_id", "GenerationId", "int32", range(2, 4), ignorable=True),
         Field("rack_id", "RackId", "string", range(3, 4), nullable=range(3, 4), ignorable=True),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "topics",
-        "user_data",
-        "owned_partitions",
-        "generation_id",
-        "rack_id",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     topics: list[str]
     """Names of the subscribed topics; the client has already resolved patterns."""
@@ -99,7 +83,6 @@ class ConsumerProtocolSubscription(Message):
     rack_id: str | None
     """Rack of the consumer, for rack-aware assignment; null if it has none. Versions 3+."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -118,166 +101,144 @@ class ConsumerProtocolSubscription(Message):
         self.rack_id = rack_id
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        raise LookupError(f"{cls.__name__} has no header")
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[ConsumerProtocolSubscription, i64]:
-        if 0 <= version <= 3:
-            return read_consumer_protocol_subscription_classic(data, pos, version)
-        give_up()
-
-    def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 3:
-            return write_consumer_protocol_subscription_classic(out, self, version)
-        give_up()
-
-
-def new_ConsumerProtocolSubscription(
-    topics: list[str],
-    user_data: bytes | None,
-    owned_partitions: list[TopicPartition],
-    generation_id: int,
-    rack_id: str | None,
-) -> ConsumerProtocolSubscription:
-    return ConsumerProtocolSubscription(
-        topics=topics,
-        user_data=user_data,
-        owned_partitions=owned_partitions,
-        generation_id=generation_id,
-        rack_id=rack_id,
-    )
-
-
-def read_consumer_protocol_subscription_classic(
-    data: bytes, pos: i64, version: i64
-) -> tuple[ConsumerProtocolSubscription, i64]:
-    """Versions 0-3."""
-    n: int
-    end: i64
-    topics: list[str]
-    topics_step: i64
-    user_data: bytes | None
-    owned_partitions: list[TopicPartition]
-    owned_partitions_step: i64
-    topic: str
-    partitions: list[int]
-    rack_id: str | None
-    n = read_i32_be(data, pos)
-    pos += 4
-    if n < 0:
-        give_up()
-    topics = empty_list(n)
-    topics_count = n
-    for topics_step in range(topics_count):
-        n = read_i16_be(data, pos)
-        pos += 2
-        if n < 0:
+        """Versions 0-3."""
+        n: int
+        end: i64
+        topics: list[str]
+        topics_step: i64
+        user_data: bytes | None
+        owned_partitions: list[TopicPartition]
+        owned_partitions_step: i64
+        topic: str
+        partitions: list[int]
+        rack_id: str | None
+        if version < 0 or version > 3:
             give_up()
-        end = pos + n
-        topics_item = data[pos:end].decode()
-        pos = end
-        topics.append(topics_item)
-    n = read_i32_be(data, pos)
-    pos += 4
-    if n < 0:
-        user_data = None
-    else:
-        end = pos + n
-        user_data = data[pos:end]
-        pos = end
-    if version >= 1:
+
+        # topics: array
         n = read_i32_be(data, pos)
         pos += 4
         if n < 0:
             give_up()
-        owned_partitions = empty_list(n)
-        owned_partitions_count = n
-        for owned_partitions_step in range(owned_partitions_count):
-            # owned_partitions[]
+        topics = empty_list(n)
+        topics_count = n
+        for topics_step in range(topics_count):
+            # string[]: string
             n = read_i16_be(data, pos)
             pos += 2
             if n < 0:
                 give_up()
             end = pos + n
-            topic = data[pos:end].decode()
+            topics_item = data[pos:end].decode()
             pos = end
+            topics.append(topics_item)
+        # user_data: nullable bytes
+        n = read_i32_be(data, pos)
+        pos += 4
+        if n < 0:
+            user_data = None
+        else:
+            end = pos + n
+            user_data = data[pos:end]
+            pos = end
+        if version >= 1:
+            # owned_partitions: array
             n = read_i32_be(data, pos)
             pos += 4
             if n < 0:
                 give_up()
-            if n:
-                partitions = read_i32s(data, pos, n)
-                pos += 4 * n
+            owned_partitions = empty_list(n)
+            owned_partitions_count = n
+            for owned_partitions_step in range(owned_partitions_count):
+                # owned_partitions[]
+                # topic: string
+                n = read_i16_be(data, pos)
+                pos += 2
+                if n < 0:
+                    give_up()
+                end = pos + n
+                topic = data[pos:end].decode()
+                pos = end
+                # partitions: array
+                n = read_i32_be(data, pos)
+                pos += 4
+                if n < 0:
+                    give_up()
+                if n:
+                    partitions = read_i32s(data, pos, n)
+                    pos += 4 * n
+                else:
+                    partitions = []
+                owned_partitions_item = new_TopicPartition(topic, partitions)
+                owned_partitions.append(owned_partitions_item)
+        else:
+            owned_partitions = []
+        if version >= 2:
+            generation_id = read_i32_be(data, pos)
+            pos += 4
+        else:
+            generation_id = -1
+        if version >= 3:
+            # rack_id: nullable string
+            n = read_i16_be(data, pos)
+            pos += 2
+            if n < 0:
+                rack_id = None
             else:
-                partitions = []
-            owned_partitions_item = new_TopicPartition(topic, partitions)
-            owned_partitions.append(owned_partitions_item)
-    else:
-        owned_partitions = []
-    if version >= 2:
-        generation_id = read_i32_be(data, pos)
-        pos += 4
-    else:
-        generation_id = -1
-    if version >= 3:
-        n = read_i16_be(data, pos)
-        pos += 2
-        if n < 0:
+                end = pos + n
+                rack_id = data[pos:end].decode()
+                pos = end
+        else:
             rack_id = None
-        else:
-            end = pos + n
-            rack_id = data[pos:end].decode()
-            pos = end
-    else:
-        rack_id = None
-    message = new_ConsumerProtocolSubscription(topics, user_data, owned_partitions, generation_id, rack_id)
-    return message, pos
+        message = new_ConsumerProtocolSubscription(topics, user_data, owned_partitions, generation_id, rack_id)
+        return message, pos
 
+    def _write(self, out: BytesWriter, version: i64) -> None:
+        """Versions 0-3."""
+        if version < 0 or version > 3:
+            give_up()
 
-def write_consumer_protocol_subscription_classic(
-    out: BytesWriter, message: ConsumerProtocolSubscription, version: i64
-) -> None:
-    """Versions 0-3."""
-    topics = message.topics
-    write_i32_be(out, len(topics))
-    for topics_item in topics:
-        raw = topics_item.encode()
-        write_i16_be(out, len(raw))
-        out.write(raw)
-    user_data = message.user_data
-    if user_data is None:
-        write_i32_be(out, -1)
-    else:
-        write_i32_be(out, len(user_data))
-        out.write(user_data)
-    if version >= 1:
-        owned_partitions = message.owned_partitions
-        write_i32_be(out, len(owned_partitions))
-        for owned_partitions_item in owned_partitions:
-            # owned_partitions[]
-            raw = owned_partitions_item.topic.encode()
+        topics = self.topics
+        write_i32_be(out, len(topics))
+        for topics_item in topics:
+            raw = topics_item.encode()
             write_i16_be(out, len(raw))
             out.write(raw)
-            partitions = owned_partitions_item.partitions
-            write_i32_be(out, len(partitions))
-            for partitions_item in partitions:
-                write_i32_be(out, partitions_item)
-            if owned_partitions_item.unknown_tags:
-                give_up()
-    if version >= 2:
-        write_i32_be(out, message.generation_id)
-    if version >= 3:
-        rack_id = message.rack_id
-        if rack_id is None:
-            write_i16_be(out, -1)
+        user_data = self.user_data
+        if user_data is None:
+            write_i32_be(out, -1)
         else:
-            raw = rack_id.encode()
-            write_i16_be(out, len(raw))
-            out.write(raw)
-    if message.unknown_tags:
-        give_up()
+            write_i32_be(out, len(user_data))
+            out.write(user_data)
+        if version >= 1:
+            owned_partitions = self.owned_partitions
+            write_i32_be(out, len(owned_partitions))
+            for owned_partitions_item in owned_partitions:
+                # owned_partitions[]
+                raw = owned_partitions_item.topic.encode()
+                write_i16_be(out, len(raw))
+                out.write(raw)
+                partitions = owned_partitions_item.partitions
+                write_i32_be(out, len(partitions))
+                for partitions_item in partitions:
+                    write_i32_be(out, partitions_item)
+                if owned_partitions_item.unknown_tags:
+                    give_up()
+        if version >= 2:
+            write_i32_be(out, self.generation_id)
+        if version >= 3:
+            rack_id = self.rack_id
+            if rack_id is None:
+                write_i16_be(out, -1)
+            else:
+                raw = rack_id.encode()
+                write_i16_be(out, len(raw))
+                out.write(raw)
+        if self.unknown_tags:
+            give_up()
 
 
-install_constructors(globals())
+new_TopicPartition = constructor(TopicPartition)
+new_ConsumerProtocolSubscription = constructor(ConsumerProtocolSubscription)

@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter, read_i16_be, write_i16_be
 
 from kwire.message import FieldTags, Message
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.wire import give_up
 
 TYPE_CHECKING = False
@@ -30,16 +30,13 @@ class ControlRecordTypeSchema(Message):
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (Field("type", "Type", "int16", range(0, 1), enum="ControlRecordType"),)
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("type", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     type: int
     """What the record says: 0 abort, 1 commit, 2 leader change, 3 snapshot header, 4 snapshot footer, 5 KRaft
     version, 6 KRaft voters.
     """
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -50,43 +47,25 @@ class ControlRecordTypeSchema(Message):
         self.type = type
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        raise LookupError(f"{cls.__name__} has no header")
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[ControlRecordTypeSchema, i64]:
-        if 0 <= version <= 0:
-            return read_control_record_type_schema_classic(data, pos, version)
-        give_up()
+        """Version 0."""
+        if version < 0 or version > 0:
+            give_up()
+
+        type_ = read_i16_be(data, pos)
+        message = new_ControlRecordTypeSchema(type_)
+        pos += 2
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 0:
-            return write_control_record_type_schema_classic(out, self, version)
-        give_up()
+        """Version 0."""
+        if version < 0 or version > 0:
+            give_up()
+
+        write_i16_be(out, self.type)
+        if self.unknown_tags:
+            give_up()
 
 
-def new_ControlRecordTypeSchema(type: int) -> ControlRecordTypeSchema:
-    return ControlRecordTypeSchema(type=type)
-
-
-def read_control_record_type_schema_classic(
-    data: bytes, pos: i64, version: i64
-) -> tuple[ControlRecordTypeSchema, i64]:
-    """Version 0."""
-    type_ = read_i16_be(data, pos)
-    message = new_ControlRecordTypeSchema(type_)
-    pos += 2
-    return message, pos
-
-
-def write_control_record_type_schema_classic(
-    out: BytesWriter, message: ControlRecordTypeSchema, version: i64
-) -> None:
-    """Version 0."""
-    write_i16_be(out, message.type)
-    if message.unknown_tags:
-        give_up()
-
-
-install_constructors(globals())
+new_ControlRecordTypeSchema = constructor(ControlRecordTypeSchema)

@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter, read_i32_be, write_i32_be
 
 from kwire.message import FieldTags, Message
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.wire import give_up
 
 TYPE_CHECKING = False
@@ -30,14 +30,11 @@ class CooperativeStickyAssignorUserData(Message):
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (Field("generation", "Generation", "int32", range(0, 1)),)
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("generation", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     generation: int
     """Generation in which the member had its partitions; -1 if it does not know."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -48,43 +45,25 @@ class CooperativeStickyAssignorUserData(Message):
         self.generation = generation
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        raise LookupError(f"{cls.__name__} has no header")
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[CooperativeStickyAssignorUserData, i64]:
-        if 0 <= version <= 0:
-            return read_cooperative_sticky_assignor_user_data_classic(data, pos, version)
-        give_up()
+        """Version 0."""
+        if version < 0 or version > 0:
+            give_up()
+
+        generation = read_i32_be(data, pos)
+        message = new_CooperativeStickyAssignorUserData(generation)
+        pos += 4
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 0:
-            return write_cooperative_sticky_assignor_user_data_classic(out, self, version)
-        give_up()
+        """Version 0."""
+        if version < 0 or version > 0:
+            give_up()
+
+        write_i32_be(out, self.generation)
+        if self.unknown_tags:
+            give_up()
 
 
-def new_CooperativeStickyAssignorUserData(generation: int) -> CooperativeStickyAssignorUserData:
-    return CooperativeStickyAssignorUserData(generation=generation)
-
-
-def read_cooperative_sticky_assignor_user_data_classic(
-    data: bytes, pos: i64, version: i64
-) -> tuple[CooperativeStickyAssignorUserData, i64]:
-    """Version 0."""
-    generation = read_i32_be(data, pos)
-    message = new_CooperativeStickyAssignorUserData(generation)
-    pos += 4
-    return message, pos
-
-
-def write_cooperative_sticky_assignor_user_data_classic(
-    out: BytesWriter, message: CooperativeStickyAssignorUserData, version: i64
-) -> None:
-    """Version 0."""
-    write_i32_be(out, message.generation)
-    if message.unknown_tags:
-        give_up()
-
-
-install_constructors(globals())
+new_CooperativeStickyAssignorUserData = constructor(CooperativeStickyAssignorUserData)

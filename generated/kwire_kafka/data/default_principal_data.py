@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter
 
 from kwire.message import FieldTags, Message
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.wire import give_up, read_string_length, read_tags, write_string_length, write_tags
 
 TYPE_CHECKING = False
@@ -34,9 +34,7 @@ class DefaultPrincipalData(Message):
         Field("name", "Name", "string", range(0, 1)),
         Field("token_authenticated", "TokenAuthenticated", "bool", range(0, 1)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("type", "name", "token_authenticated", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     type: str
     """Type of the principal, normally User unless a custom builder is used."""
@@ -45,7 +43,6 @@ class DefaultPrincipalData(Message):
     token_authenticated: bool
     """True if the caller logged in with a delegation token; such callers may not create further tokens."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -60,81 +57,65 @@ class DefaultPrincipalData(Message):
         self.token_authenticated = token_authenticated
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        raise LookupError(f"{cls.__name__} has no header")
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[DefaultPrincipalData, i64]:
-        if 0 <= version <= 0:
-            return read_default_principal_data_flexible(data, pos, version)
-        give_up()
+        """Version 0."""
+        n: i64
+        end: i64
+        type_: str
+        name: str
+        if version < 0 or version > 0:
+            give_up()
+
+        # type: compact string
+        n = data[pos] - 1
+        pos += 1
+        if n < 0 or n > 126:
+            n, pos = read_string_length(data, pos)
+        end = pos + n
+        type_ = data[pos:end].decode()
+        pos = end
+        # name: compact string
+        n = data[pos] - 1
+        pos += 1
+        if n < 0 or n > 126:
+            n, pos = read_string_length(data, pos)
+        end = pos + n
+        name = data[pos:end].decode()
+        pos = end
+        token_authenticated = data[pos] != 0
+        message = new_DefaultPrincipalData(type_, name, token_authenticated)
+        if data[pos + 1]:
+            pos += 1
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 2
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 0:
-            return write_default_principal_data_flexible(out, self, version)
-        give_up()
+        """Version 0."""
+        if version < 0 or version > 0:
+            give_up()
+
+        raw = self.type.encode()
+        n = len(raw)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_string_length(out, n)
+        out.write(raw)
+        raw = self.name.encode()
+        n = len(raw)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_string_length(out, n)
+        out.write(raw)
+        out.append(1 if self.token_authenticated else self.token_authenticated & 0)  # & 0 refuses None
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
+        else:
+            out.append(0)
 
 
-def new_DefaultPrincipalData(type: str, name: str, token_authenticated: bool) -> DefaultPrincipalData:
-    return DefaultPrincipalData(type=type, name=name, token_authenticated=token_authenticated)
-
-
-def read_default_principal_data_flexible(data: bytes, pos: i64, version: i64) -> tuple[DefaultPrincipalData, i64]:
-    """Version 0."""
-    n: i64
-    end: i64
-    type_: str
-    name: str
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_string_length(data, pos)
-    end = pos + n
-    type_ = data[pos:end].decode()
-    pos = end
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_string_length(data, pos)
-    end = pos + n
-    name = data[pos:end].decode()
-    pos = end
-    token_authenticated = data[pos] != 0
-    message = new_DefaultPrincipalData(type_, name, token_authenticated)
-    if data[pos + 1]:
-        pos += 1
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 2
-    return message, pos
-
-
-def write_default_principal_data_flexible(out: BytesWriter, message: DefaultPrincipalData, version: i64) -> None:
-    """Version 0."""
-    raw = message.type.encode()
-    n = len(raw)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_string_length(out, n)
-    out.write(raw)
-    raw = message.name.encode()
-    n = len(raw)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_string_length(out, n)
-    out.write(raw)
-    out.append(1 if message.token_authenticated else message.token_authenticated & 0)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
-
-
-install_constructors(globals())
+new_DefaultPrincipalData = constructor(DefaultPrincipalData)

@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter, read_i32_be, write_i32_be
 
 from kwire.message import FieldTags, Message
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.wire import give_up
 
 TYPE_CHECKING = False
@@ -30,14 +30,11 @@ class EndTxnMarker(Message):
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (Field("coordinator_epoch", "CoordinatorEpoch", "int32", range(0, 1)),)
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("coordinator_epoch", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     coordinator_epoch: int
     """Leader epoch of the coordinator's log partition, with which brokers reject markers of former coordinators."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -48,39 +45,25 @@ class EndTxnMarker(Message):
         self.coordinator_epoch = coordinator_epoch
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        raise LookupError(f"{cls.__name__} has no header")
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[EndTxnMarker, i64]:
-        if 0 <= version <= 0:
-            return read_end_txn_marker_classic(data, pos, version)
-        give_up()
+        """Version 0."""
+        if version < 0 or version > 0:
+            give_up()
+
+        coordinator_epoch = read_i32_be(data, pos)
+        message = new_EndTxnMarker(coordinator_epoch)
+        pos += 4
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 0:
-            return write_end_txn_marker_classic(out, self, version)
-        give_up()
+        """Version 0."""
+        if version < 0 or version > 0:
+            give_up()
+
+        write_i32_be(out, self.coordinator_epoch)
+        if self.unknown_tags:
+            give_up()
 
 
-def new_EndTxnMarker(coordinator_epoch: int) -> EndTxnMarker:
-    return EndTxnMarker(coordinator_epoch=coordinator_epoch)
-
-
-def read_end_txn_marker_classic(data: bytes, pos: i64, version: i64) -> tuple[EndTxnMarker, i64]:
-    """Version 0."""
-    coordinator_epoch = read_i32_be(data, pos)
-    message = new_EndTxnMarker(coordinator_epoch)
-    pos += 4
-    return message, pos
-
-
-def write_end_txn_marker_classic(out: BytesWriter, message: EndTxnMarker, version: i64) -> None:
-    """Version 0."""
-    write_i32_be(out, message.coordinator_epoch)
-    if message.unknown_tags:
-        give_up()
-
-
-install_constructors(globals())
+new_EndTxnMarker = constructor(EndTxnMarker)

@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter, read_i16_be, write_i16_be
 
 from kwire.message import FieldTags, Message
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.wire import give_up, read_tags, write_tags
 
 TYPE_CHECKING = False
@@ -33,16 +33,13 @@ class KRaftVersionRecord(Message):
         Field("version", "Version", "int16", range(0, 1)),
         Field("kraft_version", "KRaftVersion", "int16", range(0, 1)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("version", "kraft_version", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     version: int
     """Schema version of this record."""
     kraft_version: int
     """Finalized kraft.version: 0 for a static voter set, 1 for one that can be changed."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -55,47 +52,33 @@ class KRaftVersionRecord(Message):
         self.kraft_version = kraft_version
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        raise LookupError(f"{cls.__name__} has no header")
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[KRaftVersionRecord, i64]:
-        if 0 <= version <= 0:
-            return read_kraft_version_record_flexible(data, pos, version)
-        give_up()
+        """Version 0."""
+        if version < 0 or version > 0:
+            give_up()
+
+        version_ = read_i16_be(data, pos)
+        kraft_version = read_i16_be(data, pos + 2)
+        message = new_KRaftVersionRecord(version_, kraft_version)
+        if data[pos + 4]:
+            pos += 4
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 5
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 0:
-            return write_kraft_version_record_flexible(out, self, version)
-        give_up()
+        """Version 0."""
+        if version < 0 or version > 0:
+            give_up()
+
+        write_i16_be(out, self.version)
+        write_i16_be(out, self.kraft_version)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
+        else:
+            out.append(0)
 
 
-def new_KRaftVersionRecord(version: int, kraft_version: int) -> KRaftVersionRecord:
-    return KRaftVersionRecord(version=version, kraft_version=kraft_version)
-
-
-def read_kraft_version_record_flexible(data: bytes, pos: i64, version: i64) -> tuple[KRaftVersionRecord, i64]:
-    """Version 0."""
-    version_ = read_i16_be(data, pos)
-    kraft_version = read_i16_be(data, pos + 2)
-    message = new_KRaftVersionRecord(version_, kraft_version)
-    if data[pos + 4]:
-        pos += 4
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 5
-    return message, pos
-
-
-def write_kraft_version_record_flexible(out: BytesWriter, message: KRaftVersionRecord, version: i64) -> None:
-    """Version 0."""
-    write_i16_be(out, message.version)
-    write_i16_be(out, message.kraft_version)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
-
-
-install_constructors(globals())
+new_KRaftVersionRecord = constructor(KRaftVersionRecord)

@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter, read_i16_be, read_i32_be, write_i16_be, write_i32_be
 
 from kwire.message import FieldTags, Message, Struct
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.uuids import Uuid
 from kwire.wire import empty_list, give_up, read_length, read_tags, write_tags, write_uuid, write_uvarint, ZERO_UUID
 
@@ -28,16 +28,13 @@ class Voter(Struct):
         Field("voter_id", "VoterId", "int32", range(0, 2)),
         Field("voter_directory_id", "VoterDirectoryId", "uuid", range(1, 2)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("voter_id", "voter_directory_id", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     voter_id: int
     """Node id of the voter."""
     voter_directory_id: Uuid
     """Id of the voter's metadata log directory, so that a replaced disk counts as a different voter. Versions 1+."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -49,10 +46,6 @@ class Voter(Struct):
         self.voter_id = voter_id
         self.voter_directory_id = voter_directory_id
         self.unknown_tags = unknown_tags
-
-
-def new_Voter(voter_id: int, voter_directory_id: Uuid) -> Voter:
-    return Voter(voter_id=voter_id, voter_directory_id=voter_directory_id)
 
 
 @mypyc_attr(acyclic=True)
@@ -73,9 +66,7 @@ class LeaderChangeMessage(Message):
         Field("voters", "Voters", "[]Voter", range(0, 2)),
         Field("granting_voters", "GrantingVoters", "[]Voter", range(0, 2)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("version", "leader_id", "voters", "granting_voters", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     version: int
     """Schema version of this record."""
@@ -86,7 +77,6 @@ class LeaderChangeMessage(Message):
     granting_voters: list[Voter]
     """Voters that granted their vote to the leader, itself included."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -103,135 +93,118 @@ class LeaderChangeMessage(Message):
         self.granting_voters = [] if granting_voters is None else granting_voters
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        raise LookupError(f"{cls.__name__} has no header")
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[LeaderChangeMessage, i64]:
-        if 0 <= version <= 1:
-            return read_leader_change_message_flexible(data, pos, version)
-        give_up()
+        """Versions 0-1."""
+        n: i64
+        voters: list[Voter]
+        voters_step: i64
+        granting_voters: list[Voter]
+        granting_voters_step: i64
+        if version < 0 or version > 1:
+            give_up()
+
+        version_ = read_i16_be(data, pos)
+        leader_id = read_i32_be(data, pos + 2)
+        # voters: compact array
+        n = data[pos + 6] - 1
+        pos += 7
+        if n < 0 or n > 126:
+            n, pos = read_length(data, pos)
+        voters = empty_list(n)
+        voters_count = n
+        for voters_step in range(voters_count):
+            # voters[]
+            voters_voter_id = read_i32_be(data, pos)
+            pos += 4
+            if version >= 1:
+                voters_voter_directory_id = Uuid(data[pos : pos + 16])
+                pos += 16
+            else:
+                voters_voter_directory_id = ZERO_UUID
+            voters_item = new_Voter(voters_voter_id, voters_voter_directory_id)
+            if data[pos]:
+                voters_item.unknown_tags, pos = read_tags(data, pos)
+            else:
+                pos += 1
+            voters.append(voters_item)
+        # granting_voters: compact array
+        n = data[pos] - 1
+        pos += 1
+        if n < 0 or n > 126:
+            n, pos = read_length(data, pos)
+        granting_voters = empty_list(n)
+        granting_voters_count = n
+        for granting_voters_step in range(granting_voters_count):
+            # granting_voters[]
+            granting_voters_voter_id = read_i32_be(data, pos)
+            pos += 4
+            if version >= 1:
+                granting_voters_voter_directory_id = Uuid(data[pos : pos + 16])
+                pos += 16
+            else:
+                granting_voters_voter_directory_id = ZERO_UUID
+            granting_voters_item = new_Voter(granting_voters_voter_id, granting_voters_voter_directory_id)
+            if data[pos]:
+                granting_voters_item.unknown_tags, pos = read_tags(data, pos)
+            else:
+                pos += 1
+            granting_voters.append(granting_voters_item)
+        message = new_LeaderChangeMessage(version_, leader_id, voters, granting_voters)
+        if data[pos]:
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 1
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 1:
-            return write_leader_change_message_flexible(out, self, version)
-        give_up()
+        """Versions 0-1."""
+        if version < 0 or version > 1:
+            give_up()
 
-
-def new_LeaderChangeMessage(
-    version: int, leader_id: int, voters: list[Voter], granting_voters: list[Voter]
-) -> LeaderChangeMessage:
-    return LeaderChangeMessage(version=version, leader_id=leader_id, voters=voters, granting_voters=granting_voters)
-
-
-def read_leader_change_message_flexible(data: bytes, pos: i64, version: i64) -> tuple[LeaderChangeMessage, i64]:
-    """Versions 0-1."""
-    n: i64
-    voters: list[Voter]
-    voters_step: i64
-    granting_voters: list[Voter]
-    granting_voters_step: i64
-    version_ = read_i16_be(data, pos)
-    leader_id = read_i32_be(data, pos + 2)
-    n = data[pos + 6] - 1
-    pos += 7
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    voters = empty_list(n)
-    voters_count = n
-    for voters_step in range(voters_count):
-        # voters[]
-        voters_voter_id = read_i32_be(data, pos)
-        pos += 4
-        if version >= 1:
-            voters_voter_directory_id = Uuid(data[pos : pos + 16])
-            pos += 16
+        write_i16_be(out, self.version)
+        write_i32_be(out, self.leader_id)
+        voters = self.voters
+        n = len(voters)
+        if n < 127:
+            out.append(n + 1)
         else:
-            voters_voter_directory_id = ZERO_UUID
-        voters_item = new_Voter(voters_voter_id, voters_voter_directory_id)
-        if data[pos]:
-            voters_item.unknown_tags, pos = read_tags(data, pos)
+            write_uvarint(out, n + 1)
+        for voters_item in voters:
+            # voters[]
+            write_i32_be(out, voters_item.voter_id)
+            if version <= 0:
+                if voters_item.voter_directory_id != ZERO_UUID:
+                    give_up()
+            else:
+                write_uuid(out, voters_item.voter_directory_id)
+            if voters_item.unknown_tags:
+                write_tags(out, [], voters_item.unknown_tags)
+            else:
+                out.append(0)
+        granting_voters = self.granting_voters
+        n = len(granting_voters)
+        if n < 127:
+            out.append(n + 1)
         else:
-            pos += 1
-        voters.append(voters_item)
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    granting_voters = empty_list(n)
-    granting_voters_count = n
-    for granting_voters_step in range(granting_voters_count):
-        # granting_voters[]
-        granting_voters_voter_id = read_i32_be(data, pos)
-        pos += 4
-        if version >= 1:
-            granting_voters_voter_directory_id = Uuid(data[pos : pos + 16])
-            pos += 16
-        else:
-            granting_voters_voter_directory_id = ZERO_UUID
-        granting_voters_item = new_Voter(granting_voters_voter_id, granting_voters_voter_directory_id)
-        if data[pos]:
-            granting_voters_item.unknown_tags, pos = read_tags(data, pos)
-        else:
-            pos += 1
-        granting_voters.append(granting_voters_item)
-    message = new_LeaderChangeMessage(version_, leader_id, voters, granting_voters)
-    if data[pos]:
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 1
-    return message, pos
-
-
-def write_leader_change_message_flexible(out: BytesWriter, message: LeaderChangeMessage, version: i64) -> None:
-    """Versions 0-1."""
-    write_i16_be(out, message.version)
-    write_i32_be(out, message.leader_id)
-    voters = message.voters
-    n = len(voters)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for voters_item in voters:
-        # voters[]
-        write_i32_be(out, voters_item.voter_id)
-        if version <= 0:
-            if voters_item.voter_directory_id != ZERO_UUID:
-                give_up()
-        else:
-            write_uuid(out, voters_item.voter_directory_id)
-        if voters_item.unknown_tags:
-            write_tags(out, [], voters_item.unknown_tags)
+            write_uvarint(out, n + 1)
+        for granting_voters_item in granting_voters:
+            # granting_voters[]
+            write_i32_be(out, granting_voters_item.voter_id)
+            if version <= 0:
+                if granting_voters_item.voter_directory_id != ZERO_UUID:
+                    give_up()
+            else:
+                write_uuid(out, granting_voters_item.voter_directory_id)
+            if granting_voters_item.unknown_tags:
+                write_tags(out, [], granting_voters_item.unknown_tags)
+            else:
+                out.append(0)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
         else:
             out.append(0)
-    granting_voters = message.granting_voters
-    n = len(granting_voters)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for granting_voters_item in granting_voters:
-        # granting_voters[]
-        write_i32_be(out, granting_voters_item.voter_id)
-        if version <= 0:
-            if granting_voters_item.voter_directory_id != ZERO_UUID:
-                give_up()
-        else:
-            write_uuid(out, granting_voters_item.voter_directory_id)
-        if granting_voters_item.unknown_tags:
-            write_tags(out, [], granting_voters_item.unknown_tags)
-        else:
-            out.append(0)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
 
 
-install_constructors(globals())
+new_Voter = constructor(Voter)
+new_LeaderChangeMessage = constructor(LeaderChangeMessage)

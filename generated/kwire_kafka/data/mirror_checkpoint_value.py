@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter, read_i16_be, read_i64_be, write_i16_be, write_i64_be
 
 from kwire.message import FieldTags, Message
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.wire import give_up
 
 TYPE_CHECKING = False
@@ -34,9 +34,7 @@ class MirrorCheckpointValue(Message):
         Field("offset", "Offset", "int64", range(0, 1)),
         Field("metadata", "Metadata", "string", range(0, 1)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("upstream_offset", "offset", "metadata", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     upstream_offset: int
     """Offset that the group committed in the source cluster."""
@@ -45,7 +43,6 @@ class MirrorCheckpointValue(Message):
     metadata: str
     """Metadata of the commit."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -60,53 +57,40 @@ class MirrorCheckpointValue(Message):
         self.metadata = metadata
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        raise LookupError(f"{cls.__name__} has no header")
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[MirrorCheckpointValue, i64]:
-        if 0 <= version <= 0:
-            return read_mirror_checkpoint_value_classic(data, pos, version)
-        give_up()
+        """Version 0."""
+        n: int
+        end: i64
+        metadata: str
+        if version < 0 or version > 0:
+            give_up()
+
+        upstream_offset = read_i64_be(data, pos)
+        offset = read_i64_be(data, pos + 8)
+        # metadata: string
+        n = read_i16_be(data, pos + 16)
+        pos += 18
+        if n < 0:
+            give_up()
+        end = pos + n
+        metadata = data[pos:end].decode()
+        pos = end
+        message = new_MirrorCheckpointValue(upstream_offset, offset, metadata)
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 0:
-            return write_mirror_checkpoint_value_classic(out, self, version)
-        give_up()
+        """Version 0."""
+        if version < 0 or version > 0:
+            give_up()
+
+        write_i64_be(out, self.upstream_offset)
+        write_i64_be(out, self.offset)
+        raw = self.metadata.encode()
+        write_i16_be(out, len(raw))
+        out.write(raw)
+        if self.unknown_tags:
+            give_up()
 
 
-def new_MirrorCheckpointValue(upstream_offset: int, offset: int, metadata: str) -> MirrorCheckpointValue:
-    return MirrorCheckpointValue(upstream_offset=upstream_offset, offset=offset, metadata=metadata)
-
-
-def read_mirror_checkpoint_value_classic(data: bytes, pos: i64, version: i64) -> tuple[MirrorCheckpointValue, i64]:
-    """Version 0."""
-    n: int
-    end: i64
-    metadata: str
-    upstream_offset = read_i64_be(data, pos)
-    offset = read_i64_be(data, pos + 8)
-    n = read_i16_be(data, pos + 16)
-    pos += 18
-    if n < 0:
-        give_up()
-    end = pos + n
-    metadata = data[pos:end].decode()
-    pos = end
-    message = new_MirrorCheckpointValue(upstream_offset, offset, metadata)
-    return message, pos
-
-
-def write_mirror_checkpoint_value_classic(out: BytesWriter, message: MirrorCheckpointValue, version: i64) -> None:
-    """Version 0."""
-    write_i64_be(out, message.upstream_offset)
-    write_i64_be(out, message.offset)
-    raw = message.metadata.encode()
-    write_i16_be(out, len(raw))
-    out.write(raw)
-    if message.unknown_tags:
-        give_up()
-
-
-install_constructors(globals())
+new_MirrorCheckpointValue = constructor(MirrorCheckpointValue)

@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter, read_i16_be, write_i16_be
 
 from kwire.message import FieldTags, Message
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.wire import give_up
 
 TYPE_CHECKING = False
@@ -33,16 +33,13 @@ class MirrorHeartbeatKey(Message):
         Field("source_cluster_alias", "SourceClusterAlias", "string", range(0, 1)),
         Field("target_cluster_alias", "TargetClusterAlias", "string", range(0, 1)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("source_cluster_alias", "target_cluster_alias", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     source_cluster_alias: str
     """Name of the cluster that is copied."""
     target_cluster_alias: str
     """Name of the cluster that it is copied to."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -55,60 +52,48 @@ class MirrorHeartbeatKey(Message):
         self.target_cluster_alias = target_cluster_alias
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        raise LookupError(f"{cls.__name__} has no header")
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[MirrorHeartbeatKey, i64]:
-        if 0 <= version <= 0:
-            return read_mirror_heartbeat_key_classic(data, pos, version)
-        give_up()
+        """Version 0."""
+        n: int
+        end: i64
+        source_cluster_alias: str
+        target_cluster_alias: str
+        if version < 0 or version > 0:
+            give_up()
+
+        # source_cluster_alias: string
+        n = read_i16_be(data, pos)
+        pos += 2
+        if n < 0:
+            give_up()
+        end = pos + n
+        source_cluster_alias = data[pos:end].decode()
+        pos = end
+        # target_cluster_alias: string
+        n = read_i16_be(data, pos)
+        pos += 2
+        if n < 0:
+            give_up()
+        end = pos + n
+        target_cluster_alias = data[pos:end].decode()
+        pos = end
+        message = new_MirrorHeartbeatKey(source_cluster_alias, target_cluster_alias)
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 0:
-            return write_mirror_heartbeat_key_classic(out, self, version)
-        give_up()
+        """Version 0."""
+        if version < 0 or version > 0:
+            give_up()
+
+        raw = self.source_cluster_alias.encode()
+        write_i16_be(out, len(raw))
+        out.write(raw)
+        raw = self.target_cluster_alias.encode()
+        write_i16_be(out, len(raw))
+        out.write(raw)
+        if self.unknown_tags:
+            give_up()
 
 
-def new_MirrorHeartbeatKey(source_cluster_alias: str, target_cluster_alias: str) -> MirrorHeartbeatKey:
-    return MirrorHeartbeatKey(source_cluster_alias=source_cluster_alias, target_cluster_alias=target_cluster_alias)
-
-
-def read_mirror_heartbeat_key_classic(data: bytes, pos: i64, version: i64) -> tuple[MirrorHeartbeatKey, i64]:
-    """Version 0."""
-    n: int
-    end: i64
-    source_cluster_alias: str
-    target_cluster_alias: str
-    n = read_i16_be(data, pos)
-    pos += 2
-    if n < 0:
-        give_up()
-    end = pos + n
-    source_cluster_alias = data[pos:end].decode()
-    pos = end
-    n = read_i16_be(data, pos)
-    pos += 2
-    if n < 0:
-        give_up()
-    end = pos + n
-    target_cluster_alias = data[pos:end].decode()
-    pos = end
-    message = new_MirrorHeartbeatKey(source_cluster_alias, target_cluster_alias)
-    return message, pos
-
-
-def write_mirror_heartbeat_key_classic(out: BytesWriter, message: MirrorHeartbeatKey, version: i64) -> None:
-    """Version 0."""
-    raw = message.source_cluster_alias.encode()
-    write_i16_be(out, len(raw))
-    out.write(raw)
-    raw = message.target_cluster_alias.encode()
-    write_i16_be(out, len(raw))
-    out.write(raw)
-    if message.unknown_tags:
-        give_up()
-
-
-install_constructors(globals())
+new_MirrorHeartbeatKey = constructor(MirrorHeartbeatKey)

@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter, read_i64_be, write_i64_be
 
 from kwire.message import FieldTags, Message
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.wire import give_up
 
 TYPE_CHECKING = False
@@ -30,14 +30,11 @@ class MirrorHeartbeatValue(Message):
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (Field("timestamp", "Timestamp", "int64", range(0, 1)),)
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("timestamp", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     timestamp: int
     """When it was sent, in milliseconds since the epoch."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -48,39 +45,25 @@ class MirrorHeartbeatValue(Message):
         self.timestamp = timestamp
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        raise LookupError(f"{cls.__name__} has no header")
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[MirrorHeartbeatValue, i64]:
-        if 0 <= version <= 0:
-            return read_mirror_heartbeat_value_classic(data, pos, version)
-        give_up()
+        """Version 0."""
+        if version < 0 or version > 0:
+            give_up()
+
+        timestamp = read_i64_be(data, pos)
+        message = new_MirrorHeartbeatValue(timestamp)
+        pos += 8
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 0:
-            return write_mirror_heartbeat_value_classic(out, self, version)
-        give_up()
+        """Version 0."""
+        if version < 0 or version > 0:
+            give_up()
+
+        write_i64_be(out, self.timestamp)
+        if self.unknown_tags:
+            give_up()
 
 
-def new_MirrorHeartbeatValue(timestamp: int) -> MirrorHeartbeatValue:
-    return MirrorHeartbeatValue(timestamp=timestamp)
-
-
-def read_mirror_heartbeat_value_classic(data: bytes, pos: i64, version: i64) -> tuple[MirrorHeartbeatValue, i64]:
-    """Version 0."""
-    timestamp = read_i64_be(data, pos)
-    message = new_MirrorHeartbeatValue(timestamp)
-    pos += 8
-    return message, pos
-
-
-def write_mirror_heartbeat_value_classic(out: BytesWriter, message: MirrorHeartbeatValue, version: i64) -> None:
-    """Version 0."""
-    write_i64_be(out, message.timestamp)
-    if message.unknown_tags:
-        give_up()
-
-
-install_constructors(globals())
+new_MirrorHeartbeatValue = constructor(MirrorHeartbeatValue)

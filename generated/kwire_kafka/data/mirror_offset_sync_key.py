@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter, read_i16_be, read_i32_be, write_i16_be, write_i32_be
 
 from kwire.message import FieldTags, Message
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.wire import give_up
 
 TYPE_CHECKING = False
@@ -33,16 +33,13 @@ class MirrorOffsetSyncKey(Message):
         Field("topic", "Topic", "string", range(0, 1)),
         Field("partition", "Partition", "int32", range(0, 1)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("topic", "partition", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     topic: str
     """Name of the topic."""
     partition: int
     """Index of the partition."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -55,52 +52,39 @@ class MirrorOffsetSyncKey(Message):
         self.partition = partition
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        raise LookupError(f"{cls.__name__} has no header")
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[MirrorOffsetSyncKey, i64]:
-        if 0 <= version <= 0:
-            return read_mirror_offset_sync_key_classic(data, pos, version)
-        give_up()
+        """Version 0."""
+        n: int
+        end: i64
+        topic: str
+        if version < 0 or version > 0:
+            give_up()
+
+        # topic: string
+        n = read_i16_be(data, pos)
+        pos += 2
+        if n < 0:
+            give_up()
+        end = pos + n
+        topic = data[pos:end].decode()
+        pos = end
+        partition = read_i32_be(data, pos)
+        message = new_MirrorOffsetSyncKey(topic, partition)
+        pos += 4
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 0:
-            return write_mirror_offset_sync_key_classic(out, self, version)
-        give_up()
+        """Version 0."""
+        if version < 0 or version > 0:
+            give_up()
+
+        raw = self.topic.encode()
+        write_i16_be(out, len(raw))
+        out.write(raw)
+        write_i32_be(out, self.partition)
+        if self.unknown_tags:
+            give_up()
 
 
-def new_MirrorOffsetSyncKey(topic: str, partition: int) -> MirrorOffsetSyncKey:
-    return MirrorOffsetSyncKey(topic=topic, partition=partition)
-
-
-def read_mirror_offset_sync_key_classic(data: bytes, pos: i64, version: i64) -> tuple[MirrorOffsetSyncKey, i64]:
-    """Version 0."""
-    n: int
-    end: i64
-    topic: str
-    n = read_i16_be(data, pos)
-    pos += 2
-    if n < 0:
-        give_up()
-    end = pos + n
-    topic = data[pos:end].decode()
-    pos = end
-    partition = read_i32_be(data, pos)
-    message = new_MirrorOffsetSyncKey(topic, partition)
-    pos += 4
-    return message, pos
-
-
-def write_mirror_offset_sync_key_classic(out: BytesWriter, message: MirrorOffsetSyncKey, version: i64) -> None:
-    """Version 0."""
-    raw = message.topic.encode()
-    write_i16_be(out, len(raw))
-    out.write(raw)
-    write_i32_be(out, message.partition)
-    if message.unknown_tags:
-        give_up()
-
-
-install_constructors(globals())
+new_MirrorOffsetSyncKey = constructor(MirrorOffsetSyncKey)

@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter, read_i64_be, write_i64_be
 
 from kwire.message import FieldTags, Message
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.wire import give_up
 
 TYPE_CHECKING = False
@@ -33,16 +33,13 @@ class MirrorOffsetSyncValue(Message):
         Field("upstream_offset", "UpstreamOffset", "int64", range(0, 1)),
         Field("offset", "Offset", "int64", range(0, 1)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("upstream_offset", "offset", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     upstream_offset: int
     """Offset in the source cluster."""
     offset: int
     """Offset in the target cluster."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -55,41 +52,27 @@ class MirrorOffsetSyncValue(Message):
         self.offset = offset
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        raise LookupError(f"{cls.__name__} has no header")
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[MirrorOffsetSyncValue, i64]:
-        if 0 <= version <= 0:
-            return read_mirror_offset_sync_value_classic(data, pos, version)
-        give_up()
+        """Version 0."""
+        if version < 0 or version > 0:
+            give_up()
+
+        upstream_offset = read_i64_be(data, pos)
+        offset = read_i64_be(data, pos + 8)
+        message = new_MirrorOffsetSyncValue(upstream_offset, offset)
+        pos += 16
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 0:
-            return write_mirror_offset_sync_value_classic(out, self, version)
-        give_up()
+        """Version 0."""
+        if version < 0 or version > 0:
+            give_up()
+
+        write_i64_be(out, self.upstream_offset)
+        write_i64_be(out, self.offset)
+        if self.unknown_tags:
+            give_up()
 
 
-def new_MirrorOffsetSyncValue(upstream_offset: int, offset: int) -> MirrorOffsetSyncValue:
-    return MirrorOffsetSyncValue(upstream_offset=upstream_offset, offset=offset)
-
-
-def read_mirror_offset_sync_value_classic(data: bytes, pos: i64, version: i64) -> tuple[MirrorOffsetSyncValue, i64]:
-    """Version 0."""
-    upstream_offset = read_i64_be(data, pos)
-    offset = read_i64_be(data, pos + 8)
-    message = new_MirrorOffsetSyncValue(upstream_offset, offset)
-    pos += 16
-    return message, pos
-
-
-def write_mirror_offset_sync_value_classic(out: BytesWriter, message: MirrorOffsetSyncValue, version: i64) -> None:
-    """Version 0."""
-    write_i64_be(out, message.upstream_offset)
-    write_i64_be(out, message.offset)
-    if message.unknown_tags:
-        give_up()
-
-
-install_constructors(globals())
+new_MirrorOffsetSyncValue = constructor(MirrorOffsetSyncValue)

@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter, read_i16_be, read_i32_be, read_i64_be, write_i16_be, write_i32_be, write_i64_be
 
 from kwire.message import FieldTags, Message, Struct
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.wire import empty_list, give_up, read_u32, write_u32
 
 TYPE_CHECKING = False
@@ -33,19 +33,7 @@ class ProducerEntry(Struct):
         Field("coordinator_epoch", "CoordinatorEpoch", "int32", range(1, 2)),
         Field("current_txn_first_offset", "CurrentTxnFirstOffset", "int64", range(1, 2)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "producer_id",
-        "epoch",
-        "last_sequence",
-        "last_offset",
-        "offset_delta",
-        "timestamp",
-        "coordinator_epoch",
-        "current_txn_first_offset",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     producer_id: int
     """Id that the producer got from InitProducerId."""
@@ -71,7 +59,6 @@ class ProducerEntry(Struct):
     """First offset of the producer's open transaction, which holds back the last stable offset; -1 if there is none.
     """
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -97,28 +84,6 @@ class ProducerEntry(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_ProducerEntry(
-    producer_id: int,
-    epoch: int,
-    last_sequence: int,
-    last_offset: int,
-    offset_delta: int,
-    timestamp: int,
-    coordinator_epoch: int,
-    current_txn_first_offset: int,
-) -> ProducerEntry:
-    return ProducerEntry(
-        producer_id=producer_id,
-        epoch=epoch,
-        last_sequence=last_sequence,
-        last_offset=last_offset,
-        offset_delta=offset_delta,
-        timestamp=timestamp,
-        coordinator_epoch=coordinator_epoch,
-        current_txn_first_offset=current_txn_first_offset,
-    )
-
-
 @mypyc_attr(acyclic=True)
 class ProducerSnapshot(Message):
     """Content of a .snapshot file next to the log, with producer state to check sequence numbers after a restart.
@@ -135,16 +100,13 @@ class ProducerSnapshot(Message):
         Field("crc", "Crc", "uint32", range(1, 2)),
         Field("producer_entries", "ProducerEntries", "[]ProducerEntry", range(1, 2)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("crc", "producer_entries", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     crc: int
     """CRC-32C of the bytes after this field; on a mismatch the file is discarded and the state rebuilt."""
     producer_entries: list[ProducerEntry]
     """Producers that wrote to the partition and have not expired."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -157,83 +119,71 @@ class ProducerSnapshot(Message):
         self.producer_entries = [] if producer_entries is None else producer_entries
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        raise LookupError(f"{cls.__name__} has no header")
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[ProducerSnapshot, i64]:
-        if 1 <= version <= 1:
-            return read_producer_snapshot_classic(data, pos, version)
-        give_up()
+        """Version 1."""
+        n: int
+        producer_entries: list[ProducerEntry]
+        producer_entries_step: i64
+        if version < 1 or version > 1:
+            give_up()
+
+        crc = read_u32(data, pos)
+        # producer_entries: array
+        n = read_i32_be(data, pos + 4)
+        pos += 8
+        if n < 0:
+            give_up()
+        producer_entries = empty_list(n)
+        producer_entries_count = n
+        for producer_entries_step in range(producer_entries_count):
+            # producer_entries[]
+            producer_id = read_i64_be(data, pos)
+            epoch = read_i16_be(data, pos + 8)
+            last_sequence = read_i32_be(data, pos + 10)
+            last_offset = read_i64_be(data, pos + 14)
+            offset_delta = read_i32_be(data, pos + 22)
+            timestamp = read_i64_be(data, pos + 26)
+            coordinator_epoch = read_i32_be(data, pos + 34)
+            current_txn_first_offset = read_i64_be(data, pos + 38)
+            producer_entries_item = new_ProducerEntry(
+                producer_id,
+                epoch,
+                last_sequence,
+                last_offset,
+                offset_delta,
+                timestamp,
+                coordinator_epoch,
+                current_txn_first_offset,
+            )
+            pos += 46
+            producer_entries.append(producer_entries_item)
+        message = new_ProducerSnapshot(crc, producer_entries)
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 1 <= version <= 1:
-            return write_producer_snapshot_classic(out, self, version)
-        give_up()
-
-
-def new_ProducerSnapshot(crc: int, producer_entries: list[ProducerEntry]) -> ProducerSnapshot:
-    return ProducerSnapshot(crc=crc, producer_entries=producer_entries)
-
-
-def read_producer_snapshot_classic(data: bytes, pos: i64, version: i64) -> tuple[ProducerSnapshot, i64]:
-    """Version 1."""
-    n: int
-    producer_entries: list[ProducerEntry]
-    producer_entries_step: i64
-    crc = read_u32(data, pos)
-    n = read_i32_be(data, pos + 4)
-    pos += 8
-    if n < 0:
-        give_up()
-    producer_entries = empty_list(n)
-    producer_entries_count = n
-    for producer_entries_step in range(producer_entries_count):
-        # producer_entries[]
-        producer_id = read_i64_be(data, pos)
-        epoch = read_i16_be(data, pos + 8)
-        last_sequence = read_i32_be(data, pos + 10)
-        last_offset = read_i64_be(data, pos + 14)
-        offset_delta = read_i32_be(data, pos + 22)
-        timestamp = read_i64_be(data, pos + 26)
-        coordinator_epoch = read_i32_be(data, pos + 34)
-        current_txn_first_offset = read_i64_be(data, pos + 38)
-        producer_entries_item = new_ProducerEntry(
-            producer_id,
-            epoch,
-            last_sequence,
-            last_offset,
-            offset_delta,
-            timestamp,
-            coordinator_epoch,
-            current_txn_first_offset,
-        )
-        pos += 46
-        producer_entries.append(producer_entries_item)
-    message = new_ProducerSnapshot(crc, producer_entries)
-    return message, pos
-
-
-def write_producer_snapshot_classic(out: BytesWriter, message: ProducerSnapshot, version: i64) -> None:
-    """Version 1."""
-    write_u32(out, message.crc)
-    producer_entries = message.producer_entries
-    write_i32_be(out, len(producer_entries))
-    for producer_entries_item in producer_entries:
-        # producer_entries[]
-        write_i64_be(out, producer_entries_item.producer_id)
-        write_i16_be(out, producer_entries_item.epoch)
-        write_i32_be(out, producer_entries_item.last_sequence)
-        write_i64_be(out, producer_entries_item.last_offset)
-        write_i32_be(out, producer_entries_item.offset_delta)
-        write_i64_be(out, producer_entries_item.timestamp)
-        write_i32_be(out, producer_entries_item.coordinator_epoch)
-        write_i64_be(out, producer_entries_item.current_txn_first_offset)
-        if producer_entries_item.unknown_tags:
+        """Version 1."""
+        if version < 1 or version > 1:
             give_up()
-    if message.unknown_tags:
-        give_up()
+
+        write_u32(out, self.crc)
+        producer_entries = self.producer_entries
+        write_i32_be(out, len(producer_entries))
+        for producer_entries_item in producer_entries:
+            # producer_entries[]
+            write_i64_be(out, producer_entries_item.producer_id)
+            write_i16_be(out, producer_entries_item.epoch)
+            write_i32_be(out, producer_entries_item.last_sequence)
+            write_i64_be(out, producer_entries_item.last_offset)
+            write_i32_be(out, producer_entries_item.offset_delta)
+            write_i64_be(out, producer_entries_item.timestamp)
+            write_i32_be(out, producer_entries_item.coordinator_epoch)
+            write_i64_be(out, producer_entries_item.current_txn_first_offset)
+            if producer_entries_item.unknown_tags:
+                give_up()
+        if self.unknown_tags:
+            give_up()
 
 
-install_constructors(globals())
+new_ProducerEntry = constructor(ProducerEntry)
+new_ProducerSnapshot = constructor(ProducerSnapshot)

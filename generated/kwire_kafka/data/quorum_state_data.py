@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter, read_i32_be, read_i64_be, write_i32_be, write_i64_be
 
 from kwire.message import FieldTags, Message, Struct, UNSET
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.uuids import Uuid
 from kwire.wire import (
     empty_list,
@@ -36,14 +36,11 @@ class Voter(Struct):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0, 2)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (Field("voter_id", "VoterId", "int32", range(0, 1)),)
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("voter_id", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     voter_id: int
     """Node id of the voter. Versions 0."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -53,10 +50,6 @@ class Voter(Struct):
     ) -> None:
         self.voter_id = voter_id
         self.unknown_tags = unknown_tags
-
-
-def new_Voter(voter_id: int) -> Voter:
-    return Voter(voter_id=voter_id)
 
 
 @mypyc_attr(acyclic=True)
@@ -80,18 +73,7 @@ class QuorumStateData(Message):
         Field("applied_offset", "AppliedOffset", "int64", range(0, 1)),
         Field("current_voters", "CurrentVoters", "[]Voter", range(0, 1), nullable=range(0, 1)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "cluster_id",
-        "leader_id",
-        "leader_epoch",
-        "voted_id",
-        "voted_directory_id",
-        "applied_offset",
-        "current_voters",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     cluster_id: str
     """Id of the cluster; in practice empty. Versions 0."""
@@ -112,7 +94,6 @@ class QuorumStateData(Message):
     current_voters: list[Voter] | None
     """Voters at the time of writing; null if unknown; later kept in the log instead. Versions 0."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -135,148 +116,119 @@ class QuorumStateData(Message):
         self.current_voters = [] if current_voters is UNSET else current_voters
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        raise LookupError(f"{cls.__name__} has no header")
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[QuorumStateData, i64]:
-        if 0 <= version <= 1:
-            return read_quorum_state_data_flexible(data, pos, version)
-        give_up()
+        """Versions 0-1."""
+        n: i64
+        end: i64
+        cluster_id: str
+        current_voters: list[Voter] | None
+        current_voters_step: i64
+        if version < 0 or version > 1:
+            give_up()
+
+        if version <= 0:
+            # cluster_id: compact string
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            cluster_id = data[pos:end].decode()
+            pos = end
+        else:
+            cluster_id = ""
+        leader_id = read_i32_be(data, pos)
+        leader_epoch = read_i32_be(data, pos + 4)
+        voted_id = read_i32_be(data, pos + 8)
+        pos += 12
+        if version >= 1:
+            voted_directory_id = Uuid(data[pos : pos + 16])
+            applied_offset = 0
+            current_voters = []
+            pos += 16
+        else:
+            voted_directory_id = ZERO_UUID
+            applied_offset = read_i64_be(data, pos)
+            # current_voters: compact nullable array
+            n = data[pos + 8] - 1
+            pos += 9
+            if n < 0:
+                current_voters = None
+            else:
+                if n > 126:
+                    n, pos = read_length(data, pos)
+                current_voters = empty_list(n)
+                current_voters_count = n
+                for current_voters_step in range(current_voters_count):
+                    # current_voters[]
+                    voter_id = read_i32_be(data, pos)
+                    current_voters_item = new_Voter(voter_id)
+                    if data[pos + 4]:
+                        pos += 4
+                        current_voters_item.unknown_tags, pos = read_tags(data, pos)
+                    else:
+                        pos += 5
+                    current_voters.append(current_voters_item)
+        message = new_QuorumStateData(
+            cluster_id, leader_id, leader_epoch, voted_id, voted_directory_id, applied_offset, current_voters
+        )
+        if data[pos]:
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 1
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 1:
-            return write_quorum_state_data_flexible(out, self, version)
-        give_up()
-
-
-def new_QuorumStateData(
-    cluster_id: str,
-    leader_id: int,
-    leader_epoch: int,
-    voted_id: int,
-    voted_directory_id: Uuid,
-    applied_offset: int,
-    current_voters: list[Voter] | None,
-) -> QuorumStateData:
-    return QuorumStateData(
-        cluster_id=cluster_id,
-        leader_id=leader_id,
-        leader_epoch=leader_epoch,
-        voted_id=voted_id,
-        voted_directory_id=voted_directory_id,
-        applied_offset=applied_offset,
-        current_voters=current_voters,
-    )
-
-
-def read_quorum_state_data_flexible(data: bytes, pos: i64, version: i64) -> tuple[QuorumStateData, i64]:
-    """Versions 0-1."""
-    n: i64
-    end: i64
-    cluster_id: str
-    current_voters: list[Voter] | None
-    current_voters_step: i64
-    if version <= 0:
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
+        """Versions 0-1."""
+        if version < 0 or version > 1:
             give_up()
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        cluster_id = data[pos:end].decode()
-        pos = end
-    else:
-        cluster_id = ""
-    leader_id = read_i32_be(data, pos)
-    leader_epoch = read_i32_be(data, pos + 4)
-    voted_id = read_i32_be(data, pos + 8)
-    pos += 12
-    if version >= 1:
-        voted_directory_id = Uuid(data[pos : pos + 16])
-        applied_offset = 0
-        current_voters = []
-        pos += 16
-    else:
-        voted_directory_id = ZERO_UUID
-        applied_offset = read_i64_be(data, pos)
-        n = data[pos + 8] - 1
-        pos += 9
-        if n < 0:
-            current_voters = None
-        else:
-            if n > 126:
-                n, pos = read_length(data, pos)
-            current_voters = empty_list(n)
-            current_voters_count = n
-            for current_voters_step in range(current_voters_count):
-                # current_voters[]
-                voter_id = read_i32_be(data, pos)
-                current_voters_item = new_Voter(voter_id)
-                if data[pos + 4]:
-                    pos += 4
-                    current_voters_item.unknown_tags, pos = read_tags(data, pos)
-                else:
-                    pos += 5
-                current_voters.append(current_voters_item)
-    message = new_QuorumStateData(
-        cluster_id, leader_id, leader_epoch, voted_id, voted_directory_id, applied_offset, current_voters
-    )
-    if data[pos]:
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 1
-    return message, pos
 
-
-def write_quorum_state_data_flexible(out: BytesWriter, message: QuorumStateData, version: i64) -> None:
-    """Versions 0-1."""
-    if version <= 0:
-        raw = message.cluster_id.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-    else:
-        if message.cluster_id != "":
-            give_up()
-    write_i32_be(out, message.leader_id)
-    write_i32_be(out, message.leader_epoch)
-    write_i32_be(out, message.voted_id)
-    if version <= 0:
-        if message.voted_directory_id != ZERO_UUID:
-            give_up()
-        write_i64_be(out, message.applied_offset)
-        current_voters = message.current_voters
-        if current_voters is None:
-            out.append(0)
-        else:
-            n = len(current_voters)
+        if version <= 0:
+            raw = self.cluster_id.encode()
+            n = len(raw)
             if n < 127:
                 out.append(n + 1)
             else:
-                write_uvarint(out, n + 1)
-            for current_voters_item in current_voters:
-                # current_voters[]
-                write_i32_be(out, current_voters_item.voter_id)
-                if current_voters_item.unknown_tags:
-                    write_tags(out, [], current_voters_item.unknown_tags)
+                write_string_length(out, n)
+            out.write(raw)
+        else:
+            if self.cluster_id != "":
+                give_up()
+        write_i32_be(out, self.leader_id)
+        write_i32_be(out, self.leader_epoch)
+        write_i32_be(out, self.voted_id)
+        if version <= 0:
+            if self.voted_directory_id != ZERO_UUID:
+                give_up()
+            write_i64_be(out, self.applied_offset)
+            current_voters = self.current_voters
+            if current_voters is None:
+                out.append(0)
+            else:
+                n = len(current_voters)
+                if n < 127:
+                    out.append(n + 1)
                 else:
-                    out.append(0)
-    else:
-        write_uuid(out, message.voted_directory_id)
-        if message.applied_offset != 0:
-            give_up()
-        if message.current_voters != []:
-            give_up()
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
+                    write_uvarint(out, n + 1)
+                for current_voters_item in current_voters:
+                    # current_voters[]
+                    write_i32_be(out, current_voters_item.voter_id)
+                    if current_voters_item.unknown_tags:
+                        write_tags(out, [], current_voters_item.unknown_tags)
+                    else:
+                        out.append(0)
+        else:
+            write_uuid(out, self.voted_directory_id)
+            if self.applied_offset != 0:
+                give_up()
+            if self.current_voters != []:
+                give_up()
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
+        else:
+            out.append(0)
 
 
-install_constructors(globals())
+new_Voter = constructor(Voter)
+new_QuorumStateData = constructor(QuorumStateData)

@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter, read_i16_be, write_i16_be
 
 from kwire.message import FieldTags, Message
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.wire import give_up
 
 TYPE_CHECKING = False
@@ -30,14 +30,11 @@ class ShareGroupPartitionMetadataKey(Message):
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (Field("group_id", "GroupId", "string", range(9, 10)),)
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("group_id", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     group_id: str
     """Id of the share group."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -48,53 +45,36 @@ class ShareGroupPartitionMetadataKey(Message):
         self.group_id = group_id
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        raise LookupError(f"{cls.__name__} has no header")
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[ShareGroupPartitionMetadataKey, i64]:
-        if 9 <= version <= 9:
-            return read_share_group_partition_metadata_key_classic(data, pos, version)
-        give_up()
+        """Version 9."""
+        n: int
+        end: i64
+        group_id: str
+        if version < 9 or version > 9:
+            give_up()
+
+        # group_id: string
+        n = read_i16_be(data, pos)
+        pos += 2
+        if n < 0:
+            give_up()
+        end = pos + n
+        group_id = data[pos:end].decode()
+        pos = end
+        message = new_ShareGroupPartitionMetadataKey(group_id)
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 9 <= version <= 9:
-            return write_share_group_partition_metadata_key_classic(out, self, version)
-        give_up()
+        """Version 9."""
+        if version < 9 or version > 9:
+            give_up()
+
+        raw = self.group_id.encode()
+        write_i16_be(out, len(raw))
+        out.write(raw)
+        if self.unknown_tags:
+            give_up()
 
 
-def new_ShareGroupPartitionMetadataKey(group_id: str) -> ShareGroupPartitionMetadataKey:
-    return ShareGroupPartitionMetadataKey(group_id=group_id)
-
-
-def read_share_group_partition_metadata_key_classic(
-    data: bytes, pos: i64, version: i64
-) -> tuple[ShareGroupPartitionMetadataKey, i64]:
-    """Version 9."""
-    n: int
-    end: i64
-    group_id: str
-    n = read_i16_be(data, pos)
-    pos += 2
-    if n < 0:
-        give_up()
-    end = pos + n
-    group_id = data[pos:end].decode()
-    pos = end
-    message = new_ShareGroupPartitionMetadataKey(group_id)
-    return message, pos
-
-
-def write_share_group_partition_metadata_key_classic(
-    out: BytesWriter, message: ShareGroupPartitionMetadataKey, version: i64
-) -> None:
-    """Version 9."""
-    raw = message.group_id.encode()
-    write_i16_be(out, len(raw))
-    out.write(raw)
-    if message.unknown_tags:
-        give_up()
-
-
-install_constructors(globals())
+new_ShareGroupPartitionMetadataKey = constructor(ShareGroupPartitionMetadataKey)

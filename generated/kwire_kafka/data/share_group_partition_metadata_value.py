@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter, read_i32_be, write_i32_be
 
 from kwire.message import FieldTags, Message, Struct
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.uuids import Uuid
 from kwire.wire import (
     empty_list,
@@ -39,16 +39,13 @@ class PartitionMetadata(Struct):
         Field("partition", "Partition", "int32", range(0, 1)),
         Field("racks", "Racks", "[]string", range(0, 1)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("partition", "racks", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     partition: int
     """Number of the partition within its topic, counted from 0."""
     racks: list[str]
     """Racks with a replica; brokers without a rack are omitted."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -60,10 +57,6 @@ class PartitionMetadata(Struct):
         self.partition = partition
         self.racks = [] if racks is None else racks
         self.unknown_tags = unknown_tags
-
-
-def new_PartitionMetadata(partition: int, racks: list[str]) -> PartitionMetadata:
-    return PartitionMetadata(partition=partition, racks=racks)
 
 
 @mypyc_attr(acyclic=True)
@@ -78,15 +71,7 @@ class TopicMetadata(Struct):
         Field("num_partitions", "NumPartitions", "int32", range(0, 1)),
         Field("partition_metadata", "PartitionMetadata", "[]PartitionMetadata", range(0, 1)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "topic_id",
-        "topic_name",
-        "num_partitions",
-        "partition_metadata",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     topic_id: Uuid
     """Id of the topic, which distinguishes it from a re-created topic of the same name."""
@@ -97,7 +82,6 @@ class TopicMetadata(Struct):
     partition_metadata: list[PartitionMetadata]
     """Racks of each partition, for rack-aware assignors; can be empty."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -115,14 +99,6 @@ class TopicMetadata(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_TopicMetadata(
-    topic_id: Uuid, topic_name: str, num_partitions: int, partition_metadata: list[PartitionMetadata]
-) -> TopicMetadata:
-    return TopicMetadata(
-        topic_id=topic_id, topic_name=topic_name, num_partitions=num_partitions, partition_metadata=partition_metadata
-    )
-
-
 @mypyc_attr(acyclic=True)
 class ShareGroupPartitionMetadataValue(Message):
     """Value of an early-preview __consumer_offsets record with topic metadata, or the partitions with state, of a share group.
@@ -136,14 +112,11 @@ class ShareGroupPartitionMetadataValue(Message):
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (Field("topics", "Topics", "[]TopicMetadata", range(0, 1)),)
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("topics", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     topics: list[TopicMetadata]
     """Topics to which the group subscribes; a difference from the current metadata triggers a rebalance."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -154,166 +127,145 @@ class ShareGroupPartitionMetadataValue(Message):
         self.topics = [] if topics is None else topics
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        raise LookupError(f"{cls.__name__} has no header")
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[ShareGroupPartitionMetadataValue, i64]:
-        if 0 <= version <= 0:
-            return read_share_group_partition_metadata_value_flexible(data, pos, version)
-        give_up()
-
-    def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 0:
-            return write_share_group_partition_metadata_value_flexible(out, self, version)
-        give_up()
-
-
-def new_ShareGroupPartitionMetadataValue(topics: list[TopicMetadata]) -> ShareGroupPartitionMetadataValue:
-    return ShareGroupPartitionMetadataValue(topics=topics)
-
-
-def read_share_group_partition_metadata_value_flexible(
-    data: bytes, pos: i64, version: i64
-) -> tuple[ShareGroupPartitionMetadataValue, i64]:
-    """Version 0."""
-    n: i64
-    end: i64
-    topics: list[TopicMetadata]
-    topics_step: i64
-    topic_name: str
-    partition_metadata: list[PartitionMetadata]
-    partition_metadata_step: i64
-    racks: list[str]
-    racks_step: i64
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    topics = empty_list(n)
-    topics_count = n
-    for topics_step in range(topics_count):
-        # topics[]
-        topic_id = Uuid(data[pos : pos + 16])
-        n = data[pos + 16] - 1
-        pos += 17
-        if n < 0:
+        """Version 0."""
+        n: i64
+        end: i64
+        topics: list[TopicMetadata]
+        topics_step: i64
+        topic_name: str
+        partition_metadata: list[PartitionMetadata]
+        partition_metadata_step: i64
+        racks: list[str]
+        racks_step: i64
+        if version < 0 or version > 0:
             give_up()
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        topic_name = data[pos:end].decode()
-        pos = end
-        num_partitions = read_i32_be(data, pos)
-        n = data[pos + 4] - 1
-        pos += 5
-        if n < 0:
-            give_up()
-        if n > 126:
+
+        # topics: compact array
+        n = data[pos] - 1
+        pos += 1
+        if n < 0 or n > 126:
             n, pos = read_length(data, pos)
-        partition_metadata = empty_list(n)
-        partition_metadata_count = n
-        for partition_metadata_step in range(partition_metadata_count):
-            # topics[].partition_metadata[]
-            partition = read_i32_be(data, pos)
+        topics = empty_list(n)
+        topics_count = n
+        for topics_step in range(topics_count):
+            # topics[]
+            topic_id = Uuid(data[pos : pos + 16])
+            # topic_name: compact string
+            n = data[pos + 16] - 1
+            pos += 17
+            if n < 0 or n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            topic_name = data[pos:end].decode()
+            pos = end
+            num_partitions = read_i32_be(data, pos)
+            # partition_metadata: compact array
             n = data[pos + 4] - 1
             pos += 5
-            if n < 0:
-                give_up()
-            if n > 126:
+            if n < 0 or n > 126:
                 n, pos = read_length(data, pos)
-            racks = empty_list(n)
-            racks_count = n
-            for racks_step in range(racks_count):
-                n = data[pos] - 1
-                pos += 1
-                if n < 0:
-                    give_up()
-                if n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
-                racks_item = data[pos:end].decode()
-                pos = end
-                racks.append(racks_item)
-            partition_metadata_item = new_PartitionMetadata(partition, racks)
+            partition_metadata = empty_list(n)
+            partition_metadata_count = n
+            for partition_metadata_step in range(partition_metadata_count):
+                # topics[].partition_metadata[]
+                partition = read_i32_be(data, pos)
+                # racks: compact array
+                n = data[pos + 4] - 1
+                pos += 5
+                if n < 0 or n > 126:
+                    n, pos = read_length(data, pos)
+                racks = empty_list(n)
+                racks_count = n
+                for racks_step in range(racks_count):
+                    # string[]: compact string
+                    n = data[pos] - 1
+                    pos += 1
+                    if n < 0 or n > 126:
+                        n, pos = read_string_length(data, pos)
+                    end = pos + n
+                    racks_item = data[pos:end].decode()
+                    pos = end
+                    racks.append(racks_item)
+                partition_metadata_item = new_PartitionMetadata(partition, racks)
+                if data[pos]:
+                    partition_metadata_item.unknown_tags, pos = read_tags(data, pos)
+                else:
+                    pos += 1
+                partition_metadata.append(partition_metadata_item)
+            topics_item = new_TopicMetadata(topic_id, topic_name, num_partitions, partition_metadata)
             if data[pos]:
-                partition_metadata_item.unknown_tags, pos = read_tags(data, pos)
+                topics_item.unknown_tags, pos = read_tags(data, pos)
             else:
                 pos += 1
-            partition_metadata.append(partition_metadata_item)
-        topics_item = new_TopicMetadata(topic_id, topic_name, num_partitions, partition_metadata)
+            topics.append(topics_item)
+        message = new_ShareGroupPartitionMetadataValue(topics)
         if data[pos]:
-            topics_item.unknown_tags, pos = read_tags(data, pos)
+            message.unknown_tags, pos = read_tags(data, pos)
         else:
             pos += 1
-        topics.append(topics_item)
-    message = new_ShareGroupPartitionMetadataValue(topics)
-    if data[pos]:
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 1
-    return message, pos
+        return message, pos
 
+    def _write(self, out: BytesWriter, version: i64) -> None:
+        """Version 0."""
+        if version < 0 or version > 0:
+            give_up()
 
-def write_share_group_partition_metadata_value_flexible(
-    out: BytesWriter, message: ShareGroupPartitionMetadataValue, version: i64
-) -> None:
-    """Version 0."""
-    topics = message.topics
-    n = len(topics)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for topics_item in topics:
-        # topics[]
-        write_uuid(out, topics_item.topic_id)
-        raw = topics_item.topic_name.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-        write_i32_be(out, topics_item.num_partitions)
-        partition_metadata = topics_item.partition_metadata
-        n = len(partition_metadata)
+        topics = self.topics
+        n = len(topics)
         if n < 127:
             out.append(n + 1)
         else:
             write_uvarint(out, n + 1)
-        for partition_metadata_item in partition_metadata:
-            # topics[].partition_metadata[]
-            write_i32_be(out, partition_metadata_item.partition)
-            racks = partition_metadata_item.racks
-            n = len(racks)
+        for topics_item in topics:
+            # topics[]
+            write_uuid(out, topics_item.topic_id)
+            raw = topics_item.topic_name.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+            write_i32_be(out, topics_item.num_partitions)
+            partition_metadata = topics_item.partition_metadata
+            n = len(partition_metadata)
             if n < 127:
                 out.append(n + 1)
             else:
                 write_uvarint(out, n + 1)
-            for racks_item in racks:
-                raw = racks_item.encode()
-                n = len(raw)
+            for partition_metadata_item in partition_metadata:
+                # topics[].partition_metadata[]
+                write_i32_be(out, partition_metadata_item.partition)
+                racks = partition_metadata_item.racks
+                n = len(racks)
                 if n < 127:
                     out.append(n + 1)
                 else:
-                    write_string_length(out, n)
-                out.write(raw)
-            if partition_metadata_item.unknown_tags:
-                write_tags(out, [], partition_metadata_item.unknown_tags)
+                    write_uvarint(out, n + 1)
+                for racks_item in racks:
+                    raw = racks_item.encode()
+                    n = len(raw)
+                    if n < 127:
+                        out.append(n + 1)
+                    else:
+                        write_string_length(out, n)
+                    out.write(raw)
+                if partition_metadata_item.unknown_tags:
+                    write_tags(out, [], partition_metadata_item.unknown_tags)
+                else:
+                    out.append(0)
+            if topics_item.unknown_tags:
+                write_tags(out, [], topics_item.unknown_tags)
             else:
                 out.append(0)
-        if topics_item.unknown_tags:
-            write_tags(out, [], topics_item.unknown_tags)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
         else:
             out.append(0)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
 
 
-install_constructors(globals())
+new_PartitionMetadata = constructor(PartitionMetadata)
+new_TopicMetadata = constructor(TopicMetadata)
+new_ShareGroupPartitionMetadataValue = constructor(ShareGroupPartitionMetadataValue)

@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter, read_i16_be, write_i16_be
 
 from kwire.message import FieldTags, Message
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.wire import give_up, read_tags, write_tags
 
 TYPE_CHECKING = False
@@ -30,14 +30,11 @@ class SnapshotFooterRecord(Message):
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (Field("version", "Version", "int16", range(0, 1)),)
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("version", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     version: int
     """Schema version of this record."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -48,45 +45,31 @@ class SnapshotFooterRecord(Message):
         self.version = version
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        raise LookupError(f"{cls.__name__} has no header")
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[SnapshotFooterRecord, i64]:
-        if 0 <= version <= 0:
-            return read_snapshot_footer_record_flexible(data, pos, version)
-        give_up()
+        """Version 0."""
+        if version < 0 or version > 0:
+            give_up()
+
+        version_ = read_i16_be(data, pos)
+        message = new_SnapshotFooterRecord(version_)
+        if data[pos + 2]:
+            pos += 2
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 3
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 0:
-            return write_snapshot_footer_record_flexible(out, self, version)
-        give_up()
+        """Version 0."""
+        if version < 0 or version > 0:
+            give_up()
+
+        write_i16_be(out, self.version)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
+        else:
+            out.append(0)
 
 
-def new_SnapshotFooterRecord(version: int) -> SnapshotFooterRecord:
-    return SnapshotFooterRecord(version=version)
-
-
-def read_snapshot_footer_record_flexible(data: bytes, pos: i64, version: i64) -> tuple[SnapshotFooterRecord, i64]:
-    """Version 0."""
-    version_ = read_i16_be(data, pos)
-    message = new_SnapshotFooterRecord(version_)
-    if data[pos + 2]:
-        pos += 2
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 3
-    return message, pos
-
-
-def write_snapshot_footer_record_flexible(out: BytesWriter, message: SnapshotFooterRecord, version: i64) -> None:
-    """Version 0."""
-    write_i16_be(out, message.version)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
-
-
-install_constructors(globals())
+new_SnapshotFooterRecord = constructor(SnapshotFooterRecord)

@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter, read_i16_be, read_i64_be, write_i16_be, write_i64_be
 
 from kwire.message import FieldTags, Message
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.wire import give_up, read_tags, write_tags
 
 TYPE_CHECKING = False
@@ -33,16 +33,13 @@ class SnapshotHeaderRecord(Message):
         Field("version", "Version", "int16", range(0, 1)),
         Field("last_contained_log_timestamp", "LastContainedLogTimestamp", "int64", range(0, 1)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("version", "last_contained_log_timestamp", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     version: int
     """Schema version of this record."""
     last_contained_log_timestamp: int
     """Append time of the last log record that the snapshot covers, in milliseconds since the Unix epoch."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -55,47 +52,33 @@ class SnapshotHeaderRecord(Message):
         self.last_contained_log_timestamp = last_contained_log_timestamp
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        raise LookupError(f"{cls.__name__} has no header")
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[SnapshotHeaderRecord, i64]:
-        if 0 <= version <= 0:
-            return read_snapshot_header_record_flexible(data, pos, version)
-        give_up()
+        """Version 0."""
+        if version < 0 or version > 0:
+            give_up()
+
+        version_ = read_i16_be(data, pos)
+        last_contained_log_timestamp = read_i64_be(data, pos + 2)
+        message = new_SnapshotHeaderRecord(version_, last_contained_log_timestamp)
+        if data[pos + 10]:
+            pos += 10
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 11
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 0:
-            return write_snapshot_header_record_flexible(out, self, version)
-        give_up()
+        """Version 0."""
+        if version < 0 or version > 0:
+            give_up()
+
+        write_i16_be(out, self.version)
+        write_i64_be(out, self.last_contained_log_timestamp)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
+        else:
+            out.append(0)
 
 
-def new_SnapshotHeaderRecord(version: int, last_contained_log_timestamp: int) -> SnapshotHeaderRecord:
-    return SnapshotHeaderRecord(version=version, last_contained_log_timestamp=last_contained_log_timestamp)
-
-
-def read_snapshot_header_record_flexible(data: bytes, pos: i64, version: i64) -> tuple[SnapshotHeaderRecord, i64]:
-    """Version 0."""
-    version_ = read_i16_be(data, pos)
-    last_contained_log_timestamp = read_i64_be(data, pos + 2)
-    message = new_SnapshotHeaderRecord(version_, last_contained_log_timestamp)
-    if data[pos + 10]:
-        pos += 10
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 11
-    return message, pos
-
-
-def write_snapshot_header_record_flexible(out: BytesWriter, message: SnapshotHeaderRecord, version: i64) -> None:
-    """Version 0."""
-    write_i16_be(out, message.version)
-    write_i64_be(out, message.last_contained_log_timestamp)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
-
-
-install_constructors(globals())
+new_SnapshotHeaderRecord = constructor(SnapshotHeaderRecord)

@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter, read_i16_be, read_i32_be, write_i16_be, write_i32_be
 
 from kwire.message import FieldTags, Message, Struct
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.wire import empty_list, give_up, read_i32s
 
 TYPE_CHECKING = False
@@ -27,16 +27,13 @@ class TopicPartitions(Struct):
         Field("topic", "Topic", "string", range(0, 2)),
         Field("partitions", "Partitions", "[]int32", range(0, 2)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("topic", "partitions", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     topic: str
     """Name of the topic."""
     partitions: list[int]
     """Indexes of the partitions."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -48,10 +45,6 @@ class TopicPartitions(Struct):
         self.topic = topic
         self.partitions = [] if partitions is None else partitions
         self.unknown_tags = unknown_tags
-
-
-def new_TopicPartitions(topic: str, partitions: list[int]) -> TopicPartitions:
-    return TopicPartitions(topic=topic, partitions=partitions)
 
 
 @mypyc_attr(acyclic=True)
@@ -70,16 +63,13 @@ class StickyAssignorUserData(Message):
         Field("previous_assignment", "PreviousAssignment", "[]TopicPartitions", range(0, 2)),
         Field("generation", "Generation", "int32", range(1, 2), ignorable=True),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("previous_assignment", "generation", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     previous_assignment: list[TopicPartitions]
     """Partitions that the member had."""
     generation: int
     """Generation in which the member had them; -1 if it does not know. Versions 1+."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -92,88 +82,78 @@ class StickyAssignorUserData(Message):
         self.generation = generation
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        raise LookupError(f"{cls.__name__} has no header")
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[StickyAssignorUserData, i64]:
-        if 0 <= version <= 1:
-            return read_sticky_assignor_user_data_classic(data, pos, version)
-        give_up()
-
-    def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 1:
-            return write_sticky_assignor_user_data_classic(out, self, version)
-        give_up()
-
-
-def new_StickyAssignorUserData(previous_assignment: list[TopicPartitions], generation: int) -> StickyAssignorUserData:
-    return StickyAssignorUserData(previous_assignment=previous_assignment, generation=generation)
-
-
-def read_sticky_assignor_user_data_classic(data: bytes, pos: i64, version: i64) -> tuple[StickyAssignorUserData, i64]:
-    """Versions 0-1."""
-    n: int
-    end: i64
-    previous_assignment: list[TopicPartitions]
-    previous_assignment_step: i64
-    topic: str
-    partitions: list[int]
-    n = read_i32_be(data, pos)
-    pos += 4
-    if n < 0:
-        give_up()
-    previous_assignment = empty_list(n)
-    previous_assignment_count = n
-    for previous_assignment_step in range(previous_assignment_count):
-        # previous_assignment[]
-        n = read_i16_be(data, pos)
-        pos += 2
-        if n < 0:
+        """Versions 0-1."""
+        n: int
+        end: i64
+        previous_assignment: list[TopicPartitions]
+        previous_assignment_step: i64
+        topic: str
+        partitions: list[int]
+        if version < 0 or version > 1:
             give_up()
-        end = pos + n
-        topic = data[pos:end].decode()
-        pos = end
+
+        # previous_assignment: array
         n = read_i32_be(data, pos)
         pos += 4
         if n < 0:
             give_up()
-        if n:
-            partitions = read_i32s(data, pos, n)
-            pos += 4 * n
+        previous_assignment = empty_list(n)
+        previous_assignment_count = n
+        for previous_assignment_step in range(previous_assignment_count):
+            # previous_assignment[]
+            # topic: string
+            n = read_i16_be(data, pos)
+            pos += 2
+            if n < 0:
+                give_up()
+            end = pos + n
+            topic = data[pos:end].decode()
+            pos = end
+            # partitions: array
+            n = read_i32_be(data, pos)
+            pos += 4
+            if n < 0:
+                give_up()
+            if n:
+                partitions = read_i32s(data, pos, n)
+                pos += 4 * n
+            else:
+                partitions = []
+            previous_assignment_item = new_TopicPartitions(topic, partitions)
+            previous_assignment.append(previous_assignment_item)
+        if version >= 1:
+            generation = read_i32_be(data, pos)
+            pos += 4
         else:
-            partitions = []
-        previous_assignment_item = new_TopicPartitions(topic, partitions)
-        previous_assignment.append(previous_assignment_item)
-    if version >= 1:
-        generation = read_i32_be(data, pos)
-        pos += 4
-    else:
-        generation = -1
-    message = new_StickyAssignorUserData(previous_assignment, generation)
-    return message, pos
+            generation = -1
+        message = new_StickyAssignorUserData(previous_assignment, generation)
+        return message, pos
 
-
-def write_sticky_assignor_user_data_classic(out: BytesWriter, message: StickyAssignorUserData, version: i64) -> None:
-    """Versions 0-1."""
-    previous_assignment = message.previous_assignment
-    write_i32_be(out, len(previous_assignment))
-    for previous_assignment_item in previous_assignment:
-        # previous_assignment[]
-        raw = previous_assignment_item.topic.encode()
-        write_i16_be(out, len(raw))
-        out.write(raw)
-        partitions = previous_assignment_item.partitions
-        write_i32_be(out, len(partitions))
-        for partitions_item in partitions:
-            write_i32_be(out, partitions_item)
-        if previous_assignment_item.unknown_tags:
+    def _write(self, out: BytesWriter, version: i64) -> None:
+        """Versions 0-1."""
+        if version < 0 or version > 1:
             give_up()
-    if version >= 1:
-        write_i32_be(out, message.generation)
-    if message.unknown_tags:
-        give_up()
+
+        previous_assignment = self.previous_assignment
+        write_i32_be(out, len(previous_assignment))
+        for previous_assignment_item in previous_assignment:
+            # previous_assignment[]
+            raw = previous_assignment_item.topic.encode()
+            write_i16_be(out, len(raw))
+            out.write(raw)
+            partitions = previous_assignment_item.partitions
+            write_i32_be(out, len(partitions))
+            for partitions_item in partitions:
+                write_i32_be(out, partitions_item)
+            if previous_assignment_item.unknown_tags:
+                give_up()
+        if version >= 1:
+            write_i32_be(out, self.generation)
+        if self.unknown_tags:
+            give_up()
 
 
-install_constructors(globals())
+new_TopicPartitions = constructor(TopicPartitions)
+new_StickyAssignorUserData = constructor(StickyAssignorUserData)

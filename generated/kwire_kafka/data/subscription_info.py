@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter, read_i32_be, write_i32_be
 
 from kwire.message import FieldTags, Message, Struct
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.uuids import Uuid
 from kwire.wire import empty_list, give_up, write_uuid, ZERO_UUID
 
@@ -28,16 +28,13 @@ class TaskId(Struct):
         Field("topic_group_id", "topicGroupId", "int32", range(1, 7)),
         Field("partition", "partition", "int32", range(1, 7)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("topic_group_id", "partition", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     topic_group_id: int
     """Number of the subtopology."""
     partition: int
     """Number of the partition within its topic, counted from 0."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -49,10 +46,6 @@ class TaskId(Struct):
         self.topic_group_id = topic_group_id
         self.partition = partition
         self.unknown_tags = unknown_tags
-
-
-def new_TaskId(topic_group_id: int, partition: int) -> TaskId:
-    return TaskId(topic_group_id=topic_group_id, partition=partition)
 
 
 @mypyc_attr(acyclic=True)
@@ -75,17 +68,7 @@ class SubscriptionInfo(Message):
         Field("standby_tasks", "standbyTasks", "[]TaskId", range(1, 7)),
         Field("user_end_point", "userEndPoint", "bytes", range(2, 7)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "version",
-        "latest_supported_version",
-        "process_id",
-        "prev_tasks",
-        "standby_tasks",
-        "user_end_point",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     version: int
     """Version of this encoding; the first field, so that it can be read before the rest is known."""
@@ -100,7 +83,6 @@ class SubscriptionInfo(Message):
     user_end_point: bytes
     """UTF-8 host:port for interactive queries (application.server); empty if there is none. Versions 2+."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -121,133 +103,109 @@ class SubscriptionInfo(Message):
         self.user_end_point = user_end_point
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        raise LookupError(f"{cls.__name__} has no header")
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[SubscriptionInfo, i64]:
-        if 1 <= version <= 6:
-            return read_subscription_info_classic(data, pos, version)
-        give_up()
+        """Versions 1-6."""
+        n: int
+        end: i64
+        prev_tasks: list[TaskId]
+        prev_tasks_step: i64
+        standby_tasks: list[TaskId]
+        standby_tasks_step: i64
+        user_end_point: bytes
+        if version < 1 or version > 6:
+            give_up()
 
-    def _write(self, out: BytesWriter, version: i64) -> None:
-        if 1 <= version <= 6:
-            return write_subscription_info_classic(out, self, version)
-        give_up()
-
-
-def new_SubscriptionInfo(
-    version: int,
-    latest_supported_version: int,
-    process_id: Uuid,
-    prev_tasks: list[TaskId],
-    standby_tasks: list[TaskId],
-    user_end_point: bytes,
-) -> SubscriptionInfo:
-    return SubscriptionInfo(
-        version=version,
-        latest_supported_version=latest_supported_version,
-        process_id=process_id,
-        prev_tasks=prev_tasks,
-        standby_tasks=standby_tasks,
-        user_end_point=user_end_point,
-    )
-
-
-def read_subscription_info_classic(data: bytes, pos: i64, version: i64) -> tuple[SubscriptionInfo, i64]:
-    """Versions 1-6."""
-    n: int
-    end: i64
-    prev_tasks: list[TaskId]
-    prev_tasks_step: i64
-    standby_tasks: list[TaskId]
-    standby_tasks_step: i64
-    user_end_point: bytes
-    version_ = read_i32_be(data, pos)
-    pos += 4
-    if version >= 3:
-        latest_supported_version = read_i32_be(data, pos)
+        version_ = read_i32_be(data, pos)
         pos += 4
-    else:
-        latest_supported_version = -1
-    process_id = Uuid(data[pos : pos + 16])
-    n = read_i32_be(data, pos + 16)
-    pos += 20
-    if n < 0:
-        give_up()
-    prev_tasks = empty_list(n)
-    prev_tasks_count = n
-    for prev_tasks_step in range(prev_tasks_count):
-        # prev_tasks[]
-        prev_tasks_topic_group_id = read_i32_be(data, pos)
-        prev_tasks_partition = read_i32_be(data, pos + 4)
-        prev_tasks_item = new_TaskId(prev_tasks_topic_group_id, prev_tasks_partition)
-        pos += 8
-        prev_tasks.append(prev_tasks_item)
-    n = read_i32_be(data, pos)
-    pos += 4
-    if n < 0:
-        give_up()
-    standby_tasks = empty_list(n)
-    standby_tasks_count = n
-    for standby_tasks_step in range(standby_tasks_count):
-        # standby_tasks[]
-        standby_tasks_topic_group_id = read_i32_be(data, pos)
-        standby_tasks_partition = read_i32_be(data, pos + 4)
-        standby_tasks_item = new_TaskId(standby_tasks_topic_group_id, standby_tasks_partition)
-        pos += 8
-        standby_tasks.append(standby_tasks_item)
-    if version >= 2:
+        if version >= 3:
+            latest_supported_version = read_i32_be(data, pos)
+            pos += 4
+        else:
+            latest_supported_version = -1
+        process_id = Uuid(data[pos : pos + 16])
+        # prev_tasks: array
+        n = read_i32_be(data, pos + 16)
+        pos += 20
+        if n < 0:
+            give_up()
+        prev_tasks = empty_list(n)
+        prev_tasks_count = n
+        for prev_tasks_step in range(prev_tasks_count):
+            # prev_tasks[]
+            prev_tasks_topic_group_id = read_i32_be(data, pos)
+            prev_tasks_partition = read_i32_be(data, pos + 4)
+            prev_tasks_item = new_TaskId(prev_tasks_topic_group_id, prev_tasks_partition)
+            pos += 8
+            prev_tasks.append(prev_tasks_item)
+        # standby_tasks: array
         n = read_i32_be(data, pos)
         pos += 4
         if n < 0:
             give_up()
-        end = pos + n
-        user_end_point = data[pos:end]
-        pos = end
-    else:
-        user_end_point = b""
-    message = new_SubscriptionInfo(
-        version_, latest_supported_version, process_id, prev_tasks, standby_tasks, user_end_point
-    )
-    return message, pos
+        standby_tasks = empty_list(n)
+        standby_tasks_count = n
+        for standby_tasks_step in range(standby_tasks_count):
+            # standby_tasks[]
+            standby_tasks_topic_group_id = read_i32_be(data, pos)
+            standby_tasks_partition = read_i32_be(data, pos + 4)
+            standby_tasks_item = new_TaskId(standby_tasks_topic_group_id, standby_tasks_partition)
+            pos += 8
+            standby_tasks.append(standby_tasks_item)
+        if version >= 2:
+            # user_end_point: bytes
+            n = read_i32_be(data, pos)
+            pos += 4
+            if n < 0:
+                give_up()
+            end = pos + n
+            user_end_point = data[pos:end]
+            pos = end
+        else:
+            user_end_point = b""
+        message = new_SubscriptionInfo(
+            version_, latest_supported_version, process_id, prev_tasks, standby_tasks, user_end_point
+        )
+        return message, pos
+
+    def _write(self, out: BytesWriter, version: i64) -> None:
+        """Versions 1-6."""
+        if version < 1 or version > 6:
+            give_up()
+
+        write_i32_be(out, self.version)
+        if version <= 2:
+            if self.latest_supported_version != -1:
+                give_up()
+        else:
+            write_i32_be(out, self.latest_supported_version)
+        write_uuid(out, self.process_id)
+        prev_tasks = self.prev_tasks
+        write_i32_be(out, len(prev_tasks))
+        for prev_tasks_item in prev_tasks:
+            # prev_tasks[]
+            write_i32_be(out, prev_tasks_item.topic_group_id)
+            write_i32_be(out, prev_tasks_item.partition)
+            if prev_tasks_item.unknown_tags:
+                give_up()
+        standby_tasks = self.standby_tasks
+        write_i32_be(out, len(standby_tasks))
+        for standby_tasks_item in standby_tasks:
+            # standby_tasks[]
+            write_i32_be(out, standby_tasks_item.topic_group_id)
+            write_i32_be(out, standby_tasks_item.partition)
+            if standby_tasks_item.unknown_tags:
+                give_up()
+        if version <= 1:
+            if self.user_end_point != b"":
+                give_up()
+        else:
+            user_end_point = self.user_end_point
+            write_i32_be(out, len(user_end_point))
+            out.write(user_end_point)
+        if self.unknown_tags:
+            give_up()
 
 
-def write_subscription_info_classic(out: BytesWriter, message: SubscriptionInfo, version: i64) -> None:
-    """Versions 1-6."""
-    write_i32_be(out, message.version)
-    if version <= 2:
-        if message.latest_supported_version != -1:
-            give_up()
-    else:
-        write_i32_be(out, message.latest_supported_version)
-    write_uuid(out, message.process_id)
-    prev_tasks = message.prev_tasks
-    write_i32_be(out, len(prev_tasks))
-    for prev_tasks_item in prev_tasks:
-        # prev_tasks[]
-        write_i32_be(out, prev_tasks_item.topic_group_id)
-        write_i32_be(out, prev_tasks_item.partition)
-        if prev_tasks_item.unknown_tags:
-            give_up()
-    standby_tasks = message.standby_tasks
-    write_i32_be(out, len(standby_tasks))
-    for standby_tasks_item in standby_tasks:
-        # standby_tasks[]
-        write_i32_be(out, standby_tasks_item.topic_group_id)
-        write_i32_be(out, standby_tasks_item.partition)
-        if standby_tasks_item.unknown_tags:
-            give_up()
-    if version <= 1:
-        if message.user_end_point != b"":
-            give_up()
-    else:
-        user_end_point = message.user_end_point
-        write_i32_be(out, len(user_end_point))
-        out.write(user_end_point)
-    if message.unknown_tags:
-        give_up()
-
-
-install_constructors(globals())
+new_TaskId = constructor(TaskId)
+new_SubscriptionInfo = constructor(SubscriptionInfo)

@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter, read_i16_be, read_i32_be, read_i64_be, write_i16_be, write_i32_be, write_i64_be
 
 from kwire.message import FieldTags, Message, Struct
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.uuids import Uuid
 from kwire.wire import empty_list, give_up, write_i8, write_uuid, ZERO_UUID
 
@@ -28,16 +28,13 @@ class TaskId(Struct):
         Field("topic_group_id", "topicGroupId", "int32", range(1, 7)),
         Field("partition", "partition", "int32", range(1, 7)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("topic_group_id", "partition", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     topic_group_id: int
     """Number of the subtopology. Versions 1-6."""
     partition: int
     """Number of the partition within its topic, counted from 0. Versions 1-6."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -51,10 +48,6 @@ class TaskId(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_TaskId(topic_group_id: int, partition: int) -> TaskId:
-    return TaskId(topic_group_id=topic_group_id, partition=partition)
-
-
 @mypyc_attr(acyclic=True)
 class PartitionToOffsetSum(Struct):
     """Progress of restoring one partition's task."""
@@ -65,16 +58,13 @@ class PartitionToOffsetSum(Struct):
         Field("partition", "partition", "int32", range(7, 10)),
         Field("offset_sum", "offsetSum", "int64", range(7, 10)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("partition", "offset_sum", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     partition: int
     """Number of the partition within its topic, counted from 0. Versions 7-9."""
     offset_sum: int
     """Sum of restored changelog offsets over the stores; -2 if running as active, -3 if unknown. Versions 7-9."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -86,10 +76,6 @@ class PartitionToOffsetSum(Struct):
         self.partition = partition
         self.offset_sum = offset_sum
         self.unknown_tags = unknown_tags
-
-
-def new_PartitionToOffsetSum(partition: int, offset_sum: int) -> PartitionToOffsetSum:
-    return PartitionToOffsetSum(partition=partition, offset_sum=offset_sum)
 
 
 @mypyc_attr(acyclic=True)
@@ -105,16 +91,7 @@ class TaskOffsetSum(Struct):
         Field("named_topology", "namedTopology", "string", range(10, 12), nullable=range(10, 12)),
         Field("partition_to_offset_sum", "partitionToOffsetSum", "[]PartitionToOffsetSum", range(7, 10)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "topic_group_id",
-        "partition",
-        "offset_sum",
-        "named_topology",
-        "partition_to_offset_sum",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     topic_group_id: int
     """Number of the subtopology. Versions 7+."""
@@ -127,7 +104,6 @@ class TaskOffsetSum(Struct):
     partition_to_offset_sum: list[PartitionToOffsetSum]
     """Progress by partition within this subtopology. Versions 7-9."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -147,22 +123,6 @@ class TaskOffsetSum(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_TaskOffsetSum(
-    topic_group_id: int,
-    partition: int,
-    offset_sum: int,
-    named_topology: str | None,
-    partition_to_offset_sum: list[PartitionToOffsetSum],
-) -> TaskOffsetSum:
-    return TaskOffsetSum(
-        topic_group_id=topic_group_id,
-        partition=partition,
-        offset_sum=offset_sum,
-        named_topology=named_topology,
-        partition_to_offset_sum=partition_to_offset_sum,
-    )
-
-
 @mypyc_attr(acyclic=True)
 class ClientTag(Struct):
     """One label of the client, for rack-aware standby tasks."""
@@ -173,16 +133,13 @@ class ClientTag(Struct):
         Field("key", "key", "bytes", range(11, 12)),
         Field("value", "value", "bytes", range(11, 12)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("key", "value", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     key: bytes
     """Name of the label, as UTF-8 bytes. Versions 11+."""
     value: bytes
     """Value of the label, as UTF-8 bytes. Versions 11+."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -194,10 +151,6 @@ class ClientTag(Struct):
         self.key = key
         self.value = value
         self.unknown_tags = unknown_tags
-
-
-def new_ClientTag(key: bytes, value: bytes) -> ClientTag:
-    return ClientTag(key=key, value=value)
 
 
 @mypyc_attr(acyclic=True)
@@ -224,21 +177,7 @@ class SubscriptionInfoData(Message):
         Field("error_code", "errorCode", "int32", range(9, 12)),
         Field("client_tags", "clientTags", "[]ClientTag", range(11, 12)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "version",
-        "latest_supported_version",
-        "process_id",
-        "prev_tasks",
-        "standby_tasks",
-        "user_end_point",
-        "task_offset_sums",
-        "unique_field",
-        "error_code",
-        "client_tags",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     version: int
     """Version of this encoding; the first field, so that it can be read before the rest is known."""
@@ -261,7 +200,6 @@ class SubscriptionInfoData(Message):
     client_tags: list[ClientTag]
     """Labels of the client with which standby tasks are spread, e.g. over zones. Versions 11+."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -290,323 +228,300 @@ class SubscriptionInfoData(Message):
         self.client_tags = [] if client_tags is None else client_tags
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        raise LookupError(f"{cls.__name__} has no header")
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[SubscriptionInfoData, i64]:
-        if 1 <= version <= 11:
-            return read_subscription_info_data_classic(data, pos, version)
-        give_up()
-
-    def _write(self, out: BytesWriter, version: i64) -> None:
-        if 1 <= version <= 11:
-            return write_subscription_info_data_classic(out, self, version)
-        give_up()
-
-
-def new_SubscriptionInfoData(
-    version: int,
-    latest_supported_version: int,
-    process_id: Uuid,
-    prev_tasks: list[TaskId],
-    standby_tasks: list[TaskId],
-    user_end_point: bytes,
-    task_offset_sums: list[TaskOffsetSum],
-    unique_field: int,
-    error_code: int,
-    client_tags: list[ClientTag],
-) -> SubscriptionInfoData:
-    return SubscriptionInfoData(
-        version=version,
-        latest_supported_version=latest_supported_version,
-        process_id=process_id,
-        prev_tasks=prev_tasks,
-        standby_tasks=standby_tasks,
-        user_end_point=user_end_point,
-        task_offset_sums=task_offset_sums,
-        unique_field=unique_field,
-        error_code=error_code,
-        client_tags=client_tags,
-    )
-
-
-def read_subscription_info_data_classic(data: bytes, pos: i64, version: i64) -> tuple[SubscriptionInfoData, i64]:
-    """Versions 1-11."""
-    n: int
-    end: i64
-    prev_tasks: list[TaskId]
-    prev_tasks_step: i64
-    standby_tasks: list[TaskId]
-    standby_tasks_step: i64
-    user_end_point: bytes
-    task_offset_sums: list[TaskOffsetSum]
-    task_offset_sums_step: i64
-    named_topology: str | None
-    partition_to_offset_sum: list[PartitionToOffsetSum]
-    partition_to_offset_sum_step: i64
-    client_tags: list[ClientTag]
-    client_tags_step: i64
-    key: bytes
-    value: bytes
-    version_ = read_i32_be(data, pos)
-    pos += 4
-    if version >= 3:
-        latest_supported_version = read_i32_be(data, pos)
-        pos += 4
-    else:
-        latest_supported_version = -1
-    process_id = Uuid(data[pos : pos + 16])
-    pos += 16
-    if version <= 6:
-        n = read_i32_be(data, pos)
-        pos += 4
-        if n < 0:
+        """Versions 1-11."""
+        n: int
+        end: i64
+        prev_tasks: list[TaskId]
+        prev_tasks_step: i64
+        standby_tasks: list[TaskId]
+        standby_tasks_step: i64
+        user_end_point: bytes
+        task_offset_sums: list[TaskOffsetSum]
+        task_offset_sums_step: i64
+        named_topology: str | None
+        partition_to_offset_sum: list[PartitionToOffsetSum]
+        partition_to_offset_sum_step: i64
+        client_tags: list[ClientTag]
+        client_tags_step: i64
+        key: bytes
+        value: bytes
+        if version < 1 or version > 11:
             give_up()
-        prev_tasks = empty_list(n)
-        prev_tasks_count = n
-        for prev_tasks_step in range(prev_tasks_count):
-            # prev_tasks[]
-            prev_tasks_topic_group_id = read_i32_be(data, pos)
-            prev_tasks_partition = read_i32_be(data, pos + 4)
-            prev_tasks_item = new_TaskId(prev_tasks_topic_group_id, prev_tasks_partition)
-            pos += 8
-            prev_tasks.append(prev_tasks_item)
-        n = read_i32_be(data, pos)
+
+        version_ = read_i32_be(data, pos)
         pos += 4
-        if n < 0:
-            give_up()
-        standby_tasks = empty_list(n)
-        standby_tasks_count = n
-        for standby_tasks_step in range(standby_tasks_count):
-            # standby_tasks[]
-            standby_tasks_topic_group_id = read_i32_be(data, pos)
-            standby_tasks_partition = read_i32_be(data, pos + 4)
-            standby_tasks_item = new_TaskId(standby_tasks_topic_group_id, standby_tasks_partition)
-            pos += 8
-            standby_tasks.append(standby_tasks_item)
-    else:
-        prev_tasks = []
-        standby_tasks = []
-    if version >= 2:
-        n = read_i32_be(data, pos)
-        pos += 4
-        if n < 0:
-            give_up()
-        end = pos + n
-        user_end_point = data[pos:end]
-        pos = end
-    else:
-        user_end_point = b""
-    if version >= 7:
-        n = read_i32_be(data, pos)
-        pos += 4
-        if n < 0:
-            give_up()
-        task_offset_sums = empty_list(n)
-        task_offset_sums_count = n
-        for task_offset_sums_step in range(task_offset_sums_count):
-            # task_offset_sums[]
-            task_offset_sums_topic_group_id = read_i32_be(data, pos)
+        if version >= 3:
+            latest_supported_version = read_i32_be(data, pos)
             pos += 4
-            if version >= 10:
-                task_offset_sums_partition = read_i32_be(data, pos)
-                task_offset_sums_offset_sum = read_i64_be(data, pos + 4)
-                n = read_i16_be(data, pos + 12)
-                pos += 14
-                if n < 0:
-                    named_topology = None
+        else:
+            latest_supported_version = -1
+        process_id = Uuid(data[pos : pos + 16])
+        pos += 16
+        if version <= 6:
+            # prev_tasks: array
+            n = read_i32_be(data, pos)
+            pos += 4
+            if n < 0:
+                give_up()
+            prev_tasks = empty_list(n)
+            prev_tasks_count = n
+            for prev_tasks_step in range(prev_tasks_count):
+                # prev_tasks[]
+                prev_tasks_topic_group_id = read_i32_be(data, pos)
+                prev_tasks_partition = read_i32_be(data, pos + 4)
+                prev_tasks_item = new_TaskId(prev_tasks_topic_group_id, prev_tasks_partition)
+                pos += 8
+                prev_tasks.append(prev_tasks_item)
+            # standby_tasks: array
+            n = read_i32_be(data, pos)
+            pos += 4
+            if n < 0:
+                give_up()
+            standby_tasks = empty_list(n)
+            standby_tasks_count = n
+            for standby_tasks_step in range(standby_tasks_count):
+                # standby_tasks[]
+                standby_tasks_topic_group_id = read_i32_be(data, pos)
+                standby_tasks_partition = read_i32_be(data, pos + 4)
+                standby_tasks_item = new_TaskId(standby_tasks_topic_group_id, standby_tasks_partition)
+                pos += 8
+                standby_tasks.append(standby_tasks_item)
+        else:
+            prev_tasks = []
+            standby_tasks = []
+        if version >= 2:
+            # user_end_point: bytes
+            n = read_i32_be(data, pos)
+            pos += 4
+            if n < 0:
+                give_up()
+            end = pos + n
+            user_end_point = data[pos:end]
+            pos = end
+        else:
+            user_end_point = b""
+        if version >= 7:
+            # task_offset_sums: array
+            n = read_i32_be(data, pos)
+            pos += 4
+            if n < 0:
+                give_up()
+            task_offset_sums = empty_list(n)
+            task_offset_sums_count = n
+            for task_offset_sums_step in range(task_offset_sums_count):
+                # task_offset_sums[]
+                task_offset_sums_topic_group_id = read_i32_be(data, pos)
+                pos += 4
+                if version >= 10:
+                    task_offset_sums_partition = read_i32_be(data, pos)
+                    task_offset_sums_offset_sum = read_i64_be(data, pos + 4)
+                    # named_topology: nullable string
+                    n = read_i16_be(data, pos + 12)
+                    pos += 14
+                    if n < 0:
+                        named_topology = None
+                    else:
+                        end = pos + n
+                        named_topology = data[pos:end].decode()
+                        pos = end
+                    partition_to_offset_sum = []
                 else:
-                    end = pos + n
-                    named_topology = data[pos:end].decode()
-                    pos = end
-                partition_to_offset_sum = []
-            else:
-                task_offset_sums_partition = 0
-                task_offset_sums_offset_sum = 0
-                named_topology = ""
+                    task_offset_sums_partition = 0
+                    task_offset_sums_offset_sum = 0
+                    named_topology = ""
+                    # partition_to_offset_sum: array
+                    n = read_i32_be(data, pos)
+                    pos += 4
+                    if n < 0:
+                        give_up()
+                    partition_to_offset_sum = empty_list(n)
+                    partition_to_offset_sum_count = n
+                    for partition_to_offset_sum_step in range(partition_to_offset_sum_count):
+                        # task_offset_sums[].partition_to_offset_sum[]
+                        partition_to_offset_sum_partition = read_i32_be(data, pos)
+                        partition_to_offset_sum_offset_sum = read_i64_be(data, pos + 4)
+                        partition_to_offset_sum_item = new_PartitionToOffsetSum(
+                            partition_to_offset_sum_partition, partition_to_offset_sum_offset_sum
+                        )
+                        pos += 12
+                        partition_to_offset_sum.append(partition_to_offset_sum_item)
+                task_offset_sums_item = new_TaskOffsetSum(
+                    task_offset_sums_topic_group_id,
+                    task_offset_sums_partition,
+                    task_offset_sums_offset_sum,
+                    named_topology,
+                    partition_to_offset_sum,
+                )
+                task_offset_sums.append(task_offset_sums_item)
+        else:
+            task_offset_sums = []
+        if version >= 8:
+            unique_field = (data[pos] ^ 128) - 128
+            pos += 1
+        else:
+            unique_field = 0
+        if version >= 9:
+            error_code = read_i32_be(data, pos)
+            pos += 4
+        else:
+            error_code = 0
+        if version >= 11:
+            # client_tags: array
+            n = read_i32_be(data, pos)
+            pos += 4
+            if n < 0:
+                give_up()
+            client_tags = empty_list(n)
+            client_tags_count = n
+            for client_tags_step in range(client_tags_count):
+                # client_tags[]
+                # key: bytes
                 n = read_i32_be(data, pos)
                 pos += 4
                 if n < 0:
                     give_up()
-                partition_to_offset_sum = empty_list(n)
-                partition_to_offset_sum_count = n
-                for partition_to_offset_sum_step in range(partition_to_offset_sum_count):
-                    # task_offset_sums[].partition_to_offset_sum[]
-                    partition_to_offset_sum_partition = read_i32_be(data, pos)
-                    partition_to_offset_sum_offset_sum = read_i64_be(data, pos + 4)
-                    partition_to_offset_sum_item = new_PartitionToOffsetSum(
-                        partition_to_offset_sum_partition, partition_to_offset_sum_offset_sum
-                    )
-                    pos += 12
-                    partition_to_offset_sum.append(partition_to_offset_sum_item)
-            task_offset_sums_item = new_TaskOffsetSum(
-                task_offset_sums_topic_group_id,
-                task_offset_sums_partition,
-                task_offset_sums_offset_sum,
-                named_topology,
-                partition_to_offset_sum,
-            )
-            task_offset_sums.append(task_offset_sums_item)
-    else:
-        task_offset_sums = []
-    if version >= 8:
-        unique_field = (data[pos] ^ 128) - 128
-        pos += 1
-    else:
-        unique_field = 0
-    if version >= 9:
-        error_code = read_i32_be(data, pos)
-        pos += 4
-    else:
-        error_code = 0
-    if version >= 11:
-        n = read_i32_be(data, pos)
-        pos += 4
-        if n < 0:
-            give_up()
-        client_tags = empty_list(n)
-        client_tags_count = n
-        for client_tags_step in range(client_tags_count):
-            # client_tags[]
-            n = read_i32_be(data, pos)
-            pos += 4
-            if n < 0:
-                give_up()
-            end = pos + n
-            key = data[pos:end]
-            pos = end
-            n = read_i32_be(data, pos)
-            pos += 4
-            if n < 0:
-                give_up()
-            end = pos + n
-            value = data[pos:end]
-            pos = end
-            client_tags_item = new_ClientTag(key, value)
-            client_tags.append(client_tags_item)
-    else:
-        client_tags = []
-    message = new_SubscriptionInfoData(
-        version_,
-        latest_supported_version,
-        process_id,
-        prev_tasks,
-        standby_tasks,
-        user_end_point,
-        task_offset_sums,
-        unique_field,
-        error_code,
-        client_tags,
-    )
-    return message, pos
+                end = pos + n
+                key = data[pos:end]
+                pos = end
+                # value: bytes
+                n = read_i32_be(data, pos)
+                pos += 4
+                if n < 0:
+                    give_up()
+                end = pos + n
+                value = data[pos:end]
+                pos = end
+                client_tags_item = new_ClientTag(key, value)
+                client_tags.append(client_tags_item)
+        else:
+            client_tags = []
+        message = new_SubscriptionInfoData(
+            version_,
+            latest_supported_version,
+            process_id,
+            prev_tasks,
+            standby_tasks,
+            user_end_point,
+            task_offset_sums,
+            unique_field,
+            error_code,
+            client_tags,
+        )
+        return message, pos
 
+    def _write(self, out: BytesWriter, version: i64) -> None:
+        """Versions 1-11."""
+        if version < 1 or version > 11:
+            give_up()
 
-def write_subscription_info_data_classic(out: BytesWriter, message: SubscriptionInfoData, version: i64) -> None:
-    """Versions 1-11."""
-    write_i32_be(out, message.version)
-    if version <= 2:
-        if message.latest_supported_version != -1:
-            give_up()
-    else:
-        write_i32_be(out, message.latest_supported_version)
-    write_uuid(out, message.process_id)
-    if version <= 6:
-        prev_tasks = message.prev_tasks
-        write_i32_be(out, len(prev_tasks))
-        for prev_tasks_item in prev_tasks:
-            # prev_tasks[]
-            write_i32_be(out, prev_tasks_item.topic_group_id)
-            write_i32_be(out, prev_tasks_item.partition)
-            if prev_tasks_item.unknown_tags:
+        write_i32_be(out, self.version)
+        if version <= 2:
+            if self.latest_supported_version != -1:
                 give_up()
-        standby_tasks = message.standby_tasks
-        write_i32_be(out, len(standby_tasks))
-        for standby_tasks_item in standby_tasks:
-            # standby_tasks[]
-            write_i32_be(out, standby_tasks_item.topic_group_id)
-            write_i32_be(out, standby_tasks_item.partition)
-            if standby_tasks_item.unknown_tags:
+        else:
+            write_i32_be(out, self.latest_supported_version)
+        write_uuid(out, self.process_id)
+        if version <= 6:
+            prev_tasks = self.prev_tasks
+            write_i32_be(out, len(prev_tasks))
+            for prev_tasks_item in prev_tasks:
+                # prev_tasks[]
+                write_i32_be(out, prev_tasks_item.topic_group_id)
+                write_i32_be(out, prev_tasks_item.partition)
+                if prev_tasks_item.unknown_tags:
+                    give_up()
+            standby_tasks = self.standby_tasks
+            write_i32_be(out, len(standby_tasks))
+            for standby_tasks_item in standby_tasks:
+                # standby_tasks[]
+                write_i32_be(out, standby_tasks_item.topic_group_id)
+                write_i32_be(out, standby_tasks_item.partition)
+                if standby_tasks_item.unknown_tags:
+                    give_up()
+        else:
+            if self.prev_tasks != []:
                 give_up()
-    else:
-        if message.prev_tasks != []:
-            give_up()
-        if message.standby_tasks != []:
-            give_up()
-    if version <= 1:
-        if message.user_end_point != b"":
-            give_up()
-    else:
-        user_end_point = message.user_end_point
-        write_i32_be(out, len(user_end_point))
-        out.write(user_end_point)
-    if version <= 6:
-        if message.task_offset_sums != []:
-            give_up()
-    else:
-        task_offset_sums = message.task_offset_sums
-        write_i32_be(out, len(task_offset_sums))
-        for task_offset_sums_item in task_offset_sums:
-            # task_offset_sums[]
-            write_i32_be(out, task_offset_sums_item.topic_group_id)
-            if version <= 9:
-                if task_offset_sums_item.partition != 0:
-                    give_up()
-                if task_offset_sums_item.offset_sum != 0:
-                    give_up()
-                if task_offset_sums_item.named_topology != "":
-                    give_up()
-                partition_to_offset_sum = task_offset_sums_item.partition_to_offset_sum
-                write_i32_be(out, len(partition_to_offset_sum))
-                for partition_to_offset_sum_item in partition_to_offset_sum:
-                    # task_offset_sums[].partition_to_offset_sum[]
-                    write_i32_be(out, partition_to_offset_sum_item.partition)
-                    write_i64_be(out, partition_to_offset_sum_item.offset_sum)
-                    if partition_to_offset_sum_item.unknown_tags:
+            if self.standby_tasks != []:
+                give_up()
+        if version <= 1:
+            if self.user_end_point != b"":
+                give_up()
+        else:
+            user_end_point = self.user_end_point
+            write_i32_be(out, len(user_end_point))
+            out.write(user_end_point)
+        if version <= 6:
+            if self.task_offset_sums != []:
+                give_up()
+        else:
+            task_offset_sums = self.task_offset_sums
+            write_i32_be(out, len(task_offset_sums))
+            for task_offset_sums_item in task_offset_sums:
+                # task_offset_sums[]
+                write_i32_be(out, task_offset_sums_item.topic_group_id)
+                if version <= 9:
+                    if task_offset_sums_item.partition != 0:
                         give_up()
-            else:
-                write_i32_be(out, task_offset_sums_item.partition)
-                write_i64_be(out, task_offset_sums_item.offset_sum)
-                named_topology = task_offset_sums_item.named_topology
-                if named_topology is None:
-                    write_i16_be(out, -1)
+                    if task_offset_sums_item.offset_sum != 0:
+                        give_up()
+                    if task_offset_sums_item.named_topology != "":
+                        give_up()
+                    partition_to_offset_sum = task_offset_sums_item.partition_to_offset_sum
+                    write_i32_be(out, len(partition_to_offset_sum))
+                    for partition_to_offset_sum_item in partition_to_offset_sum:
+                        # task_offset_sums[].partition_to_offset_sum[]
+                        write_i32_be(out, partition_to_offset_sum_item.partition)
+                        write_i64_be(out, partition_to_offset_sum_item.offset_sum)
+                        if partition_to_offset_sum_item.unknown_tags:
+                            give_up()
                 else:
-                    raw = named_topology.encode()
-                    write_i16_be(out, len(raw))
-                    out.write(raw)
-                if task_offset_sums_item.partition_to_offset_sum != []:
+                    write_i32_be(out, task_offset_sums_item.partition)
+                    write_i64_be(out, task_offset_sums_item.offset_sum)
+                    named_topology = task_offset_sums_item.named_topology
+                    if named_topology is None:
+                        write_i16_be(out, -1)
+                    else:
+                        raw = named_topology.encode()
+                        write_i16_be(out, len(raw))
+                        out.write(raw)
+                    if task_offset_sums_item.partition_to_offset_sum != []:
+                        give_up()
+                if task_offset_sums_item.unknown_tags:
                     give_up()
-            if task_offset_sums_item.unknown_tags:
+        if version <= 7:
+            if self.unique_field != 0:
                 give_up()
-    if version <= 7:
-        if message.unique_field != 0:
-            give_up()
-    else:
-        write_i8(out, message.unique_field)
-    if version <= 8:
-        if message.error_code != 0:
-            give_up()
-    else:
-        write_i32_be(out, message.error_code)
-    if version <= 10:
-        if message.client_tags != []:
-            give_up()
-    else:
-        client_tags = message.client_tags
-        write_i32_be(out, len(client_tags))
-        for client_tags_item in client_tags:
-            # client_tags[]
-            key = client_tags_item.key
-            write_i32_be(out, len(key))
-            out.write(key)
-            value = client_tags_item.value
-            write_i32_be(out, len(value))
-            out.write(value)
-            if client_tags_item.unknown_tags:
+        else:
+            write_i8(out, self.unique_field)
+        if version <= 8:
+            if self.error_code != 0:
                 give_up()
-    if message.unknown_tags:
-        give_up()
+        else:
+            write_i32_be(out, self.error_code)
+        if version <= 10:
+            if self.client_tags != []:
+                give_up()
+        else:
+            client_tags = self.client_tags
+            write_i32_be(out, len(client_tags))
+            for client_tags_item in client_tags:
+                # client_tags[]
+                key = client_tags_item.key
+                write_i32_be(out, len(key))
+                out.write(key)
+                value = client_tags_item.value
+                write_i32_be(out, len(value))
+                out.write(value)
+                if client_tags_item.unknown_tags:
+                    give_up()
+        if self.unknown_tags:
+            give_up()
 
 
-install_constructors(globals())
+new_TaskId = constructor(TaskId)
+new_PartitionToOffsetSum = constructor(PartitionToOffsetSum)
+new_TaskOffsetSum = constructor(TaskOffsetSum)
+new_ClientTag = constructor(ClientTag)
+new_SubscriptionInfoData = constructor(SubscriptionInfoData)

@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter, read_i16_be, read_i32_be, write_i16_be, write_i32_be
 
 from kwire.message import FieldTags, Message, Struct
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.uuids import Uuid
 from kwire.wire import (
     empty_list,
@@ -42,9 +42,7 @@ class Endpoint(Struct):
         Field("host", "Host", "string", range(0, 1)),
         Field("port", "Port", "uint16", range(0, 1)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("name", "host", "port", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     name: str
     """Name of the listener in the node's configuration."""
@@ -53,7 +51,6 @@ class Endpoint(Struct):
     port: int
     """TCP port that the listener advertises, an unsigned 16-bit number."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -69,10 +66,6 @@ class Endpoint(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_Endpoint(name: str, host: str, port: int) -> Endpoint:
-    return Endpoint(name=name, host=host, port=port)
-
-
 @mypyc_attr(acyclic=True)
 class KRaftVersionFeature(Struct):
     """Range of kraft.version levels that the voter supports."""
@@ -83,16 +76,13 @@ class KRaftVersionFeature(Struct):
         Field("min_supported_version", "MinSupportedVersion", "int16", range(0, 1)),
         Field("max_supported_version", "MaxSupportedVersion", "int16", range(0, 1)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("min_supported_version", "max_supported_version", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     min_supported_version: int
     """Lowest kraft.version that the voter supports."""
     max_supported_version: int
     """Highest kraft.version that the voter supports."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -104,12 +94,6 @@ class KRaftVersionFeature(Struct):
         self.min_supported_version = min_supported_version
         self.max_supported_version = max_supported_version
         self.unknown_tags = unknown_tags
-
-
-def new_KRaftVersionFeature(min_supported_version: int, max_supported_version: int) -> KRaftVersionFeature:
-    return KRaftVersionFeature(
-        min_supported_version=min_supported_version, max_supported_version=max_supported_version
-    )
 
 
 @mypyc_attr(acyclic=True)
@@ -124,15 +108,7 @@ class Voter(Struct):
         Field("endpoints", "Endpoints", "[]Endpoint", range(0, 1)),
         Field("kraft_version_feature", "KRaftVersionFeature", "KRaftVersionFeature", range(0, 1)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "voter_id",
-        "voter_directory_id",
-        "endpoints",
-        "kraft_version_feature",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     voter_id: int
     """Node id of the voter, unique in the cluster."""
@@ -143,7 +119,6 @@ class Voter(Struct):
     kraft_version_feature: KRaftVersionFeature
     """Range of kraft.version levels of the voter, checked before the quorum raises that feature."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -159,17 +134,6 @@ class Voter(Struct):
         self.endpoints = [] if endpoints is None else endpoints
         self.kraft_version_feature = KRaftVersionFeature() if kraft_version_feature is None else kraft_version_feature
         self.unknown_tags = unknown_tags
-
-
-def new_Voter(
-    voter_id: int, voter_directory_id: Uuid, endpoints: list[Endpoint], kraft_version_feature: KRaftVersionFeature
-) -> Voter:
-    return Voter(
-        voter_id=voter_id,
-        voter_directory_id=voter_directory_id,
-        endpoints=endpoints,
-        kraft_version_feature=kraft_version_feature,
-    )
 
 
 @mypyc_attr(acyclic=True)
@@ -188,16 +152,13 @@ class VotersRecord(Message):
         Field("version", "Version", "int16", range(0, 1)),
         Field("voters", "Voters", "[]Voter", range(0, 1)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("version", "voters", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     version: int
     """Schema version of this record."""
     voters: list[Voter]
     """Complete voter set, which replaces any earlier one."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -210,165 +171,150 @@ class VotersRecord(Message):
         self.voters = [] if voters is None else voters
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        raise LookupError(f"{cls.__name__} has no header")
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[VotersRecord, i64]:
-        if 0 <= version <= 0:
-            return read_voters_record_flexible(data, pos, version)
-        give_up()
+        """Version 0."""
+        n: i64
+        end: i64
+        voters: list[Voter]
+        voters_step: i64
+        endpoints: list[Endpoint]
+        endpoints_step: i64
+        name: str
+        host: str
+        kraft_version_feature: KRaftVersionFeature
+        if version < 0 or version > 0:
+            give_up()
+
+        version_ = read_i16_be(data, pos)
+        # voters: compact array
+        n = data[pos + 2] - 1
+        pos += 3
+        if n < 0 or n > 126:
+            n, pos = read_length(data, pos)
+        voters = empty_list(n)
+        voters_count = n
+        for voters_step in range(voters_count):
+            # voters[]
+            voter_id = read_i32_be(data, pos)
+            voter_directory_id = Uuid(data[pos + 4 : pos + 4 + 16])
+            # endpoints: compact array
+            n = data[pos + 20] - 1
+            pos += 21
+            if n < 0 or n > 126:
+                n, pos = read_length(data, pos)
+            endpoints = empty_list(n)
+            endpoints_count = n
+            for endpoints_step in range(endpoints_count):
+                # voters[].endpoints[]
+                # name: compact string
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_string_length(data, pos)
+                end = pos + n
+                name = data[pos:end].decode()
+                pos = end
+                # host: compact string
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_string_length(data, pos)
+                end = pos + n
+                host = data[pos:end].decode()
+                pos = end
+                port = read_u16(data, pos)
+                endpoints_item = new_Endpoint(name, host, port)
+                if data[pos + 2]:
+                    pos += 2
+                    endpoints_item.unknown_tags, pos = read_tags(data, pos)
+                else:
+                    pos += 3
+                endpoints.append(endpoints_item)
+            # voters[].kraft_version_feature
+            min_supported_version = read_i16_be(data, pos)
+            max_supported_version = read_i16_be(data, pos + 2)
+            kraft_version_feature = new_KRaftVersionFeature(min_supported_version, max_supported_version)
+            if data[pos + 4]:
+                pos += 4
+                kraft_version_feature.unknown_tags, pos = read_tags(data, pos)
+            else:
+                pos += 5
+            voters_item = new_Voter(voter_id, voter_directory_id, endpoints, kraft_version_feature)
+            if data[pos]:
+                voters_item.unknown_tags, pos = read_tags(data, pos)
+            else:
+                pos += 1
+            voters.append(voters_item)
+        message = new_VotersRecord(version_, voters)
+        if data[pos]:
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 1
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 0:
-            return write_voters_record_flexible(out, self, version)
-        give_up()
-
-
-def new_VotersRecord(version: int, voters: list[Voter]) -> VotersRecord:
-    return VotersRecord(version=version, voters=voters)
-
-
-def read_voters_record_flexible(data: bytes, pos: i64, version: i64) -> tuple[VotersRecord, i64]:
-    """Version 0."""
-    n: i64
-    end: i64
-    voters: list[Voter]
-    voters_step: i64
-    endpoints: list[Endpoint]
-    endpoints_step: i64
-    name: str
-    host: str
-    kraft_version_feature: KRaftVersionFeature
-    version_ = read_i16_be(data, pos)
-    n = data[pos + 2] - 1
-    pos += 3
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    voters = empty_list(n)
-    voters_count = n
-    for voters_step in range(voters_count):
-        # voters[]
-        voter_id = read_i32_be(data, pos)
-        voter_directory_id = Uuid(data[pos + 4 : pos + 4 + 16])
-        n = data[pos + 20] - 1
-        pos += 21
-        if n < 0:
+        """Version 0."""
+        if version < 0 or version > 0:
             give_up()
-        if n > 126:
-            n, pos = read_length(data, pos)
-        endpoints = empty_list(n)
-        endpoints_count = n
-        for endpoints_step in range(endpoints_count):
-            # voters[].endpoints[]
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
-            name = data[pos:end].decode()
-            pos = end
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
-            host = data[pos:end].decode()
-            pos = end
-            port = read_u16(data, pos)
-            endpoints_item = new_Endpoint(name, host, port)
-            if data[pos + 2]:
-                pos += 2
-                endpoints_item.unknown_tags, pos = read_tags(data, pos)
-            else:
-                pos += 3
-            endpoints.append(endpoints_item)
-        # voters[].kraft_version_feature
-        min_supported_version = read_i16_be(data, pos)
-        max_supported_version = read_i16_be(data, pos + 2)
-        kraft_version_feature = new_KRaftVersionFeature(min_supported_version, max_supported_version)
-        if data[pos + 4]:
-            pos += 4
-            kraft_version_feature.unknown_tags, pos = read_tags(data, pos)
-        else:
-            pos += 5
-        voters_item = new_Voter(voter_id, voter_directory_id, endpoints, kraft_version_feature)
-        if data[pos]:
-            voters_item.unknown_tags, pos = read_tags(data, pos)
-        else:
-            pos += 1
-        voters.append(voters_item)
-    message = new_VotersRecord(version_, voters)
-    if data[pos]:
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 1
-    return message, pos
 
-
-def write_voters_record_flexible(out: BytesWriter, message: VotersRecord, version: i64) -> None:
-    """Version 0."""
-    write_i16_be(out, message.version)
-    voters = message.voters
-    n = len(voters)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for voters_item in voters:
-        # voters[]
-        write_i32_be(out, voters_item.voter_id)
-        write_uuid(out, voters_item.voter_directory_id)
-        endpoints = voters_item.endpoints
-        n = len(endpoints)
+        write_i16_be(out, self.version)
+        voters = self.voters
+        n = len(voters)
         if n < 127:
             out.append(n + 1)
         else:
             write_uvarint(out, n + 1)
-        for endpoints_item in endpoints:
-            # voters[].endpoints[]
-            raw = endpoints_item.name.encode()
-            n = len(raw)
+        for voters_item in voters:
+            # voters[]
+            write_i32_be(out, voters_item.voter_id)
+            write_uuid(out, voters_item.voter_directory_id)
+            endpoints = voters_item.endpoints
+            n = len(endpoints)
             if n < 127:
                 out.append(n + 1)
             else:
-                write_string_length(out, n)
-            out.write(raw)
-            raw = endpoints_item.host.encode()
-            n = len(raw)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_string_length(out, n)
-            out.write(raw)
-            write_u16(out, endpoints_item.port)
-            if endpoints_item.unknown_tags:
-                write_tags(out, [], endpoints_item.unknown_tags)
+                write_uvarint(out, n + 1)
+            for endpoints_item in endpoints:
+                # voters[].endpoints[]
+                raw = endpoints_item.name.encode()
+                n = len(raw)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_string_length(out, n)
+                out.write(raw)
+                raw = endpoints_item.host.encode()
+                n = len(raw)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_string_length(out, n)
+                out.write(raw)
+                write_u16(out, endpoints_item.port)
+                if endpoints_item.unknown_tags:
+                    write_tags(out, [], endpoints_item.unknown_tags)
+                else:
+                    out.append(0)
+            # voters[].kraft_version_feature
+            kraft_version_feature = voters_item.kraft_version_feature
+            write_i16_be(out, kraft_version_feature.min_supported_version)
+            write_i16_be(out, kraft_version_feature.max_supported_version)
+            if kraft_version_feature.unknown_tags:
+                write_tags(out, [], kraft_version_feature.unknown_tags)
             else:
                 out.append(0)
-        # voters[].kraft_version_feature
-        kraft_version_feature = voters_item.kraft_version_feature
-        write_i16_be(out, kraft_version_feature.min_supported_version)
-        write_i16_be(out, kraft_version_feature.max_supported_version)
-        if kraft_version_feature.unknown_tags:
-            write_tags(out, [], kraft_version_feature.unknown_tags)
+            if voters_item.unknown_tags:
+                write_tags(out, [], voters_item.unknown_tags)
+            else:
+                out.append(0)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
         else:
             out.append(0)
-        if voters_item.unknown_tags:
-            write_tags(out, [], voters_item.unknown_tags)
-        else:
-            out.append(0)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
 
 
-install_constructors(globals())
+new_Endpoint = constructor(Endpoint)
+new_KRaftVersionFeature = constructor(KRaftVersionFeature)
+new_Voter = constructor(Voter)
+new_VotersRecord = constructor(VotersRecord)

@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter
 
 from kwire.message import FieldTags, Message
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.uuids import Uuid
 from kwire.wire import (
     give_up,
@@ -49,19 +49,7 @@ class AccessControlEntryRecord(Message):
         Field("operation", "Operation", "int8", range(0, 1), enum="AclOperation"),
         Field("permission_type", "PermissionType", "int8", range(0, 1), enum="AclPermissionType"),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "id",
-        "resource_type",
-        "resource_name",
-        "pattern_type",
-        "principal",
-        "host",
-        "operation",
-        "permission_type",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     id: Uuid
     """Id of the rule, by which the removal record refers to it."""
@@ -80,7 +68,6 @@ class AccessControlEntryRecord(Message):
     permission_type: int
     """Effect of the rule: 2 deny, 3 allow; deny wins over allow."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -105,130 +92,91 @@ class AccessControlEntryRecord(Message):
         self.permission_type = permission_type
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        raise LookupError(f"{cls.__name__} has no header")
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[AccessControlEntryRecord, i64]:
-        if 0 <= version <= 0:
-            return read_access_control_entry_record_flexible(data, pos, version)
-        give_up()
+        """Version 0."""
+        n: i64
+        end: i64
+        resource_name: str
+        principal: str
+        host: str
+        if version < 0 or version > 0:
+            give_up()
+
+        id_ = Uuid(data[pos : pos + 16])
+        resource_type = (data[pos + 16] ^ 128) - 128
+        # resource_name: compact string
+        n = data[pos + 17] - 1
+        pos += 18
+        if n < 0 or n > 126:
+            n, pos = read_string_length(data, pos)
+        end = pos + n
+        resource_name = data[pos:end].decode()
+        pos = end
+        pattern_type = (data[pos] ^ 128) - 128
+        # principal: compact string
+        n = data[pos + 1] - 1
+        pos += 2
+        if n < 0 or n > 126:
+            n, pos = read_string_length(data, pos)
+        end = pos + n
+        principal = data[pos:end].decode()
+        pos = end
+        # host: compact string
+        n = data[pos] - 1
+        pos += 1
+        if n < 0 or n > 126:
+            n, pos = read_string_length(data, pos)
+        end = pos + n
+        host = data[pos:end].decode()
+        pos = end
+        operation = (data[pos] ^ 128) - 128
+        permission_type = (data[pos + 1] ^ 128) - 128
+        message = new_AccessControlEntryRecord(
+            id_, resource_type, resource_name, pattern_type, principal, host, operation, permission_type
+        )
+        if data[pos + 2]:
+            pos += 2
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 3
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 0:
-            return write_access_control_entry_record_flexible(out, self, version)
-        give_up()
+        """Version 0."""
+        if version < 0 or version > 0:
+            give_up()
+
+        write_uuid(out, self.id)
+        write_i8(out, self.resource_type)
+        raw = self.resource_name.encode()
+        n = len(raw)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_string_length(out, n)
+        out.write(raw)
+        write_i8(out, self.pattern_type)
+        raw = self.principal.encode()
+        n = len(raw)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_string_length(out, n)
+        out.write(raw)
+        raw = self.host.encode()
+        n = len(raw)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_string_length(out, n)
+        out.write(raw)
+        write_i8(out, self.operation)
+        write_i8(out, self.permission_type)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
+        else:
+            out.append(0)
 
 
-def new_AccessControlEntryRecord(
-    id: Uuid,
-    resource_type: int,
-    resource_name: str,
-    pattern_type: int,
-    principal: str,
-    host: str,
-    operation: int,
-    permission_type: int,
-) -> AccessControlEntryRecord:
-    return AccessControlEntryRecord(
-        id=id,
-        resource_type=resource_type,
-        resource_name=resource_name,
-        pattern_type=pattern_type,
-        principal=principal,
-        host=host,
-        operation=operation,
-        permission_type=permission_type,
-    )
-
-
-def read_access_control_entry_record_flexible(
-    data: bytes, pos: i64, version: i64
-) -> tuple[AccessControlEntryRecord, i64]:
-    """Version 0."""
-    n: i64
-    end: i64
-    resource_name: str
-    principal: str
-    host: str
-    id_ = Uuid(data[pos : pos + 16])
-    resource_type = (data[pos + 16] ^ 128) - 128
-    n = data[pos + 17] - 1
-    pos += 18
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_string_length(data, pos)
-    end = pos + n
-    resource_name = data[pos:end].decode()
-    pos = end
-    pattern_type = (data[pos] ^ 128) - 128
-    n = data[pos + 1] - 1
-    pos += 2
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_string_length(data, pos)
-    end = pos + n
-    principal = data[pos:end].decode()
-    pos = end
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_string_length(data, pos)
-    end = pos + n
-    host = data[pos:end].decode()
-    pos = end
-    operation = (data[pos] ^ 128) - 128
-    permission_type = (data[pos + 1] ^ 128) - 128
-    message = new_AccessControlEntryRecord(
-        id_, resource_type, resource_name, pattern_type, principal, host, operation, permission_type
-    )
-    if data[pos + 2]:
-        pos += 2
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 3
-    return message, pos
-
-
-def write_access_control_entry_record_flexible(
-    out: BytesWriter, message: AccessControlEntryRecord, version: i64
-) -> None:
-    """Version 0."""
-    write_uuid(out, message.id)
-    write_i8(out, message.resource_type)
-    raw = message.resource_name.encode()
-    n = len(raw)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_string_length(out, n)
-    out.write(raw)
-    write_i8(out, message.pattern_type)
-    raw = message.principal.encode()
-    n = len(raw)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_string_length(out, n)
-    out.write(raw)
-    raw = message.host.encode()
-    n = len(raw)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_string_length(out, n)
-    out.write(raw)
-    write_i8(out, message.operation)
-    write_i8(out, message.permission_type)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
-
-
-install_constructors(globals())
+new_AccessControlEntryRecord = constructor(AccessControlEntryRecord)

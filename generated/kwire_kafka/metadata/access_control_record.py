@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter
 
 from kwire.message import FieldTags, Message
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.wire import give_up, read_string_length, read_tags, write_i8, write_string_length, write_tags
 
 TYPE_CHECKING = False
@@ -38,18 +38,7 @@ class AccessControlRecord(Message):
         Field("operation", "Operation", "int8", range(0, 1), enum="AclOperation"),
         Field("permission_type", "PermissionType", "int8", range(0, 1), enum="AclPermissionType"),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "resource_type",
-        "resource_name",
-        "pattern_type",
-        "principal",
-        "host",
-        "operation",
-        "permission_type",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     resource_type: int
     """Kind of resource: 2 topic, 3 group, 4 cluster, 5 transactional id."""
@@ -66,7 +55,6 @@ class AccessControlRecord(Message):
     permission_type: int
     """Effect of the rule: 2 deny, 3 allow."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -89,127 +77,96 @@ class AccessControlRecord(Message):
         self.permission_type = permission_type
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        raise LookupError(f"{cls.__name__} has no header")
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[AccessControlRecord, i64]:
-        if 0 <= version <= 0:
-            return read_access_control_record_flexible(data, pos, version)
-        give_up()
+        """Version 0."""
+        n: i64
+        end: i64
+        resource_name: str | None
+        principal: str
+        host: str
+        if version < 0 or version > 0:
+            give_up()
 
-    def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 0:
-            return write_access_control_record_flexible(out, self, version)
-        give_up()
-
-
-def new_AccessControlRecord(
-    resource_type: int,
-    resource_name: str | None,
-    pattern_type: int,
-    principal: str,
-    host: str,
-    operation: int,
-    permission_type: int,
-) -> AccessControlRecord:
-    return AccessControlRecord(
-        resource_type=resource_type,
-        resource_name=resource_name,
-        pattern_type=pattern_type,
-        principal=principal,
-        host=host,
-        operation=operation,
-        permission_type=permission_type,
-    )
-
-
-def read_access_control_record_flexible(data: bytes, pos: i64, version: i64) -> tuple[AccessControlRecord, i64]:
-    """Version 0."""
-    n: i64
-    end: i64
-    resource_name: str | None
-    principal: str
-    host: str
-    resource_type = (data[pos] ^ 128) - 128
-    n = data[pos + 1] - 1
-    pos += 2
-    if n < 0:
-        resource_name = None
-    else:
-        if n > 126:
+        resource_type = (data[pos] ^ 128) - 128
+        # resource_name: compact nullable string
+        n = data[pos + 1] - 1
+        pos += 2
+        if n < 0:
+            resource_name = None
+        else:
+            if n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            resource_name = data[pos:end].decode()
+            pos = end
+        pattern_type = (data[pos] ^ 128) - 128
+        # principal: compact string
+        n = data[pos + 1] - 1
+        pos += 2
+        if n < 0 or n > 126:
             n, pos = read_string_length(data, pos)
         end = pos + n
-        resource_name = data[pos:end].decode()
+        principal = data[pos:end].decode()
         pos = end
-    pattern_type = (data[pos] ^ 128) - 128
-    n = data[pos + 1] - 1
-    pos += 2
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_string_length(data, pos)
-    end = pos + n
-    principal = data[pos:end].decode()
-    pos = end
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_string_length(data, pos)
-    end = pos + n
-    host = data[pos:end].decode()
-    pos = end
-    operation = (data[pos] ^ 128) - 128
-    permission_type = (data[pos + 1] ^ 128) - 128
-    message = new_AccessControlRecord(
-        resource_type, resource_name, pattern_type, principal, host, operation, permission_type
-    )
-    if data[pos + 2]:
-        pos += 2
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 3
-    return message, pos
+        # host: compact string
+        n = data[pos] - 1
+        pos += 1
+        if n < 0 or n > 126:
+            n, pos = read_string_length(data, pos)
+        end = pos + n
+        host = data[pos:end].decode()
+        pos = end
+        operation = (data[pos] ^ 128) - 128
+        permission_type = (data[pos + 1] ^ 128) - 128
+        message = new_AccessControlRecord(
+            resource_type, resource_name, pattern_type, principal, host, operation, permission_type
+        )
+        if data[pos + 2]:
+            pos += 2
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 3
+        return message, pos
 
+    def _write(self, out: BytesWriter, version: i64) -> None:
+        """Version 0."""
+        if version < 0 or version > 0:
+            give_up()
 
-def write_access_control_record_flexible(out: BytesWriter, message: AccessControlRecord, version: i64) -> None:
-    """Version 0."""
-    write_i8(out, message.resource_type)
-    resource_name = message.resource_name
-    if resource_name is None:
-        out.append(0)
-    else:
-        raw = resource_name.encode()
+        write_i8(out, self.resource_type)
+        resource_name = self.resource_name
+        if resource_name is None:
+            out.append(0)
+        else:
+            raw = resource_name.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+        write_i8(out, self.pattern_type)
+        raw = self.principal.encode()
         n = len(raw)
         if n < 127:
             out.append(n + 1)
         else:
             write_string_length(out, n)
         out.write(raw)
-    write_i8(out, message.pattern_type)
-    raw = message.principal.encode()
-    n = len(raw)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_string_length(out, n)
-    out.write(raw)
-    raw = message.host.encode()
-    n = len(raw)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_string_length(out, n)
-    out.write(raw)
-    write_i8(out, message.operation)
-    write_i8(out, message.permission_type)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
+        raw = self.host.encode()
+        n = len(raw)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_string_length(out, n)
+        out.write(raw)
+        write_i8(out, self.operation)
+        write_i8(out, self.permission_type)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
+        else:
+            out.append(0)
 
 
-install_constructors(globals())
+new_AccessControlRecord = constructor(AccessControlRecord)

@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter
 
 from kwire.message import FieldTags, Message
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.wire import give_up, read_string_length, read_tag, read_uvarint, write_string_length, write_tags
 
 TYPE_CHECKING = False
@@ -32,14 +32,11 @@ class BeginTransactionRecord(Message):
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("name", "Name", "string", range(0, 1), nullable=range(0, 1), tag=0, tagged=range(0, 1)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("name", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     name: str | None
     """Name of the transaction for diagnostics; null if unnamed."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -50,94 +47,79 @@ class BeginTransactionRecord(Message):
         self.name = name
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        raise LookupError(f"{cls.__name__} has no header")
+    def _read_tags(self, data: bytes, pos: i64, version: i64) -> i64:
+        n: i64
+        end: i64
+        name: str | None
+        unknown: list[tuple[int, bytes]] = []
+        previous: i64 = -1
+        count, pos = read_uvarint(data, pos)
+        if count < 0:
+            give_up()
+        for _ in range(count):
+            tag, size, pos = read_tag(data, pos)
+            if tag <= previous:
+                give_up()
+            previous = tag
+            tag_end = pos + size
+            if tag == 0:
+                # name: compact nullable string
+                n = data[pos] - 1
+                pos += 1
+                if n < 0:
+                    name = None
+                else:
+                    if n > 126:
+                        n, pos = read_string_length(data, pos)
+                    end = pos + n
+                    name = data[pos:end].decode()
+                    pos = end
+                self.name = name
+                if pos != tag_end:
+                    give_up()
+            else:
+                unknown.append((tag, data[pos:tag_end]))
+                pos = tag_end
+        if unknown:
+            self.unknown_tags = tuple(unknown)
+        return pos
+
+    def _write_tags(self, section: BytesWriter, version: i64) -> None:
+        known: list[tuple[int, bytes]] = []
+        if self.name is not None:
+            out = BytesWriter()
+            raw = self.name.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+            known.append((0, out.getvalue()))
+        write_tags(section, known, self.unknown_tags)
 
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[BeginTransactionRecord, i64]:
-        if 0 <= version <= 0:
-            return read_begin_transaction_record_flexible(data, pos, version)
-        give_up()
+        """Version 0."""
+        if version < 0 or version > 0:
+            give_up()
+
+        message = new_BeginTransactionRecord()
+        if data[pos]:
+            pos = message._read_tags(data, pos, version)
+        else:
+            pos += 1
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 0:
-            return write_begin_transaction_record_flexible(out, self, version)
-        give_up()
-
-
-def new_BeginTransactionRecord() -> BeginTransactionRecord:
-    return BeginTransactionRecord()
-
-
-def read_BeginTransactionRecord_tags(self: BeginTransactionRecord, data: bytes, pos: i64, version: i64) -> i64:
-    n: i64
-    end: i64
-    name: str | None
-    unknown: list[tuple[int, bytes]] = []
-    previous: i64 = -1
-    count, pos = read_uvarint(data, pos)
-    if count < 0:
-        give_up()
-    for _ in range(count):
-        tag, size, pos = read_tag(data, pos)
-        if tag <= previous:
+        """Version 0."""
+        if version < 0 or version > 0:
             give_up()
-        previous = tag
-        tag_end = pos + size
-        if tag == 0:
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                name = None
-            else:
-                if n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
-                name = data[pos:end].decode()
-                pos = end
-            self.name = name
-            if pos != tag_end:
-                give_up()
+
+        if self.name is None and not self.unknown_tags:
+            out.append(0)
         else:
-            unknown.append((tag, data[pos:tag_end]))
-            pos = tag_end
-    if unknown:
-        self.unknown_tags = tuple(unknown)
-    return pos
+            self._write_tags(out, version)
 
 
-def write_BeginTransactionRecord_tags(section: BytesWriter, self: BeginTransactionRecord, version: i64) -> None:
-    known: list[tuple[int, bytes]] = []
-    if self.name is not None:
-        out = BytesWriter()
-        raw = self.name.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-        known.append((0, out.getvalue()))
-    write_tags(section, known, self.unknown_tags)
-
-
-def read_begin_transaction_record_flexible(data: bytes, pos: i64, version: i64) -> tuple[BeginTransactionRecord, i64]:
-    """Version 0."""
-    message = new_BeginTransactionRecord()
-    if data[pos]:
-        pos = read_BeginTransactionRecord_tags(message, data, pos, version)
-    else:
-        pos += 1
-    return message, pos
-
-
-def write_begin_transaction_record_flexible(out: BytesWriter, message: BeginTransactionRecord, version: i64) -> None:
-    """Version 0."""
-    if message.name is None and not message.unknown_tags:
-        out.append(0)
-    else:
-        write_BeginTransactionRecord_tags(out, message, version)
-
-
-install_constructors(globals())
+new_BeginTransactionRecord = constructor(BeginTransactionRecord, without=("name",))

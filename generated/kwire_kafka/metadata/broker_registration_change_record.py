@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter, read_i32_be, read_i64_be, write_i32_be, write_i64_be
 
 from kwire.message import FieldTags, Message
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.uuids import Uuid
 from kwire.wire import (
     give_up,
@@ -64,17 +64,7 @@ class BrokerRegistrationChangeRecord(Message):
             tagged=range(3, 4),
         ),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "broker_id",
-        "broker_epoch",
-        "fenced",
-        "in_controlled_shutdown",
-        "log_dirs",
-        "cordoned_log_dirs",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     broker_id: int
     """Id of the broker whose registration changes."""
@@ -89,7 +79,6 @@ class BrokerRegistrationChangeRecord(Message):
     cordoned_log_dirs: list[Uuid] | None
     """Ids of the log directories that get no new replicas from now on; null if that does not change. Versions 3+."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -110,177 +99,155 @@ class BrokerRegistrationChangeRecord(Message):
         self.cordoned_log_dirs = cordoned_log_dirs
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        raise LookupError(f"{cls.__name__} has no header")
+    def _read_tags(self, data: bytes, pos: i64, version: i64) -> i64:
+        n: i64
+        log_dirs: list[Uuid]
+        cordoned_log_dirs: list[Uuid] | None
+        unknown: list[tuple[int, bytes]] = []
+        previous: i64 = -1
+        count, pos = read_uvarint(data, pos)
+        if count < 0:
+            give_up()
+        for _ in range(count):
+            tag, size, pos = read_tag(data, pos)
+            if tag <= previous:
+                give_up()
+            previous = tag
+            tag_end = pos + size
+            if tag == 0:
+                fenced = (data[pos] ^ 128) - 128
+                pos += 1
+                self.fenced = fenced
+                if pos != tag_end:
+                    give_up()
+            elif tag == 1:
+                if not (version >= 1):
+                    give_up()
+                in_controlled_shutdown = (data[pos] ^ 128) - 128
+                pos += 1
+                self.in_controlled_shutdown = in_controlled_shutdown
+                if pos != tag_end:
+                    give_up()
+            elif tag == 2:
+                if not (version >= 2):
+                    give_up()
+                # log_dirs: compact array
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_length(data, pos)
+                if n:
+                    log_dirs = read_uuids(data, pos, n)
+                    pos += 16 * n
+                else:
+                    log_dirs = []
+                self.log_dirs = log_dirs
+                if pos != tag_end:
+                    give_up()
+            elif tag == 3:
+                if not (version >= 3):
+                    give_up()
+                # cordoned_log_dirs: compact nullable array
+                n = data[pos] - 1
+                pos += 1
+                if n < 0:
+                    cordoned_log_dirs = None
+                else:
+                    if n > 126:
+                        n, pos = read_length(data, pos)
+                    if n:
+                        cordoned_log_dirs = read_uuids(data, pos, n)
+                        pos += 16 * n
+                    else:
+                        cordoned_log_dirs = []
+                self.cordoned_log_dirs = cordoned_log_dirs
+                if pos != tag_end:
+                    give_up()
+            else:
+                unknown.append((tag, data[pos:tag_end]))
+                pos = tag_end
+        if unknown:
+            self.unknown_tags = tuple(unknown)
+        return pos
+
+    def _write_tags(self, section: BytesWriter, version: i64) -> None:
+        known: list[tuple[int, bytes]] = []
+        if self.fenced != 0:
+            out = BytesWriter()
+            write_i8(out, self.fenced)
+            known.append((0, out.getvalue()))
+        if version >= 1 and self.in_controlled_shutdown != 0:
+            out = BytesWriter()
+            write_i8(out, self.in_controlled_shutdown)
+            known.append((1, out.getvalue()))
+        if version >= 2 and self.log_dirs != []:
+            out = BytesWriter()
+            log_dirs = self.log_dirs
+            n = len(log_dirs)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_uvarint(out, n + 1)
+            for log_dirs_item in log_dirs:
+                write_uuid(out, log_dirs_item)
+            known.append((2, out.getvalue()))
+        if version >= 3 and self.cordoned_log_dirs is not None:
+            out = BytesWriter()
+            cordoned_log_dirs = self.cordoned_log_dirs
+            n = len(cordoned_log_dirs)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_uvarint(out, n + 1)
+            for cordoned_log_dirs_item in cordoned_log_dirs:
+                write_uuid(out, cordoned_log_dirs_item)
+            known.append((3, out.getvalue()))
+        write_tags(section, known, self.unknown_tags)
 
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[BrokerRegistrationChangeRecord, i64]:
-        if 0 <= version <= 3:
-            return read_broker_registration_change_record_flexible(data, pos, version)
-        give_up()
+        """Versions 0-3."""
+        if version < 0 or version > 3:
+            give_up()
+
+        broker_id = read_i32_be(data, pos)
+        broker_epoch = read_i64_be(data, pos + 4)
+        message = new_BrokerRegistrationChangeRecord(broker_id, broker_epoch)
+        if data[pos + 12]:
+            pos += 12
+            pos = message._read_tags(data, pos, version)
+        else:
+            pos += 13
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 3:
-            return write_broker_registration_change_record_flexible(out, self, version)
-        give_up()
-
-
-def new_BrokerRegistrationChangeRecord(broker_id: int, broker_epoch: int) -> BrokerRegistrationChangeRecord:
-    return BrokerRegistrationChangeRecord(broker_id=broker_id, broker_epoch=broker_epoch)
-
-
-def read_BrokerRegistrationChangeRecord_tags(
-    self: BrokerRegistrationChangeRecord, data: bytes, pos: i64, version: i64
-) -> i64:
-    n: i64
-    log_dirs: list[Uuid]
-    cordoned_log_dirs: list[Uuid] | None
-    unknown: list[tuple[int, bytes]] = []
-    previous: i64 = -1
-    count, pos = read_uvarint(data, pos)
-    if count < 0:
-        give_up()
-    for _ in range(count):
-        tag, size, pos = read_tag(data, pos)
-        if tag <= previous:
+        """Versions 0-3."""
+        if version < 0 or version > 3:
             give_up()
-        previous = tag
-        tag_end = pos + size
-        if tag == 0:
-            fenced = (data[pos] ^ 128) - 128
-            pos += 1
-            self.fenced = fenced
-            if pos != tag_end:
+
+        write_i32_be(out, self.broker_id)
+        write_i64_be(out, self.broker_epoch)
+        if version <= 0:
+            if self.in_controlled_shutdown != 0:
                 give_up()
-        elif tag == 1:
-            if not (version >= 1):
+        if version <= 1:
+            if self.log_dirs != []:
                 give_up()
-            in_controlled_shutdown = (data[pos] ^ 128) - 128
-            pos += 1
-            self.in_controlled_shutdown = in_controlled_shutdown
-            if pos != tag_end:
+        if version <= 2:
+            if self.cordoned_log_dirs is not None:
                 give_up()
-        elif tag == 2:
-            if not (version >= 2):
-                give_up()
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_length(data, pos)
-            if n:
-                log_dirs = read_uuids(data, pos, n)
-                pos += 16 * n
-            else:
-                log_dirs = []
-            self.log_dirs = log_dirs
-            if pos != tag_end:
-                give_up()
-        elif tag == 3:
-            if not (version >= 3):
-                give_up()
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                cordoned_log_dirs = None
-            else:
-                if n > 126:
-                    n, pos = read_length(data, pos)
-                if n:
-                    cordoned_log_dirs = read_uuids(data, pos, n)
-                    pos += 16 * n
-                else:
-                    cordoned_log_dirs = []
-            self.cordoned_log_dirs = cordoned_log_dirs
-            if pos != tag_end:
-                give_up()
+        if (
+            self.fenced == 0
+            and self.in_controlled_shutdown == 0
+            and self.log_dirs == []
+            and self.cordoned_log_dirs is None
+            and not self.unknown_tags
+        ):
+            out.append(0)
         else:
-            unknown.append((tag, data[pos:tag_end]))
-            pos = tag_end
-    if unknown:
-        self.unknown_tags = tuple(unknown)
-    return pos
+            self._write_tags(out, version)
 
 
-def write_BrokerRegistrationChangeRecord_tags(
-    section: BytesWriter, self: BrokerRegistrationChangeRecord, version: i64
-) -> None:
-    known: list[tuple[int, bytes]] = []
-    if self.fenced != 0:
-        out = BytesWriter()
-        write_i8(out, self.fenced)
-        known.append((0, out.getvalue()))
-    if version >= 1 and self.in_controlled_shutdown != 0:
-        out = BytesWriter()
-        write_i8(out, self.in_controlled_shutdown)
-        known.append((1, out.getvalue()))
-    if version >= 2 and self.log_dirs != []:
-        out = BytesWriter()
-        log_dirs = self.log_dirs
-        n = len(log_dirs)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_uvarint(out, n + 1)
-        for log_dirs_item in log_dirs:
-            write_uuid(out, log_dirs_item)
-        known.append((2, out.getvalue()))
-    if version >= 3 and self.cordoned_log_dirs is not None:
-        out = BytesWriter()
-        cordoned_log_dirs = self.cordoned_log_dirs
-        n = len(cordoned_log_dirs)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_uvarint(out, n + 1)
-        for cordoned_log_dirs_item in cordoned_log_dirs:
-            write_uuid(out, cordoned_log_dirs_item)
-        known.append((3, out.getvalue()))
-    write_tags(section, known, self.unknown_tags)
-
-
-def read_broker_registration_change_record_flexible(
-    data: bytes, pos: i64, version: i64
-) -> tuple[BrokerRegistrationChangeRecord, i64]:
-    """Versions 0-3."""
-    broker_id = read_i32_be(data, pos)
-    broker_epoch = read_i64_be(data, pos + 4)
-    message = new_BrokerRegistrationChangeRecord(broker_id, broker_epoch)
-    if data[pos + 12]:
-        pos += 12
-        pos = read_BrokerRegistrationChangeRecord_tags(message, data, pos, version)
-    else:
-        pos += 13
-    return message, pos
-
-
-def write_broker_registration_change_record_flexible(
-    out: BytesWriter, message: BrokerRegistrationChangeRecord, version: i64
-) -> None:
-    """Versions 0-3."""
-    write_i32_be(out, message.broker_id)
-    write_i64_be(out, message.broker_epoch)
-    if version <= 0:
-        if message.in_controlled_shutdown != 0:
-            give_up()
-    if version <= 1:
-        if message.log_dirs != []:
-            give_up()
-    if version <= 2:
-        if message.cordoned_log_dirs is not None:
-            give_up()
-    if (
-        message.fenced == 0
-        and message.in_controlled_shutdown == 0
-        and message.log_dirs == []
-        and message.cordoned_log_dirs is None
-        and not message.unknown_tags
-    ):
-        out.append(0)
-    else:
-        write_BrokerRegistrationChangeRecord_tags(out, message, version)
-
-
-install_constructors(globals())
+new_BrokerRegistrationChangeRecord = constructor(
+    BrokerRegistrationChangeRecord, without=("fenced", "in_controlled_shutdown", "log_dirs", "cordoned_log_dirs")
+)

@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter, read_f64_be, write_f64_be
 
 from kwire.message import FieldTags, Message, Struct
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.wire import (
     empty_list,
     give_up,
@@ -36,16 +36,13 @@ class EntityData(Struct):
         Field("entity_type", "EntityType", "string", range(0, 1)),
         Field("entity_name", "EntityName", "string", range(0, 1), nullable=range(0, 1)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("entity_type", "entity_name", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     entity_type: str
     """Type of the dimension: user, client-id or ip."""
     entity_name: str | None
     """Name within the dimension; null for the default entity."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -57,10 +54,6 @@ class EntityData(Struct):
         self.entity_type = entity_type
         self.entity_name = entity_name
         self.unknown_tags = unknown_tags
-
-
-def new_EntityData(entity_type: str, entity_name: str | None) -> EntityData:
-    return EntityData(entity_type=entity_type, entity_name=entity_name)
 
 
 @mypyc_attr(acyclic=True)
@@ -81,9 +74,7 @@ class ClientQuotaRecord(Message):
         Field("value", "Value", "float64", range(0, 1)),
         Field("remove", "Remove", "bool", range(0, 1)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("entity", "key", "value", "remove", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     entity: list[EntityData]
     """Dimensions that together identify the entity."""
@@ -94,7 +85,6 @@ class ClientQuotaRecord(Message):
     remove: bool
     """True removes the limit, false sets it to Value."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -111,135 +101,120 @@ class ClientQuotaRecord(Message):
         self.remove = remove
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        raise LookupError(f"{cls.__name__} has no header")
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[ClientQuotaRecord, i64]:
-        if 0 <= version <= 0:
-            return read_client_quota_record_flexible(data, pos, version)
-        give_up()
-
-    def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 0:
-            return write_client_quota_record_flexible(out, self, version)
-        give_up()
-
-
-def new_ClientQuotaRecord(entity: list[EntityData], key: str, value: float, remove: bool) -> ClientQuotaRecord:
-    return ClientQuotaRecord(entity=entity, key=key, value=value, remove=remove)
-
-
-def read_client_quota_record_flexible(data: bytes, pos: i64, version: i64) -> tuple[ClientQuotaRecord, i64]:
-    """Version 0."""
-    n: i64
-    end: i64
-    entity: list[EntityData]
-    entity_step: i64
-    entity_type: str
-    entity_name: str | None
-    key: str
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    entity = empty_list(n)
-    entity_count = n
-    for entity_step in range(entity_count):
-        # entity[]
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
+        """Version 0."""
+        n: i64
+        end: i64
+        entity: list[EntityData]
+        entity_step: i64
+        entity_type: str
+        entity_name: str | None
+        key: str
+        if version < 0 or version > 0:
             give_up()
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        entity_type = data[pos:end].decode()
-        pos = end
+
+        # entity: compact array
         n = data[pos] - 1
         pos += 1
-        if n < 0:
-            entity_name = None
-        else:
-            if n > 126:
+        if n < 0 or n > 126:
+            n, pos = read_length(data, pos)
+        entity = empty_list(n)
+        entity_count = n
+        for entity_step in range(entity_count):
+            # entity[]
+            # entity_type: compact string
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
                 n, pos = read_string_length(data, pos)
             end = pos + n
-            entity_name = data[pos:end].decode()
+            entity_type = data[pos:end].decode()
             pos = end
-        entity_item = new_EntityData(entity_type, entity_name)
-        if data[pos]:
-            entity_item.unknown_tags, pos = read_tags(data, pos)
-        else:
+            # entity_name: compact nullable string
+            n = data[pos] - 1
             pos += 1
-        entity.append(entity_item)
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_string_length(data, pos)
-    end = pos + n
-    key = data[pos:end].decode()
-    pos = end
-    value = read_f64_be(data, pos)
-    remove = data[pos + 8] != 0
-    message = new_ClientQuotaRecord(entity, key, value, remove)
-    if data[pos + 9]:
-        pos += 9
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 10
-    return message, pos
+            if n < 0:
+                entity_name = None
+            else:
+                if n > 126:
+                    n, pos = read_string_length(data, pos)
+                end = pos + n
+                entity_name = data[pos:end].decode()
+                pos = end
+            entity_item = new_EntityData(entity_type, entity_name)
+            if data[pos]:
+                entity_item.unknown_tags, pos = read_tags(data, pos)
+            else:
+                pos += 1
+            entity.append(entity_item)
+        # key: compact string
+        n = data[pos] - 1
+        pos += 1
+        if n < 0 or n > 126:
+            n, pos = read_string_length(data, pos)
+        end = pos + n
+        key = data[pos:end].decode()
+        pos = end
+        value = read_f64_be(data, pos)
+        remove = data[pos + 8] != 0
+        message = new_ClientQuotaRecord(entity, key, value, remove)
+        if data[pos + 9]:
+            pos += 9
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 10
+        return message, pos
 
+    def _write(self, out: BytesWriter, version: i64) -> None:
+        """Version 0."""
+        if version < 0 or version > 0:
+            give_up()
 
-def write_client_quota_record_flexible(out: BytesWriter, message: ClientQuotaRecord, version: i64) -> None:
-    """Version 0."""
-    entity = message.entity
-    n = len(entity)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for entity_item in entity:
-        # entity[]
-        raw = entity_item.entity_type.encode()
-        n = len(raw)
+        entity = self.entity
+        n = len(entity)
         if n < 127:
             out.append(n + 1)
         else:
-            write_string_length(out, n)
-        out.write(raw)
-        entity_name = entity_item.entity_name
-        if entity_name is None:
-            out.append(0)
-        else:
-            raw = entity_name.encode()
+            write_uvarint(out, n + 1)
+        for entity_item in entity:
+            # entity[]
+            raw = entity_item.entity_type.encode()
             n = len(raw)
             if n < 127:
                 out.append(n + 1)
             else:
                 write_string_length(out, n)
             out.write(raw)
-        if entity_item.unknown_tags:
-            write_tags(out, [], entity_item.unknown_tags)
+            entity_name = entity_item.entity_name
+            if entity_name is None:
+                out.append(0)
+            else:
+                raw = entity_name.encode()
+                n = len(raw)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_string_length(out, n)
+                out.write(raw)
+            if entity_item.unknown_tags:
+                write_tags(out, [], entity_item.unknown_tags)
+            else:
+                out.append(0)
+        raw = self.key.encode()
+        n = len(raw)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_string_length(out, n)
+        out.write(raw)
+        write_f64_be(out, self.value)
+        out.append(1 if self.remove else self.remove & 0)  # & 0 refuses None
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
         else:
             out.append(0)
-    raw = message.key.encode()
-    n = len(raw)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_string_length(out, n)
-    out.write(raw)
-    write_f64_be(out, message.value)
-    out.append(1 if message.remove else message.remove & 0)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
 
 
-install_constructors(globals())
+new_EntityData = constructor(EntityData)
+new_ClientQuotaRecord = constructor(ClientQuotaRecord)

@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter
 
 from kwire.message import FieldTags, Message
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.wire import give_up, read_string_length, read_tags, write_i8, write_string_length, write_tags
 
 TYPE_CHECKING = False
@@ -35,9 +35,7 @@ class ConfigRecord(Message):
         Field("name", "Name", "string", range(0, 1)),
         Field("value", "Value", "string", range(0, 1), nullable=range(0, 1)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("resource_type", "resource_name", "name", "value", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     resource_type: int
     """Kind of resource: 2 topic, 4 broker, 16 client metrics, 32 group."""
@@ -48,7 +46,6 @@ class ConfigRecord(Message):
     value: str | None
     """New value as text; null removes the override, so that the default applies again."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -65,102 +62,87 @@ class ConfigRecord(Message):
         self.value = value
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        raise LookupError(f"{cls.__name__} has no header")
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[ConfigRecord, i64]:
-        if 0 <= version <= 0:
-            return read_config_record_flexible(data, pos, version)
-        give_up()
+        """Version 0."""
+        n: i64
+        end: i64
+        resource_name: str
+        name: str
+        value: str | None
+        if version < 0 or version > 0:
+            give_up()
 
-    def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 0:
-            return write_config_record_flexible(out, self, version)
-        give_up()
-
-
-def new_ConfigRecord(resource_type: int, resource_name: str, name: str, value: str | None) -> ConfigRecord:
-    return ConfigRecord(resource_type=resource_type, resource_name=resource_name, name=name, value=value)
-
-
-def read_config_record_flexible(data: bytes, pos: i64, version: i64) -> tuple[ConfigRecord, i64]:
-    """Version 0."""
-    n: i64
-    end: i64
-    resource_name: str
-    name: str
-    value: str | None
-    resource_type = (data[pos] ^ 128) - 128
-    n = data[pos + 1] - 1
-    pos += 2
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_string_length(data, pos)
-    end = pos + n
-    resource_name = data[pos:end].decode()
-    pos = end
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_string_length(data, pos)
-    end = pos + n
-    name = data[pos:end].decode()
-    pos = end
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        value = None
-    else:
-        if n > 126:
+        resource_type = (data[pos] ^ 128) - 128
+        # resource_name: compact string
+        n = data[pos + 1] - 1
+        pos += 2
+        if n < 0 or n > 126:
             n, pos = read_string_length(data, pos)
         end = pos + n
-        value = data[pos:end].decode()
+        resource_name = data[pos:end].decode()
         pos = end
-    message = new_ConfigRecord(resource_type, resource_name, name, value)
-    if data[pos]:
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
+        # name: compact string
+        n = data[pos] - 1
         pos += 1
-    return message, pos
+        if n < 0 or n > 126:
+            n, pos = read_string_length(data, pos)
+        end = pos + n
+        name = data[pos:end].decode()
+        pos = end
+        # value: compact nullable string
+        n = data[pos] - 1
+        pos += 1
+        if n < 0:
+            value = None
+        else:
+            if n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            value = data[pos:end].decode()
+            pos = end
+        message = new_ConfigRecord(resource_type, resource_name, name, value)
+        if data[pos]:
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 1
+        return message, pos
 
+    def _write(self, out: BytesWriter, version: i64) -> None:
+        """Version 0."""
+        if version < 0 or version > 0:
+            give_up()
 
-def write_config_record_flexible(out: BytesWriter, message: ConfigRecord, version: i64) -> None:
-    """Version 0."""
-    write_i8(out, message.resource_type)
-    raw = message.resource_name.encode()
-    n = len(raw)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_string_length(out, n)
-    out.write(raw)
-    raw = message.name.encode()
-    n = len(raw)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_string_length(out, n)
-    out.write(raw)
-    value = message.value
-    if value is None:
-        out.append(0)
-    else:
-        raw = value.encode()
+        write_i8(out, self.resource_type)
+        raw = self.resource_name.encode()
         n = len(raw)
         if n < 127:
             out.append(n + 1)
         else:
             write_string_length(out, n)
         out.write(raw)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
+        raw = self.name.encode()
+        n = len(raw)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_string_length(out, n)
+        out.write(raw)
+        value = self.value
+        if value is None:
+            out.append(0)
+        else:
+            raw = value.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
+        else:
+            out.append(0)
 
 
-install_constructors(globals())
+new_ConfigRecord = constructor(ConfigRecord)

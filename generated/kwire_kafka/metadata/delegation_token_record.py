@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter, read_i64_be, write_i64_be
 
 from kwire.message import FieldTags, Message
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.wire import (
     empty_list,
     give_up,
@@ -47,18 +47,7 @@ class DelegationTokenRecord(Message):
         Field("expiration_timestamp", "ExpirationTimestamp", "int64", range(0, 1)),
         Field("token_id", "TokenId", "string", range(0, 1)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "owner",
-        "requester",
-        "renewers",
-        "issue_timestamp",
-        "max_timestamp",
-        "expiration_timestamp",
-        "token_id",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     owner: str
     """Principal that owns the token, as Type:name."""
@@ -75,7 +64,6 @@ class DelegationTokenRecord(Message):
     token_id: str
     """Public id of the token, used as the SCRAM user name."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -98,154 +86,119 @@ class DelegationTokenRecord(Message):
         self.token_id = token_id
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        raise LookupError(f"{cls.__name__} has no header")
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[DelegationTokenRecord, i64]:
-        if 0 <= version <= 0:
-            return read_delegation_token_record_flexible(data, pos, version)
-        give_up()
+        """Version 0."""
+        n: i64
+        end: i64
+        owner: str
+        requester: str
+        renewers: list[str]
+        renewers_step: i64
+        token_id: str
+        if version < 0 or version > 0:
+            give_up()
 
-    def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 0:
-            return write_delegation_token_record_flexible(out, self, version)
-        give_up()
-
-
-def new_DelegationTokenRecord(
-    owner: str,
-    requester: str,
-    renewers: list[str],
-    issue_timestamp: int,
-    max_timestamp: int,
-    expiration_timestamp: int,
-    token_id: str,
-) -> DelegationTokenRecord:
-    return DelegationTokenRecord(
-        owner=owner,
-        requester=requester,
-        renewers=renewers,
-        issue_timestamp=issue_timestamp,
-        max_timestamp=max_timestamp,
-        expiration_timestamp=expiration_timestamp,
-        token_id=token_id,
-    )
-
-
-def read_delegation_token_record_flexible(data: bytes, pos: i64, version: i64) -> tuple[DelegationTokenRecord, i64]:
-    """Version 0."""
-    n: i64
-    end: i64
-    owner: str
-    requester: str
-    renewers: list[str]
-    renewers_step: i64
-    token_id: str
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_string_length(data, pos)
-    end = pos + n
-    owner = data[pos:end].decode()
-    pos = end
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_string_length(data, pos)
-    end = pos + n
-    requester = data[pos:end].decode()
-    pos = end
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    renewers = empty_list(n)
-    renewers_count = n
-    for renewers_step in range(renewers_count):
+        # owner: compact string
         n = data[pos] - 1
         pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
+        if n < 0 or n > 126:
             n, pos = read_string_length(data, pos)
         end = pos + n
-        renewers_item = data[pos:end].decode()
+        owner = data[pos:end].decode()
         pos = end
-        renewers.append(renewers_item)
-    issue_timestamp = read_i64_be(data, pos)
-    max_timestamp = read_i64_be(data, pos + 8)
-    expiration_timestamp = read_i64_be(data, pos + 16)
-    n = data[pos + 24] - 1
-    pos += 25
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_string_length(data, pos)
-    end = pos + n
-    token_id = data[pos:end].decode()
-    pos = end
-    message = new_DelegationTokenRecord(
-        owner, requester, renewers, issue_timestamp, max_timestamp, expiration_timestamp, token_id
-    )
-    if data[pos]:
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
+        # requester: compact string
+        n = data[pos] - 1
         pos += 1
-    return message, pos
+        if n < 0 or n > 126:
+            n, pos = read_string_length(data, pos)
+        end = pos + n
+        requester = data[pos:end].decode()
+        pos = end
+        # renewers: compact array
+        n = data[pos] - 1
+        pos += 1
+        if n < 0 or n > 126:
+            n, pos = read_length(data, pos)
+        renewers = empty_list(n)
+        renewers_count = n
+        for renewers_step in range(renewers_count):
+            # string[]: compact string
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            renewers_item = data[pos:end].decode()
+            pos = end
+            renewers.append(renewers_item)
+        issue_timestamp = read_i64_be(data, pos)
+        max_timestamp = read_i64_be(data, pos + 8)
+        expiration_timestamp = read_i64_be(data, pos + 16)
+        # token_id: compact string
+        n = data[pos + 24] - 1
+        pos += 25
+        if n < 0 or n > 126:
+            n, pos = read_string_length(data, pos)
+        end = pos + n
+        token_id = data[pos:end].decode()
+        pos = end
+        message = new_DelegationTokenRecord(
+            owner, requester, renewers, issue_timestamp, max_timestamp, expiration_timestamp, token_id
+        )
+        if data[pos]:
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 1
+        return message, pos
 
+    def _write(self, out: BytesWriter, version: i64) -> None:
+        """Version 0."""
+        if version < 0 or version > 0:
+            give_up()
 
-def write_delegation_token_record_flexible(out: BytesWriter, message: DelegationTokenRecord, version: i64) -> None:
-    """Version 0."""
-    raw = message.owner.encode()
-    n = len(raw)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_string_length(out, n)
-    out.write(raw)
-    raw = message.requester.encode()
-    n = len(raw)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_string_length(out, n)
-    out.write(raw)
-    renewers = message.renewers
-    n = len(renewers)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for renewers_item in renewers:
-        raw = renewers_item.encode()
+        raw = self.owner.encode()
         n = len(raw)
         if n < 127:
             out.append(n + 1)
         else:
             write_string_length(out, n)
         out.write(raw)
-    write_i64_be(out, message.issue_timestamp)
-    write_i64_be(out, message.max_timestamp)
-    write_i64_be(out, message.expiration_timestamp)
-    raw = message.token_id.encode()
-    n = len(raw)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_string_length(out, n)
-    out.write(raw)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
+        raw = self.requester.encode()
+        n = len(raw)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_string_length(out, n)
+        out.write(raw)
+        renewers = self.renewers
+        n = len(renewers)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_uvarint(out, n + 1)
+        for renewers_item in renewers:
+            raw = renewers_item.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+        write_i64_be(out, self.issue_timestamp)
+        write_i64_be(out, self.max_timestamp)
+        write_i64_be(out, self.expiration_timestamp)
+        raw = self.token_id.encode()
+        n = len(raw)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_string_length(out, n)
+        out.write(raw)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
+        else:
+            out.append(0)
 
 
-install_constructors(globals())
+new_DelegationTokenRecord = constructor(DelegationTokenRecord)

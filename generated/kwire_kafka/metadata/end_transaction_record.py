@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter
 
 from kwire.message import FieldTags, Message
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.wire import give_up, read_tags, write_tags
 
 TYPE_CHECKING = False
@@ -30,12 +30,9 @@ class EndTransactionRecord(Message):
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
     FIELDS: ClassVar[tuple[Field, ...]] = ()
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("unknown_tags",)
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -44,42 +41,28 @@ class EndTransactionRecord(Message):
     ) -> None:
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        raise LookupError(f"{cls.__name__} has no header")
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[EndTransactionRecord, i64]:
-        if 0 <= version <= 0:
-            return read_end_transaction_record_flexible(data, pos, version)
-        give_up()
+        """Version 0."""
+        if version < 0 or version > 0:
+            give_up()
+
+        message = new_EndTransactionRecord()
+        if data[pos]:
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 1
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 0:
-            return write_end_transaction_record_flexible(out, self, version)
-        give_up()
+        """Version 0."""
+        if version < 0 or version > 0:
+            give_up()
+
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
+        else:
+            out.append(0)
 
 
-def new_EndTransactionRecord() -> EndTransactionRecord:
-    return EndTransactionRecord()
-
-
-def read_end_transaction_record_flexible(data: bytes, pos: i64, version: i64) -> tuple[EndTransactionRecord, i64]:
-    """Version 0."""
-    message = new_EndTransactionRecord()
-    if data[pos]:
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 1
-    return message, pos
-
-
-def write_end_transaction_record_flexible(out: BytesWriter, message: EndTransactionRecord, version: i64) -> None:
-    """Version 0."""
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
-
-
-install_constructors(globals())
+new_EndTransactionRecord = constructor(EndTransactionRecord)

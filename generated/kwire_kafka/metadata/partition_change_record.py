@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter, read_i32_be, write_i32_be
 
 from kwire.message import FieldTags, Message
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.uuids import Uuid
 from kwire.wire import (
     give_up,
@@ -96,22 +96,7 @@ class PartitionChangeRecord(Message):
             former_names=("lastKnownELR",),
         ),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "partition_id",
-        "topic_id",
-        "isr",
-        "leader",
-        "replicas",
-        "removing_replicas",
-        "adding_replicas",
-        "leader_recovery_state",
-        "directories",
-        "eligible_leader_replicas",
-        "last_known_elr",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     partition_id: int
     """Number of the partition within its topic, counted from 0; -1 only if unset."""
@@ -136,7 +121,6 @@ class PartitionChangeRecord(Message):
     last_known_elr: list[int] | None
     """Formerly eligible replicas whose data may be incomplete; null if unchanged. Versions 2+."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -167,314 +151,318 @@ class PartitionChangeRecord(Message):
         self.last_known_elr = last_known_elr
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        raise LookupError(f"{cls.__name__} has no header")
+    def _read_tags(self, data: bytes, pos: i64, version: i64) -> i64:
+        n: i64
+        isr: list[int] | None
+        replicas: list[int] | None
+        removing_replicas: list[int] | None
+        adding_replicas: list[int] | None
+        eligible_leader_replicas: list[int] | None
+        last_known_elr: list[int] | None
+        directories: list[Uuid] | None
+        unknown: list[tuple[int, bytes]] = []
+        previous: i64 = -1
+        count, pos = read_uvarint(data, pos)
+        if count < 0:
+            give_up()
+        for _ in range(count):
+            tag, size, pos = read_tag(data, pos)
+            if tag <= previous:
+                give_up()
+            previous = tag
+            tag_end = pos + size
+            if tag == 0:
+                # isr: compact nullable array
+                n = data[pos] - 1
+                pos += 1
+                if n < 0:
+                    isr = None
+                else:
+                    if n > 126:
+                        n, pos = read_length(data, pos)
+                    if n:
+                        isr = read_i32s(data, pos, n)
+                        pos += 4 * n
+                    else:
+                        isr = []
+                self.isr = isr
+                if pos != tag_end:
+                    give_up()
+            elif tag == 1:
+                leader = read_i32_be(data, pos)
+                pos += 4
+                self.leader = leader
+                if pos != tag_end:
+                    give_up()
+            elif tag == 2:
+                # replicas: compact nullable array
+                n = data[pos] - 1
+                pos += 1
+                if n < 0:
+                    replicas = None
+                else:
+                    if n > 126:
+                        n, pos = read_length(data, pos)
+                    if n:
+                        replicas = read_i32s(data, pos, n)
+                        pos += 4 * n
+                    else:
+                        replicas = []
+                self.replicas = replicas
+                if pos != tag_end:
+                    give_up()
+            elif tag == 3:
+                # removing_replicas: compact nullable array
+                n = data[pos] - 1
+                pos += 1
+                if n < 0:
+                    removing_replicas = None
+                else:
+                    if n > 126:
+                        n, pos = read_length(data, pos)
+                    if n:
+                        removing_replicas = read_i32s(data, pos, n)
+                        pos += 4 * n
+                    else:
+                        removing_replicas = []
+                self.removing_replicas = removing_replicas
+                if pos != tag_end:
+                    give_up()
+            elif tag == 4:
+                # adding_replicas: compact nullable array
+                n = data[pos] - 1
+                pos += 1
+                if n < 0:
+                    adding_replicas = None
+                else:
+                    if n > 126:
+                        n, pos = read_length(data, pos)
+                    if n:
+                        adding_replicas = read_i32s(data, pos, n)
+                        pos += 4 * n
+                    else:
+                        adding_replicas = []
+                self.adding_replicas = adding_replicas
+                if pos != tag_end:
+                    give_up()
+            elif tag == 5:
+                leader_recovery_state = (data[pos] ^ 128) - 128
+                pos += 1
+                self.leader_recovery_state = leader_recovery_state
+                if pos != tag_end:
+                    give_up()
+            elif tag == 6:
+                if not (version >= 2):
+                    give_up()
+                # eligible_leader_replicas: compact nullable array
+                n = data[pos] - 1
+                pos += 1
+                if n < 0:
+                    eligible_leader_replicas = None
+                else:
+                    if n > 126:
+                        n, pos = read_length(data, pos)
+                    if n:
+                        eligible_leader_replicas = read_i32s(data, pos, n)
+                        pos += 4 * n
+                    else:
+                        eligible_leader_replicas = []
+                self.eligible_leader_replicas = eligible_leader_replicas
+                if pos != tag_end:
+                    give_up()
+            elif tag == 7:
+                if not (version >= 2):
+                    give_up()
+                # last_known_elr: compact nullable array
+                n = data[pos] - 1
+                pos += 1
+                if n < 0:
+                    last_known_elr = None
+                else:
+                    if n > 126:
+                        n, pos = read_length(data, pos)
+                    if n:
+                        last_known_elr = read_i32s(data, pos, n)
+                        pos += 4 * n
+                    else:
+                        last_known_elr = []
+                self.last_known_elr = last_known_elr
+                if pos != tag_end:
+                    give_up()
+            elif tag == 8:
+                if not (version >= 1):
+                    give_up()
+                # directories: compact nullable array
+                n = data[pos] - 1
+                pos += 1
+                if n < 0:
+                    directories = None
+                else:
+                    if n > 126:
+                        n, pos = read_length(data, pos)
+                    if n:
+                        directories = read_uuids(data, pos, n)
+                        pos += 16 * n
+                    else:
+                        directories = []
+                self.directories = directories
+                if pos != tag_end:
+                    give_up()
+            else:
+                unknown.append((tag, data[pos:tag_end]))
+                pos = tag_end
+        if unknown:
+            self.unknown_tags = tuple(unknown)
+        return pos
+
+    def _write_tags(self, section: BytesWriter, version: i64) -> None:
+        known: list[tuple[int, bytes]] = []
+        if self.isr is not None:
+            out = BytesWriter()
+            isr = self.isr
+            n = len(isr)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_uvarint(out, n + 1)
+            for isr_item in isr:
+                write_i32_be(out, isr_item)
+            known.append((0, out.getvalue()))
+        if self.leader != -2:
+            out = BytesWriter()
+            write_i32_be(out, self.leader)
+            known.append((1, out.getvalue()))
+        if self.replicas is not None:
+            out = BytesWriter()
+            replicas = self.replicas
+            n = len(replicas)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_uvarint(out, n + 1)
+            for replicas_item in replicas:
+                write_i32_be(out, replicas_item)
+            known.append((2, out.getvalue()))
+        if self.removing_replicas is not None:
+            out = BytesWriter()
+            removing_replicas = self.removing_replicas
+            n = len(removing_replicas)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_uvarint(out, n + 1)
+            for removing_replicas_item in removing_replicas:
+                write_i32_be(out, removing_replicas_item)
+            known.append((3, out.getvalue()))
+        if self.adding_replicas is not None:
+            out = BytesWriter()
+            adding_replicas = self.adding_replicas
+            n = len(adding_replicas)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_uvarint(out, n + 1)
+            for adding_replicas_item in adding_replicas:
+                write_i32_be(out, adding_replicas_item)
+            known.append((4, out.getvalue()))
+        if self.leader_recovery_state != -1:
+            out = BytesWriter()
+            write_i8(out, self.leader_recovery_state)
+            known.append((5, out.getvalue()))
+        if version >= 2 and self.eligible_leader_replicas is not None:
+            out = BytesWriter()
+            eligible_leader_replicas = self.eligible_leader_replicas
+            n = len(eligible_leader_replicas)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_uvarint(out, n + 1)
+            for eligible_leader_replicas_item in eligible_leader_replicas:
+                write_i32_be(out, eligible_leader_replicas_item)
+            known.append((6, out.getvalue()))
+        if version >= 2 and self.last_known_elr is not None:
+            out = BytesWriter()
+            last_known_elr = self.last_known_elr
+            n = len(last_known_elr)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_uvarint(out, n + 1)
+            for last_known_elr_item in last_known_elr:
+                write_i32_be(out, last_known_elr_item)
+            known.append((7, out.getvalue()))
+        if version >= 1 and self.directories is not None:
+            out = BytesWriter()
+            directories = self.directories
+            n = len(directories)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_uvarint(out, n + 1)
+            for directories_item in directories:
+                write_uuid(out, directories_item)
+            known.append((8, out.getvalue()))
+        write_tags(section, known, self.unknown_tags)
 
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[PartitionChangeRecord, i64]:
-        if 0 <= version <= 2:
-            return read_partition_change_record_flexible(data, pos, version)
-        give_up()
+        """Versions 0-2."""
+        if version < 0 or version > 2:
+            give_up()
+
+        partition_id = read_i32_be(data, pos)
+        topic_id = Uuid(data[pos + 4 : pos + 4 + 16])
+        message = new_PartitionChangeRecord(partition_id, topic_id)
+        if data[pos + 20]:
+            pos += 20
+            pos = message._read_tags(data, pos, version)
+        else:
+            pos += 21
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 2:
-            return write_partition_change_record_flexible(out, self, version)
-        give_up()
-
-
-def new_PartitionChangeRecord(partition_id: int, topic_id: Uuid) -> PartitionChangeRecord:
-    return PartitionChangeRecord(partition_id=partition_id, topic_id=topic_id)
-
-
-def read_PartitionChangeRecord_tags(self: PartitionChangeRecord, data: bytes, pos: i64, version: i64) -> i64:
-    n: i64
-    isr: list[int] | None
-    replicas: list[int] | None
-    removing_replicas: list[int] | None
-    adding_replicas: list[int] | None
-    eligible_leader_replicas: list[int] | None
-    last_known_elr: list[int] | None
-    directories: list[Uuid] | None
-    unknown: list[tuple[int, bytes]] = []
-    previous: i64 = -1
-    count, pos = read_uvarint(data, pos)
-    if count < 0:
-        give_up()
-    for _ in range(count):
-        tag, size, pos = read_tag(data, pos)
-        if tag <= previous:
+        """Versions 0-2."""
+        if version < 0 or version > 2:
             give_up()
-        previous = tag
-        tag_end = pos + size
-        if tag == 0:
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                isr = None
-            else:
-                if n > 126:
-                    n, pos = read_length(data, pos)
-                if n:
-                    isr = read_i32s(data, pos, n)
-                    pos += 4 * n
-                else:
-                    isr = []
-            self.isr = isr
-            if pos != tag_end:
+
+        write_i32_be(out, self.partition_id)
+        write_uuid(out, self.topic_id)
+        if version <= 0:
+            if self.directories is not None:
                 give_up()
-        elif tag == 1:
-            leader = read_i32_be(data, pos)
-            pos += 4
-            self.leader = leader
-            if pos != tag_end:
+        if version <= 1:
+            if self.eligible_leader_replicas is not None:
                 give_up()
-        elif tag == 2:
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                replicas = None
-            else:
-                if n > 126:
-                    n, pos = read_length(data, pos)
-                if n:
-                    replicas = read_i32s(data, pos, n)
-                    pos += 4 * n
-                else:
-                    replicas = []
-            self.replicas = replicas
-            if pos != tag_end:
+            if self.last_known_elr is not None:
                 give_up()
-        elif tag == 3:
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                removing_replicas = None
-            else:
-                if n > 126:
-                    n, pos = read_length(data, pos)
-                if n:
-                    removing_replicas = read_i32s(data, pos, n)
-                    pos += 4 * n
-                else:
-                    removing_replicas = []
-            self.removing_replicas = removing_replicas
-            if pos != tag_end:
-                give_up()
-        elif tag == 4:
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                adding_replicas = None
-            else:
-                if n > 126:
-                    n, pos = read_length(data, pos)
-                if n:
-                    adding_replicas = read_i32s(data, pos, n)
-                    pos += 4 * n
-                else:
-                    adding_replicas = []
-            self.adding_replicas = adding_replicas
-            if pos != tag_end:
-                give_up()
-        elif tag == 5:
-            leader_recovery_state = (data[pos] ^ 128) - 128
-            pos += 1
-            self.leader_recovery_state = leader_recovery_state
-            if pos != tag_end:
-                give_up()
-        elif tag == 6:
-            if not (version >= 2):
-                give_up()
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                eligible_leader_replicas = None
-            else:
-                if n > 126:
-                    n, pos = read_length(data, pos)
-                if n:
-                    eligible_leader_replicas = read_i32s(data, pos, n)
-                    pos += 4 * n
-                else:
-                    eligible_leader_replicas = []
-            self.eligible_leader_replicas = eligible_leader_replicas
-            if pos != tag_end:
-                give_up()
-        elif tag == 7:
-            if not (version >= 2):
-                give_up()
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                last_known_elr = None
-            else:
-                if n > 126:
-                    n, pos = read_length(data, pos)
-                if n:
-                    last_known_elr = read_i32s(data, pos, n)
-                    pos += 4 * n
-                else:
-                    last_known_elr = []
-            self.last_known_elr = last_known_elr
-            if pos != tag_end:
-                give_up()
-        elif tag == 8:
-            if not (version >= 1):
-                give_up()
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                directories = None
-            else:
-                if n > 126:
-                    n, pos = read_length(data, pos)
-                if n:
-                    directories = read_uuids(data, pos, n)
-                    pos += 16 * n
-                else:
-                    directories = []
-            self.directories = directories
-            if pos != tag_end:
-                give_up()
+        if (
+            self.isr is None
+            and self.leader == -2
+            and self.replicas is None
+            and self.removing_replicas is None
+            and self.adding_replicas is None
+            and self.leader_recovery_state == -1
+            and self.directories is None
+            and self.eligible_leader_replicas is None
+            and self.last_known_elr is None
+            and not self.unknown_tags
+        ):
+            out.append(0)
         else:
-            unknown.append((tag, data[pos:tag_end]))
-            pos = tag_end
-    if unknown:
-        self.unknown_tags = tuple(unknown)
-    return pos
+            self._write_tags(out, version)
 
 
-def write_PartitionChangeRecord_tags(section: BytesWriter, self: PartitionChangeRecord, version: i64) -> None:
-    known: list[tuple[int, bytes]] = []
-    if self.isr is not None:
-        out = BytesWriter()
-        isr = self.isr
-        n = len(isr)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_uvarint(out, n + 1)
-        for isr_item in isr:
-            write_i32_be(out, isr_item)
-        known.append((0, out.getvalue()))
-    if self.leader != -2:
-        out = BytesWriter()
-        write_i32_be(out, self.leader)
-        known.append((1, out.getvalue()))
-    if self.replicas is not None:
-        out = BytesWriter()
-        replicas = self.replicas
-        n = len(replicas)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_uvarint(out, n + 1)
-        for replicas_item in replicas:
-            write_i32_be(out, replicas_item)
-        known.append((2, out.getvalue()))
-    if self.removing_replicas is not None:
-        out = BytesWriter()
-        removing_replicas = self.removing_replicas
-        n = len(removing_replicas)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_uvarint(out, n + 1)
-        for removing_replicas_item in removing_replicas:
-            write_i32_be(out, removing_replicas_item)
-        known.append((3, out.getvalue()))
-    if self.adding_replicas is not None:
-        out = BytesWriter()
-        adding_replicas = self.adding_replicas
-        n = len(adding_replicas)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_uvarint(out, n + 1)
-        for adding_replicas_item in adding_replicas:
-            write_i32_be(out, adding_replicas_item)
-        known.append((4, out.getvalue()))
-    if self.leader_recovery_state != -1:
-        out = BytesWriter()
-        write_i8(out, self.leader_recovery_state)
-        known.append((5, out.getvalue()))
-    if version >= 2 and self.eligible_leader_replicas is not None:
-        out = BytesWriter()
-        eligible_leader_replicas = self.eligible_leader_replicas
-        n = len(eligible_leader_replicas)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_uvarint(out, n + 1)
-        for eligible_leader_replicas_item in eligible_leader_replicas:
-            write_i32_be(out, eligible_leader_replicas_item)
-        known.append((6, out.getvalue()))
-    if version >= 2 and self.last_known_elr is not None:
-        out = BytesWriter()
-        last_known_elr = self.last_known_elr
-        n = len(last_known_elr)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_uvarint(out, n + 1)
-        for last_known_elr_item in last_known_elr:
-            write_i32_be(out, last_known_elr_item)
-        known.append((7, out.getvalue()))
-    if version >= 1 and self.directories is not None:
-        out = BytesWriter()
-        directories = self.directories
-        n = len(directories)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_uvarint(out, n + 1)
-        for directories_item in directories:
-            write_uuid(out, directories_item)
-        known.append((8, out.getvalue()))
-    write_tags(section, known, self.unknown_tags)
-
-
-def read_partition_change_record_flexible(data: bytes, pos: i64, version: i64) -> tuple[PartitionChangeRecord, i64]:
-    """Versions 0-2."""
-    partition_id = read_i32_be(data, pos)
-    topic_id = Uuid(data[pos + 4 : pos + 4 + 16])
-    message = new_PartitionChangeRecord(partition_id, topic_id)
-    if data[pos + 20]:
-        pos += 20
-        pos = read_PartitionChangeRecord_tags(message, data, pos, version)
-    else:
-        pos += 21
-    return message, pos
-
-
-def write_partition_change_record_flexible(out: BytesWriter, message: PartitionChangeRecord, version: i64) -> None:
-    """Versions 0-2."""
-    write_i32_be(out, message.partition_id)
-    write_uuid(out, message.topic_id)
-    if version <= 0:
-        if message.directories is not None:
-            give_up()
-    if version <= 1:
-        if message.eligible_leader_replicas is not None:
-            give_up()
-        if message.last_known_elr is not None:
-            give_up()
-    if (
-        message.isr is None
-        and message.leader == -2
-        and message.replicas is None
-        and message.removing_replicas is None
-        and message.adding_replicas is None
-        and message.leader_recovery_state == -1
-        and message.directories is None
-        and message.eligible_leader_replicas is None
-        and message.last_known_elr is None
-        and not message.unknown_tags
-    ):
-        out.append(0)
-    else:
-        write_PartitionChangeRecord_tags(out, message, version)
-
-
-install_constructors(globals())
+new_PartitionChangeRecord = constructor(
+    PartitionChangeRecord,
+    without=(
+        "isr",
+        "leader",
+        "replicas",
+        "removing_replicas",
+        "adding_replicas",
+        "leader_recovery_state",
+        "directories",
+        "eligible_leader_replicas",
+        "last_known_elr",
+    ),
+)

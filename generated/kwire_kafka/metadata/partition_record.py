@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter, read_i32_be, write_i32_be
 
 from kwire.message import FieldTags, Message
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.uuids import Uuid
 from kwire.wire import (
     give_up,
@@ -82,24 +82,7 @@ class PartitionRecord(Message):
             former_names=("lastKnownELR",),
         ),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "partition_id",
-        "topic_id",
-        "replicas",
-        "isr",
-        "removing_replicas",
-        "adding_replicas",
-        "leader",
-        "leader_recovery_state",
-        "leader_epoch",
-        "partition_epoch",
-        "directories",
-        "eligible_leader_replicas",
-        "last_known_elr",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     partition_id: int
     """Number of the partition within its topic, counted from 0; -1 only if unset."""
@@ -130,7 +113,6 @@ class PartitionRecord(Message):
     last_known_elr: list[int] | None
     """Formerly eligible replicas, only a last resort for recovery; null if there are none. Versions 2+."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -165,300 +147,261 @@ class PartitionRecord(Message):
         self.last_known_elr = last_known_elr
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        raise LookupError(f"{cls.__name__} has no header")
+    def _read_tags(self, data: bytes, pos: i64, version: i64) -> i64:
+        n: i64
+        eligible_leader_replicas: list[int] | None
+        last_known_elr: list[int] | None
+        unknown: list[tuple[int, bytes]] = []
+        previous: i64 = -1
+        count, pos = read_uvarint(data, pos)
+        if count < 0:
+            give_up()
+        for _ in range(count):
+            tag, size, pos = read_tag(data, pos)
+            if tag <= previous:
+                give_up()
+            previous = tag
+            tag_end = pos + size
+            if tag == 0:
+                leader_recovery_state = (data[pos] ^ 128) - 128
+                pos += 1
+                self.leader_recovery_state = leader_recovery_state
+                if pos != tag_end:
+                    give_up()
+            elif tag == 1:
+                if not (version >= 2):
+                    give_up()
+                # eligible_leader_replicas: compact nullable array
+                n = data[pos] - 1
+                pos += 1
+                if n < 0:
+                    eligible_leader_replicas = None
+                else:
+                    if n > 126:
+                        n, pos = read_length(data, pos)
+                    if n:
+                        eligible_leader_replicas = read_i32s(data, pos, n)
+                        pos += 4 * n
+                    else:
+                        eligible_leader_replicas = []
+                self.eligible_leader_replicas = eligible_leader_replicas
+                if pos != tag_end:
+                    give_up()
+            elif tag == 2:
+                if not (version >= 2):
+                    give_up()
+                # last_known_elr: compact nullable array
+                n = data[pos] - 1
+                pos += 1
+                if n < 0:
+                    last_known_elr = None
+                else:
+                    if n > 126:
+                        n, pos = read_length(data, pos)
+                    if n:
+                        last_known_elr = read_i32s(data, pos, n)
+                        pos += 4 * n
+                    else:
+                        last_known_elr = []
+                self.last_known_elr = last_known_elr
+                if pos != tag_end:
+                    give_up()
+            else:
+                unknown.append((tag, data[pos:tag_end]))
+                pos = tag_end
+        if unknown:
+            self.unknown_tags = tuple(unknown)
+        return pos
+
+    def _write_tags(self, section: BytesWriter, version: i64) -> None:
+        known: list[tuple[int, bytes]] = []
+        if self.leader_recovery_state != 0:
+            out = BytesWriter()
+            write_i8(out, self.leader_recovery_state)
+            known.append((0, out.getvalue()))
+        if version >= 2 and self.eligible_leader_replicas is not None:
+            out = BytesWriter()
+            eligible_leader_replicas = self.eligible_leader_replicas
+            n = len(eligible_leader_replicas)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_uvarint(out, n + 1)
+            for eligible_leader_replicas_item in eligible_leader_replicas:
+                write_i32_be(out, eligible_leader_replicas_item)
+            known.append((1, out.getvalue()))
+        if version >= 2 and self.last_known_elr is not None:
+            out = BytesWriter()
+            last_known_elr = self.last_known_elr
+            n = len(last_known_elr)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_uvarint(out, n + 1)
+            for last_known_elr_item in last_known_elr:
+                write_i32_be(out, last_known_elr_item)
+            known.append((2, out.getvalue()))
+        write_tags(section, known, self.unknown_tags)
 
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[PartitionRecord, i64]:
-        if 0 <= version <= 2:
-            return read_partition_record_flexible(data, pos, version)
-        give_up()
-
-    def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 2:
-            return write_partition_record_flexible(out, self, version)
-        give_up()
-
-
-def new_PartitionRecord(
-    partition_id: int,
-    topic_id: Uuid,
-    replicas: list[int],
-    isr: list[int],
-    removing_replicas: list[int],
-    adding_replicas: list[int],
-    leader: int,
-    leader_epoch: int,
-    partition_epoch: int,
-    directories: list[Uuid],
-) -> PartitionRecord:
-    return PartitionRecord(
-        partition_id=partition_id,
-        topic_id=topic_id,
-        replicas=replicas,
-        isr=isr,
-        removing_replicas=removing_replicas,
-        adding_replicas=adding_replicas,
-        leader=leader,
-        leader_epoch=leader_epoch,
-        partition_epoch=partition_epoch,
-        directories=directories,
-    )
-
-
-def read_PartitionRecord_tags(self: PartitionRecord, data: bytes, pos: i64, version: i64) -> i64:
-    n: i64
-    eligible_leader_replicas: list[int] | None
-    last_known_elr: list[int] | None
-    unknown: list[tuple[int, bytes]] = []
-    previous: i64 = -1
-    count, pos = read_uvarint(data, pos)
-    if count < 0:
-        give_up()
-    for _ in range(count):
-        tag, size, pos = read_tag(data, pos)
-        if tag <= previous:
+        """Versions 0-2."""
+        n: i64
+        replicas: list[int]
+        isr: list[int]
+        removing_replicas: list[int]
+        adding_replicas: list[int]
+        directories: list[Uuid]
+        if version < 0 or version > 2:
             give_up()
-        previous = tag
-        tag_end = pos + size
-        if tag == 0:
-            leader_recovery_state = (data[pos] ^ 128) - 128
-            pos += 1
-            self.leader_recovery_state = leader_recovery_state
-            if pos != tag_end:
-                give_up()
-        elif tag == 1:
-            if not (version >= 2):
-                give_up()
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                eligible_leader_replicas = None
-            else:
-                if n > 126:
-                    n, pos = read_length(data, pos)
-                if n:
-                    eligible_leader_replicas = read_i32s(data, pos, n)
-                    pos += 4 * n
-                else:
-                    eligible_leader_replicas = []
-            self.eligible_leader_replicas = eligible_leader_replicas
-            if pos != tag_end:
-                give_up()
-        elif tag == 2:
-            if not (version >= 2):
-                give_up()
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                last_known_elr = None
-            else:
-                if n > 126:
-                    n, pos = read_length(data, pos)
-                if n:
-                    last_known_elr = read_i32s(data, pos, n)
-                    pos += 4 * n
-                else:
-                    last_known_elr = []
-            self.last_known_elr = last_known_elr
-            if pos != tag_end:
-                give_up()
-        else:
-            unknown.append((tag, data[pos:tag_end]))
-            pos = tag_end
-    if unknown:
-        self.unknown_tags = tuple(unknown)
-    return pos
 
-
-def write_PartitionRecord_tags(section: BytesWriter, self: PartitionRecord, version: i64) -> None:
-    known: list[tuple[int, bytes]] = []
-    if self.leader_recovery_state != 0:
-        out = BytesWriter()
-        write_i8(out, self.leader_recovery_state)
-        known.append((0, out.getvalue()))
-    if version >= 2 and self.eligible_leader_replicas is not None:
-        out = BytesWriter()
-        eligible_leader_replicas = self.eligible_leader_replicas
-        n = len(eligible_leader_replicas)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_uvarint(out, n + 1)
-        for eligible_leader_replicas_item in eligible_leader_replicas:
-            write_i32_be(out, eligible_leader_replicas_item)
-        known.append((1, out.getvalue()))
-    if version >= 2 and self.last_known_elr is not None:
-        out = BytesWriter()
-        last_known_elr = self.last_known_elr
-        n = len(last_known_elr)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_uvarint(out, n + 1)
-        for last_known_elr_item in last_known_elr:
-            write_i32_be(out, last_known_elr_item)
-        known.append((2, out.getvalue()))
-    write_tags(section, known, self.unknown_tags)
-
-
-def read_partition_record_flexible(data: bytes, pos: i64, version: i64) -> tuple[PartitionRecord, i64]:
-    """Versions 0-2."""
-    n: i64
-    replicas: list[int]
-    isr: list[int]
-    removing_replicas: list[int]
-    adding_replicas: list[int]
-    directories: list[Uuid]
-    partition_id = read_i32_be(data, pos)
-    topic_id = Uuid(data[pos + 4 : pos + 4 + 16])
-    n = data[pos + 20] - 1
-    pos += 21
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    if n:
-        replicas = read_i32s(data, pos, n)
-        pos += 4 * n
-    else:
-        replicas = []
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    if n:
-        isr = read_i32s(data, pos, n)
-        pos += 4 * n
-    else:
-        isr = []
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    if n:
-        removing_replicas = read_i32s(data, pos, n)
-        pos += 4 * n
-    else:
-        removing_replicas = []
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    if n:
-        adding_replicas = read_i32s(data, pos, n)
-        pos += 4 * n
-    else:
-        adding_replicas = []
-    leader = read_i32_be(data, pos)
-    leader_epoch = read_i32_be(data, pos + 4)
-    partition_epoch = read_i32_be(data, pos + 8)
-    pos += 12
-    if version >= 1:
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
+        partition_id = read_i32_be(data, pos)
+        topic_id = Uuid(data[pos + 4 : pos + 4 + 16])
+        # replicas: compact array
+        n = data[pos + 20] - 1
+        pos += 21
+        if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         if n:
-            directories = read_uuids(data, pos, n)
-            pos += 16 * n
+            replicas = read_i32s(data, pos, n)
+            pos += 4 * n
+        else:
+            replicas = []
+        # isr: compact array
+        n = data[pos] - 1
+        pos += 1
+        if n < 0 or n > 126:
+            n, pos = read_length(data, pos)
+        if n:
+            isr = read_i32s(data, pos, n)
+            pos += 4 * n
+        else:
+            isr = []
+        # removing_replicas: compact array
+        n = data[pos] - 1
+        pos += 1
+        if n < 0 or n > 126:
+            n, pos = read_length(data, pos)
+        if n:
+            removing_replicas = read_i32s(data, pos, n)
+            pos += 4 * n
+        else:
+            removing_replicas = []
+        # adding_replicas: compact array
+        n = data[pos] - 1
+        pos += 1
+        if n < 0 or n > 126:
+            n, pos = read_length(data, pos)
+        if n:
+            adding_replicas = read_i32s(data, pos, n)
+            pos += 4 * n
+        else:
+            adding_replicas = []
+        leader = read_i32_be(data, pos)
+        leader_epoch = read_i32_be(data, pos + 4)
+        partition_epoch = read_i32_be(data, pos + 8)
+        pos += 12
+        if version >= 1:
+            # directories: compact array
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_length(data, pos)
+            if n:
+                directories = read_uuids(data, pos, n)
+                pos += 16 * n
+            else:
+                directories = []
         else:
             directories = []
-    else:
-        directories = []
-    message = new_PartitionRecord(
-        partition_id,
-        topic_id,
-        replicas,
-        isr,
-        removing_replicas,
-        adding_replicas,
-        leader,
-        leader_epoch,
-        partition_epoch,
-        directories,
-    )
-    if data[pos]:
-        pos = read_PartitionRecord_tags(message, data, pos, version)
-    else:
-        pos += 1
-    return message, pos
+        message = new_PartitionRecord(
+            partition_id,
+            topic_id,
+            replicas,
+            isr,
+            removing_replicas,
+            adding_replicas,
+            leader,
+            leader_epoch,
+            partition_epoch,
+            directories,
+        )
+        if data[pos]:
+            pos = message._read_tags(data, pos, version)
+        else:
+            pos += 1
+        return message, pos
 
-
-def write_partition_record_flexible(out: BytesWriter, message: PartitionRecord, version: i64) -> None:
-    """Versions 0-2."""
-    write_i32_be(out, message.partition_id)
-    write_uuid(out, message.topic_id)
-    replicas = message.replicas
-    n = len(replicas)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for replicas_item in replicas:
-        write_i32_be(out, replicas_item)
-    isr = message.isr
-    n = len(isr)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for isr_item in isr:
-        write_i32_be(out, isr_item)
-    removing_replicas = message.removing_replicas
-    n = len(removing_replicas)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for removing_replicas_item in removing_replicas:
-        write_i32_be(out, removing_replicas_item)
-    adding_replicas = message.adding_replicas
-    n = len(adding_replicas)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for adding_replicas_item in adding_replicas:
-        write_i32_be(out, adding_replicas_item)
-    write_i32_be(out, message.leader)
-    write_i32_be(out, message.leader_epoch)
-    write_i32_be(out, message.partition_epoch)
-    if version <= 0:
-        if message.directories != []:
+    def _write(self, out: BytesWriter, version: i64) -> None:
+        """Versions 0-2."""
+        if version < 0 or version > 2:
             give_up()
-    else:
-        directories = message.directories
-        n = len(directories)
+
+        write_i32_be(out, self.partition_id)
+        write_uuid(out, self.topic_id)
+        replicas = self.replicas
+        n = len(replicas)
         if n < 127:
             out.append(n + 1)
         else:
             write_uvarint(out, n + 1)
-        for directories_item in directories:
-            write_uuid(out, directories_item)
-    if version <= 1:
-        if message.eligible_leader_replicas is not None:
-            give_up()
-        if message.last_known_elr is not None:
-            give_up()
-    if (
-        message.leader_recovery_state == 0
-        and message.eligible_leader_replicas is None
-        and message.last_known_elr is None
-        and not message.unknown_tags
-    ):
-        out.append(0)
-    else:
-        write_PartitionRecord_tags(out, message, version)
+        for replicas_item in replicas:
+            write_i32_be(out, replicas_item)
+        isr = self.isr
+        n = len(isr)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_uvarint(out, n + 1)
+        for isr_item in isr:
+            write_i32_be(out, isr_item)
+        removing_replicas = self.removing_replicas
+        n = len(removing_replicas)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_uvarint(out, n + 1)
+        for removing_replicas_item in removing_replicas:
+            write_i32_be(out, removing_replicas_item)
+        adding_replicas = self.adding_replicas
+        n = len(adding_replicas)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_uvarint(out, n + 1)
+        for adding_replicas_item in adding_replicas:
+            write_i32_be(out, adding_replicas_item)
+        write_i32_be(out, self.leader)
+        write_i32_be(out, self.leader_epoch)
+        write_i32_be(out, self.partition_epoch)
+        if version <= 0:
+            if self.directories != []:
+                give_up()
+        else:
+            directories = self.directories
+            n = len(directories)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_uvarint(out, n + 1)
+            for directories_item in directories:
+                write_uuid(out, directories_item)
+        if version <= 1:
+            if self.eligible_leader_replicas is not None:
+                give_up()
+            if self.last_known_elr is not None:
+                give_up()
+        if (
+            self.leader_recovery_state == 0
+            and self.eligible_leader_replicas is None
+            and self.last_known_elr is None
+            and not self.unknown_tags
+        ):
+            out.append(0)
+        else:
+            self._write_tags(out, version)
 
 
-install_constructors(globals())
+new_PartitionRecord = constructor(
+    PartitionRecord, without=("leader_recovery_state", "eligible_leader_replicas", "last_known_elr")
+)

@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter, read_i32_be, read_i64_be, write_i32_be, write_i64_be
 
 from kwire.message import FieldTags, Message
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.wire import give_up, read_tags, write_tags
 
 TYPE_CHECKING = False
@@ -34,9 +34,7 @@ class ProducerIdsRecord(Message):
         Field("broker_epoch", "BrokerEpoch", "int64", range(0, 1)),
         Field("next_producer_id", "NextProducerId", "int64", range(0, 1), former_names=("producerIdsEnd",)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("broker_id", "broker_epoch", "next_producer_id", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     broker_id: int
     """Id of the broker that requested the block and assigns the ids to producers."""
@@ -45,7 +43,6 @@ class ProducerIdsRecord(Message):
     next_producer_id: int
     """First id that is still free, at which the next block starts."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -60,49 +57,35 @@ class ProducerIdsRecord(Message):
         self.next_producer_id = next_producer_id
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        raise LookupError(f"{cls.__name__} has no header")
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[ProducerIdsRecord, i64]:
-        if 0 <= version <= 0:
-            return read_producer_ids_record_flexible(data, pos, version)
-        give_up()
+        """Version 0."""
+        if version < 0 or version > 0:
+            give_up()
+
+        broker_id = read_i32_be(data, pos)
+        broker_epoch = read_i64_be(data, pos + 4)
+        next_producer_id = read_i64_be(data, pos + 12)
+        message = new_ProducerIdsRecord(broker_id, broker_epoch, next_producer_id)
+        if data[pos + 20]:
+            pos += 20
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 21
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 0:
-            return write_producer_ids_record_flexible(out, self, version)
-        give_up()
+        """Version 0."""
+        if version < 0 or version > 0:
+            give_up()
+
+        write_i32_be(out, self.broker_id)
+        write_i64_be(out, self.broker_epoch)
+        write_i64_be(out, self.next_producer_id)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
+        else:
+            out.append(0)
 
 
-def new_ProducerIdsRecord(broker_id: int, broker_epoch: int, next_producer_id: int) -> ProducerIdsRecord:
-    return ProducerIdsRecord(broker_id=broker_id, broker_epoch=broker_epoch, next_producer_id=next_producer_id)
-
-
-def read_producer_ids_record_flexible(data: bytes, pos: i64, version: i64) -> tuple[ProducerIdsRecord, i64]:
-    """Version 0."""
-    broker_id = read_i32_be(data, pos)
-    broker_epoch = read_i64_be(data, pos + 4)
-    next_producer_id = read_i64_be(data, pos + 12)
-    message = new_ProducerIdsRecord(broker_id, broker_epoch, next_producer_id)
-    if data[pos + 20]:
-        pos += 20
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 21
-    return message, pos
-
-
-def write_producer_ids_record_flexible(out: BytesWriter, message: ProducerIdsRecord, version: i64) -> None:
-    """Version 0."""
-    write_i32_be(out, message.broker_id)
-    write_i64_be(out, message.broker_epoch)
-    write_i64_be(out, message.next_producer_id)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
-
-
-install_constructors(globals())
+new_ProducerIdsRecord = constructor(ProducerIdsRecord)

@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter, read_i16_be, read_i32_be, read_i64_be, write_i16_be, write_i32_be, write_i64_be
 
 from kwire.message import FieldTags, Message, Struct
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.uuids import Uuid
 from kwire.wire import (
     empty_list,
@@ -46,9 +46,7 @@ class BrokerEndpoint(Struct):
         Field("port", "Port", "uint16", range(0, 5)),
         Field("security_protocol", "SecurityProtocol", "int16", range(0, 5), enum="SecurityProtocol"),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("name", "host", "port", "security_protocol", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     name: str
     """Name of the listener in the node's configuration, e.g. INTERNAL."""
@@ -59,7 +57,6 @@ class BrokerEndpoint(Struct):
     security_protocol: int
     """Security protocol of the listener: 0 PLAINTEXT, 1 SSL, 2 SASL_PLAINTEXT, 3 SASL_SSL."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -77,10 +74,6 @@ class BrokerEndpoint(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_BrokerEndpoint(name: str, host: str, port: int, security_protocol: int) -> BrokerEndpoint:
-    return BrokerEndpoint(name=name, host=host, port=port, security_protocol=security_protocol)
-
-
 @mypyc_attr(acyclic=True)
 class BrokerFeature(Struct):
     """One feature with the range of levels that the broker's software supports."""
@@ -92,9 +85,7 @@ class BrokerFeature(Struct):
         Field("min_supported_version", "MinSupportedVersion", "int16", range(0, 5)),
         Field("max_supported_version", "MaxSupportedVersion", "int16", range(0, 5)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("name", "min_supported_version", "max_supported_version", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     name: str
     """Name of the feature, e.g. metadata.version."""
@@ -103,7 +94,6 @@ class BrokerFeature(Struct):
     max_supported_version: int
     """Highest level of the feature that the broker supports."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -117,12 +107,6 @@ class BrokerFeature(Struct):
         self.min_supported_version = min_supported_version
         self.max_supported_version = max_supported_version
         self.unknown_tags = unknown_tags
-
-
-def new_BrokerFeature(name: str, min_supported_version: int, max_supported_version: int) -> BrokerFeature:
-    return BrokerFeature(
-        name=name, min_supported_version=min_supported_version, max_supported_version=max_supported_version
-    )
 
 
 @mypyc_attr(acyclic=True)
@@ -158,22 +142,7 @@ class RegisterBrokerRecord(Message):
             tagged=range(4, 5),
         ),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "broker_id",
-        "is_migrating_zk_broker",
-        "incarnation_id",
-        "broker_epoch",
-        "end_points",
-        "features",
-        "rack",
-        "fenced",
-        "in_controlled_shutdown",
-        "log_dirs",
-        "cordoned_log_dirs",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     broker_id: int
     """Configured node id of the broker, unique in the cluster."""
@@ -198,7 +167,6 @@ class RegisterBrokerRecord(Message):
     cordoned_log_dirs: list[Uuid] | None
     """Ids of the log directories that get no new replicas; null if the broker did not say. Versions 4+."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -229,338 +197,300 @@ class RegisterBrokerRecord(Message):
         self.cordoned_log_dirs = cordoned_log_dirs
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        raise LookupError(f"{cls.__name__} has no header")
+    def _read_tags(self, data: bytes, pos: i64, version: i64) -> i64:
+        n: i64
+        log_dirs: list[Uuid]
+        cordoned_log_dirs: list[Uuid] | None
+        unknown: list[tuple[int, bytes]] = []
+        previous: i64 = -1
+        count, pos = read_uvarint(data, pos)
+        if count < 0:
+            give_up()
+        for _ in range(count):
+            tag, size, pos = read_tag(data, pos)
+            if tag <= previous:
+                give_up()
+            previous = tag
+            tag_end = pos + size
+            if tag == 0:
+                if not (version >= 3):
+                    give_up()
+                # log_dirs: compact array
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_length(data, pos)
+                if n:
+                    log_dirs = read_uuids(data, pos, n)
+                    pos += 16 * n
+                else:
+                    log_dirs = []
+                self.log_dirs = log_dirs
+                if pos != tag_end:
+                    give_up()
+            elif tag == 1:
+                if not (version >= 4):
+                    give_up()
+                # cordoned_log_dirs: compact nullable array
+                n = data[pos] - 1
+                pos += 1
+                if n < 0:
+                    cordoned_log_dirs = None
+                else:
+                    if n > 126:
+                        n, pos = read_length(data, pos)
+                    if n:
+                        cordoned_log_dirs = read_uuids(data, pos, n)
+                        pos += 16 * n
+                    else:
+                        cordoned_log_dirs = []
+                self.cordoned_log_dirs = cordoned_log_dirs
+                if pos != tag_end:
+                    give_up()
+            else:
+                unknown.append((tag, data[pos:tag_end]))
+                pos = tag_end
+        if unknown:
+            self.unknown_tags = tuple(unknown)
+        return pos
+
+    def _write_tags(self, section: BytesWriter, version: i64) -> None:
+        known: list[tuple[int, bytes]] = []
+        if version >= 3 and self.log_dirs != []:
+            out = BytesWriter()
+            log_dirs = self.log_dirs
+            n = len(log_dirs)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_uvarint(out, n + 1)
+            for log_dirs_item in log_dirs:
+                write_uuid(out, log_dirs_item)
+            known.append((0, out.getvalue()))
+        if version >= 4 and self.cordoned_log_dirs is not None:
+            out = BytesWriter()
+            cordoned_log_dirs = self.cordoned_log_dirs
+            n = len(cordoned_log_dirs)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_uvarint(out, n + 1)
+            for cordoned_log_dirs_item in cordoned_log_dirs:
+                write_uuid(out, cordoned_log_dirs_item)
+            known.append((1, out.getvalue()))
+        write_tags(section, known, self.unknown_tags)
 
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[RegisterBrokerRecord, i64]:
-        if 0 <= version <= 4:
-            return read_register_broker_record_flexible(data, pos, version)
-        give_up()
+        """Versions 0-4."""
+        n: i64
+        end: i64
+        end_points: list[BrokerEndpoint]
+        end_points_step: i64
+        end_points_name: str
+        host: str
+        features: list[BrokerFeature]
+        features_step: i64
+        features_name: str
+        rack: str | None
+        if version < 0 or version > 4:
+            give_up()
+
+        broker_id = read_i32_be(data, pos)
+        pos += 4
+        if version >= 2:
+            is_migrating_zk_broker = data[pos] != 0
+            pos += 1
+        else:
+            is_migrating_zk_broker = False
+        incarnation_id = Uuid(data[pos : pos + 16])
+        broker_epoch = read_i64_be(data, pos + 16)
+        # end_points: compact array
+        n = data[pos + 24] - 1
+        pos += 25
+        if n < 0 or n > 126:
+            n, pos = read_length(data, pos)
+        end_points = empty_list(n)
+        end_points_count = n
+        for end_points_step in range(end_points_count):
+            # end_points[]
+            # name: compact string
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            end_points_name = data[pos:end].decode()
+            pos = end
+            # host: compact string
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            host = data[pos:end].decode()
+            pos = end
+            port = read_u16(data, pos)
+            security_protocol = read_i16_be(data, pos + 2)
+            end_points_item = new_BrokerEndpoint(end_points_name, host, port, security_protocol)
+            if data[pos + 4]:
+                pos += 4
+                end_points_item.unknown_tags, pos = read_tags(data, pos)
+            else:
+                pos += 5
+            end_points.append(end_points_item)
+        # features: compact array
+        n = data[pos] - 1
+        pos += 1
+        if n < 0 or n > 126:
+            n, pos = read_length(data, pos)
+        features = empty_list(n)
+        features_count = n
+        for features_step in range(features_count):
+            # features[]
+            # name: compact string
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            features_name = data[pos:end].decode()
+            pos = end
+            min_supported_version = read_i16_be(data, pos)
+            max_supported_version = read_i16_be(data, pos + 2)
+            features_item = new_BrokerFeature(features_name, min_supported_version, max_supported_version)
+            if data[pos + 4]:
+                pos += 4
+                features_item.unknown_tags, pos = read_tags(data, pos)
+            else:
+                pos += 5
+            features.append(features_item)
+        # rack: compact nullable string
+        n = data[pos] - 1
+        pos += 1
+        if n < 0:
+            rack = None
+        else:
+            if n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            rack = data[pos:end].decode()
+            pos = end
+        fenced = data[pos] != 0
+        pos += 1
+        if version >= 1:
+            in_controlled_shutdown = data[pos] != 0
+            pos += 1
+        else:
+            in_controlled_shutdown = False
+        message = new_RegisterBrokerRecord(
+            broker_id,
+            is_migrating_zk_broker,
+            incarnation_id,
+            broker_epoch,
+            end_points,
+            features,
+            rack,
+            fenced,
+            in_controlled_shutdown,
+        )
+        if data[pos]:
+            pos = message._read_tags(data, pos, version)
+        else:
+            pos += 1
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 4:
-            return write_register_broker_record_flexible(out, self, version)
-        give_up()
-
-
-def new_RegisterBrokerRecord(
-    broker_id: int,
-    is_migrating_zk_broker: bool,
-    incarnation_id: Uuid,
-    broker_epoch: int,
-    end_points: list[BrokerEndpoint],
-    features: list[BrokerFeature],
-    rack: str | None,
-    fenced: bool,
-    in_controlled_shutdown: bool,
-) -> RegisterBrokerRecord:
-    return RegisterBrokerRecord(
-        broker_id=broker_id,
-        is_migrating_zk_broker=is_migrating_zk_broker,
-        incarnation_id=incarnation_id,
-        broker_epoch=broker_epoch,
-        end_points=end_points,
-        features=features,
-        rack=rack,
-        fenced=fenced,
-        in_controlled_shutdown=in_controlled_shutdown,
-    )
-
-
-def read_RegisterBrokerRecord_tags(self: RegisterBrokerRecord, data: bytes, pos: i64, version: i64) -> i64:
-    n: i64
-    log_dirs: list[Uuid]
-    cordoned_log_dirs: list[Uuid] | None
-    unknown: list[tuple[int, bytes]] = []
-    previous: i64 = -1
-    count, pos = read_uvarint(data, pos)
-    if count < 0:
-        give_up()
-    for _ in range(count):
-        tag, size, pos = read_tag(data, pos)
-        if tag <= previous:
+        """Versions 0-4."""
+        if version < 0 or version > 4:
             give_up()
-        previous = tag
-        tag_end = pos + size
-        if tag == 0:
-            if not (version >= 3):
-                give_up()
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_length(data, pos)
-            if n:
-                log_dirs = read_uuids(data, pos, n)
-                pos += 16 * n
-            else:
-                log_dirs = []
-            self.log_dirs = log_dirs
-            if pos != tag_end:
-                give_up()
-        elif tag == 1:
-            if not (version >= 4):
-                give_up()
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                cordoned_log_dirs = None
-            else:
-                if n > 126:
-                    n, pos = read_length(data, pos)
-                if n:
-                    cordoned_log_dirs = read_uuids(data, pos, n)
-                    pos += 16 * n
-                else:
-                    cordoned_log_dirs = []
-            self.cordoned_log_dirs = cordoned_log_dirs
-            if pos != tag_end:
+
+        write_i32_be(out, self.broker_id)
+        if version <= 1:
+            if self.is_migrating_zk_broker:
                 give_up()
         else:
-            unknown.append((tag, data[pos:tag_end]))
-            pos = tag_end
-    if unknown:
-        self.unknown_tags = tuple(unknown)
-    return pos
-
-
-def write_RegisterBrokerRecord_tags(section: BytesWriter, self: RegisterBrokerRecord, version: i64) -> None:
-    known: list[tuple[int, bytes]] = []
-    if version >= 3 and self.log_dirs != []:
-        out = BytesWriter()
-        log_dirs = self.log_dirs
-        n = len(log_dirs)
+            out.append(1 if self.is_migrating_zk_broker else self.is_migrating_zk_broker & 0)  # & 0 refuses None
+        write_uuid(out, self.incarnation_id)
+        write_i64_be(out, self.broker_epoch)
+        end_points = self.end_points
+        n = len(end_points)
         if n < 127:
             out.append(n + 1)
         else:
             write_uvarint(out, n + 1)
-        for log_dirs_item in log_dirs:
-            write_uuid(out, log_dirs_item)
-        known.append((0, out.getvalue()))
-    if version >= 4 and self.cordoned_log_dirs is not None:
-        out = BytesWriter()
-        cordoned_log_dirs = self.cordoned_log_dirs
-        n = len(cordoned_log_dirs)
+        for end_points_item in end_points:
+            # end_points[]
+            raw = end_points_item.name.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+            raw = end_points_item.host.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+            write_u16(out, end_points_item.port)
+            write_i16_be(out, end_points_item.security_protocol)
+            if end_points_item.unknown_tags:
+                write_tags(out, [], end_points_item.unknown_tags)
+            else:
+                out.append(0)
+        features = self.features
+        n = len(features)
         if n < 127:
             out.append(n + 1)
         else:
             write_uvarint(out, n + 1)
-        for cordoned_log_dirs_item in cordoned_log_dirs:
-            write_uuid(out, cordoned_log_dirs_item)
-        known.append((1, out.getvalue()))
-    write_tags(section, known, self.unknown_tags)
-
-
-def read_register_broker_record_flexible(data: bytes, pos: i64, version: i64) -> tuple[RegisterBrokerRecord, i64]:
-    """Versions 0-4."""
-    n: i64
-    end: i64
-    end_points: list[BrokerEndpoint]
-    end_points_step: i64
-    end_points_name: str
-    host: str
-    features: list[BrokerFeature]
-    features_step: i64
-    features_name: str
-    rack: str | None
-    broker_id = read_i32_be(data, pos)
-    pos += 4
-    if version >= 2:
-        is_migrating_zk_broker = data[pos] != 0
-        pos += 1
-    else:
-        is_migrating_zk_broker = False
-    incarnation_id = Uuid(data[pos : pos + 16])
-    broker_epoch = read_i64_be(data, pos + 16)
-    n = data[pos + 24] - 1
-    pos += 25
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    end_points = empty_list(n)
-    end_points_count = n
-    for end_points_step in range(end_points_count):
-        # end_points[]
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        end_points_name = data[pos:end].decode()
-        pos = end
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        host = data[pos:end].decode()
-        pos = end
-        port = read_u16(data, pos)
-        security_protocol = read_i16_be(data, pos + 2)
-        end_points_item = new_BrokerEndpoint(end_points_name, host, port, security_protocol)
-        if data[pos + 4]:
-            pos += 4
-            end_points_item.unknown_tags, pos = read_tags(data, pos)
-        else:
-            pos += 5
-        end_points.append(end_points_item)
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    features = empty_list(n)
-    features_count = n
-    for features_step in range(features_count):
-        # features[]
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        features_name = data[pos:end].decode()
-        pos = end
-        min_supported_version = read_i16_be(data, pos)
-        max_supported_version = read_i16_be(data, pos + 2)
-        features_item = new_BrokerFeature(features_name, min_supported_version, max_supported_version)
-        if data[pos + 4]:
-            pos += 4
-            features_item.unknown_tags, pos = read_tags(data, pos)
-        else:
-            pos += 5
-        features.append(features_item)
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        rack = None
-    else:
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        rack = data[pos:end].decode()
-        pos = end
-    fenced = data[pos] != 0
-    pos += 1
-    if version >= 1:
-        in_controlled_shutdown = data[pos] != 0
-        pos += 1
-    else:
-        in_controlled_shutdown = False
-    message = new_RegisterBrokerRecord(
-        broker_id,
-        is_migrating_zk_broker,
-        incarnation_id,
-        broker_epoch,
-        end_points,
-        features,
-        rack,
-        fenced,
-        in_controlled_shutdown,
-    )
-    if data[pos]:
-        pos = read_RegisterBrokerRecord_tags(message, data, pos, version)
-    else:
-        pos += 1
-    return message, pos
-
-
-def write_register_broker_record_flexible(out: BytesWriter, message: RegisterBrokerRecord, version: i64) -> None:
-    """Versions 0-4."""
-    write_i32_be(out, message.broker_id)
-    if version <= 1:
-        if message.is_migrating_zk_broker:
-            give_up()
-    else:
-        out.append(1 if message.is_migrating_zk_broker else message.is_migrating_zk_broker & 0)
-    write_uuid(out, message.incarnation_id)
-    write_i64_be(out, message.broker_epoch)
-    end_points = message.end_points
-    n = len(end_points)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for end_points_item in end_points:
-        # end_points[]
-        raw = end_points_item.name.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-        raw = end_points_item.host.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-        write_u16(out, end_points_item.port)
-        write_i16_be(out, end_points_item.security_protocol)
-        if end_points_item.unknown_tags:
-            write_tags(out, [], end_points_item.unknown_tags)
-        else:
+        for features_item in features:
+            # features[]
+            raw = features_item.name.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+            write_i16_be(out, features_item.min_supported_version)
+            write_i16_be(out, features_item.max_supported_version)
+            if features_item.unknown_tags:
+                write_tags(out, [], features_item.unknown_tags)
+            else:
+                out.append(0)
+        rack = self.rack
+        if rack is None:
             out.append(0)
-    features = message.features
-    n = len(features)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for features_item in features:
-        # features[]
-        raw = features_item.name.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
         else:
-            write_string_length(out, n)
-        out.write(raw)
-        write_i16_be(out, features_item.min_supported_version)
-        write_i16_be(out, features_item.max_supported_version)
-        if features_item.unknown_tags:
-            write_tags(out, [], features_item.unknown_tags)
+            raw = rack.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+        out.append(1 if self.fenced else self.fenced & 0)  # & 0 refuses None
+        if version <= 0:
+            if self.in_controlled_shutdown:
+                give_up()
         else:
+            out.append(1 if self.in_controlled_shutdown else self.in_controlled_shutdown & 0)  # & 0 refuses None
+        if version <= 2:
+            if self.log_dirs != []:
+                give_up()
+        if version <= 3:
+            if self.cordoned_log_dirs is not None:
+                give_up()
+        if self.log_dirs == [] and self.cordoned_log_dirs is None and not self.unknown_tags:
             out.append(0)
-    rack = message.rack
-    if rack is None:
-        out.append(0)
-    else:
-        raw = rack.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
         else:
-            write_string_length(out, n)
-        out.write(raw)
-    out.append(1 if message.fenced else message.fenced & 0)
-    if version <= 0:
-        if message.in_controlled_shutdown:
-            give_up()
-    else:
-        out.append(1 if message.in_controlled_shutdown else message.in_controlled_shutdown & 0)
-    if version <= 2:
-        if message.log_dirs != []:
-            give_up()
-    if version <= 3:
-        if message.cordoned_log_dirs is not None:
-            give_up()
-    if message.log_dirs == [] and message.cordoned_log_dirs is None and not message.unknown_tags:
-        out.append(0)
-    else:
-        write_RegisterBrokerRecord_tags(out, message, version)
+            self._write_tags(out, version)
 
 
-install_constructors(globals())
+new_BrokerEndpoint = constructor(BrokerEndpoint)
+new_BrokerFeature = constructor(BrokerFeature)
+new_RegisterBrokerRecord = constructor(RegisterBrokerRecord, without=("log_dirs", "cordoned_log_dirs"))

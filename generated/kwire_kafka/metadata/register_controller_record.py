@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter, read_i16_be, read_i32_be, write_i16_be, write_i32_be
 
 from kwire.message import FieldTags, Message, Struct
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.uuids import Uuid
 from kwire.wire import (
     empty_list,
@@ -43,9 +43,7 @@ class ControllerEndpoint(Struct):
         Field("port", "Port", "uint16", range(0, 1)),
         Field("security_protocol", "SecurityProtocol", "int16", range(0, 1), enum="SecurityProtocol"),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("name", "host", "port", "security_protocol", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     name: str
     """Name of the listener in the node's configuration, e.g. CONTROLLER."""
@@ -56,7 +54,6 @@ class ControllerEndpoint(Struct):
     security_protocol: int
     """Security protocol of the listener: 0 PLAINTEXT, 1 SSL, 2 SASL_PLAINTEXT, 3 SASL_SSL."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -74,10 +71,6 @@ class ControllerEndpoint(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_ControllerEndpoint(name: str, host: str, port: int, security_protocol: int) -> ControllerEndpoint:
-    return ControllerEndpoint(name=name, host=host, port=port, security_protocol=security_protocol)
-
-
 @mypyc_attr(acyclic=True)
 class ControllerFeature(Struct):
     """One feature with the range of levels that the controller's software supports."""
@@ -89,9 +82,7 @@ class ControllerFeature(Struct):
         Field("min_supported_version", "MinSupportedVersion", "int16", range(0, 1)),
         Field("max_supported_version", "MaxSupportedVersion", "int16", range(0, 1)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("name", "min_supported_version", "max_supported_version", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     name: str
     """Name of the feature, e.g. metadata.version."""
@@ -100,7 +91,6 @@ class ControllerFeature(Struct):
     max_supported_version: int
     """Highest level of the feature that the controller supports."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -114,12 +104,6 @@ class ControllerFeature(Struct):
         self.min_supported_version = min_supported_version
         self.max_supported_version = max_supported_version
         self.unknown_tags = unknown_tags
-
-
-def new_ControllerFeature(name: str, min_supported_version: int, max_supported_version: int) -> ControllerFeature:
-    return ControllerFeature(
-        name=name, min_supported_version=min_supported_version, max_supported_version=max_supported_version
-    )
 
 
 @mypyc_attr(acyclic=True)
@@ -141,16 +125,7 @@ class RegisterControllerRecord(Message):
         Field("end_points", "EndPoints", "[]ControllerEndpoint", range(0, 1)),
         Field("features", "Features", "[]ControllerFeature", range(0, 1)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "controller_id",
-        "incarnation_id",
-        "zk_migration_ready",
-        "end_points",
-        "features",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     controller_id: int
     """Node id of the controller."""
@@ -163,7 +138,6 @@ class RegisterControllerRecord(Message):
     features: list[ControllerFeature]
     """Supported feature ranges; a level can be raised only if every controller supports it."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -182,187 +156,156 @@ class RegisterControllerRecord(Message):
         self.features = [] if features is None else features
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        raise LookupError(f"{cls.__name__} has no header")
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[RegisterControllerRecord, i64]:
-        if 0 <= version <= 0:
-            return read_register_controller_record_flexible(data, pos, version)
-        give_up()
+        """Version 0."""
+        n: i64
+        end: i64
+        end_points: list[ControllerEndpoint]
+        end_points_step: i64
+        end_points_name: str
+        host: str
+        features: list[ControllerFeature]
+        features_step: i64
+        features_name: str
+        if version < 0 or version > 0:
+            give_up()
+
+        controller_id = read_i32_be(data, pos)
+        incarnation_id = Uuid(data[pos + 4 : pos + 4 + 16])
+        zk_migration_ready = data[pos + 20] != 0
+        # end_points: compact array
+        n = data[pos + 21] - 1
+        pos += 22
+        if n < 0 or n > 126:
+            n, pos = read_length(data, pos)
+        end_points = empty_list(n)
+        end_points_count = n
+        for end_points_step in range(end_points_count):
+            # end_points[]
+            # name: compact string
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            end_points_name = data[pos:end].decode()
+            pos = end
+            # host: compact string
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            host = data[pos:end].decode()
+            pos = end
+            port = read_u16(data, pos)
+            security_protocol = read_i16_be(data, pos + 2)
+            end_points_item = new_ControllerEndpoint(end_points_name, host, port, security_protocol)
+            if data[pos + 4]:
+                pos += 4
+                end_points_item.unknown_tags, pos = read_tags(data, pos)
+            else:
+                pos += 5
+            end_points.append(end_points_item)
+        # features: compact array
+        n = data[pos] - 1
+        pos += 1
+        if n < 0 or n > 126:
+            n, pos = read_length(data, pos)
+        features = empty_list(n)
+        features_count = n
+        for features_step in range(features_count):
+            # features[]
+            # name: compact string
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            features_name = data[pos:end].decode()
+            pos = end
+            min_supported_version = read_i16_be(data, pos)
+            max_supported_version = read_i16_be(data, pos + 2)
+            features_item = new_ControllerFeature(features_name, min_supported_version, max_supported_version)
+            if data[pos + 4]:
+                pos += 4
+                features_item.unknown_tags, pos = read_tags(data, pos)
+            else:
+                pos += 5
+            features.append(features_item)
+        message = new_RegisterControllerRecord(
+            controller_id, incarnation_id, zk_migration_ready, end_points, features
+        )
+        if data[pos]:
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 1
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 0:
-            return write_register_controller_record_flexible(out, self, version)
-        give_up()
-
-
-def new_RegisterControllerRecord(
-    controller_id: int,
-    incarnation_id: Uuid,
-    zk_migration_ready: bool,
-    end_points: list[ControllerEndpoint],
-    features: list[ControllerFeature],
-) -> RegisterControllerRecord:
-    return RegisterControllerRecord(
-        controller_id=controller_id,
-        incarnation_id=incarnation_id,
-        zk_migration_ready=zk_migration_ready,
-        end_points=end_points,
-        features=features,
-    )
-
-
-def read_register_controller_record_flexible(
-    data: bytes, pos: i64, version: i64
-) -> tuple[RegisterControllerRecord, i64]:
-    """Version 0."""
-    n: i64
-    end: i64
-    end_points: list[ControllerEndpoint]
-    end_points_step: i64
-    end_points_name: str
-    host: str
-    features: list[ControllerFeature]
-    features_step: i64
-    features_name: str
-    controller_id = read_i32_be(data, pos)
-    incarnation_id = Uuid(data[pos + 4 : pos + 4 + 16])
-    zk_migration_ready = data[pos + 20] != 0
-    n = data[pos + 21] - 1
-    pos += 22
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    end_points = empty_list(n)
-    end_points_count = n
-    for end_points_step in range(end_points_count):
-        # end_points[]
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
+        """Version 0."""
+        if version < 0 or version > 0:
             give_up()
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        end_points_name = data[pos:end].decode()
-        pos = end
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        host = data[pos:end].decode()
-        pos = end
-        port = read_u16(data, pos)
-        security_protocol = read_i16_be(data, pos + 2)
-        end_points_item = new_ControllerEndpoint(end_points_name, host, port, security_protocol)
-        if data[pos + 4]:
-            pos += 4
-            end_points_item.unknown_tags, pos = read_tags(data, pos)
-        else:
-            pos += 5
-        end_points.append(end_points_item)
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    features = empty_list(n)
-    features_count = n
-    for features_step in range(features_count):
-        # features[]
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        features_name = data[pos:end].decode()
-        pos = end
-        min_supported_version = read_i16_be(data, pos)
-        max_supported_version = read_i16_be(data, pos + 2)
-        features_item = new_ControllerFeature(features_name, min_supported_version, max_supported_version)
-        if data[pos + 4]:
-            pos += 4
-            features_item.unknown_tags, pos = read_tags(data, pos)
-        else:
-            pos += 5
-        features.append(features_item)
-    message = new_RegisterControllerRecord(controller_id, incarnation_id, zk_migration_ready, end_points, features)
-    if data[pos]:
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 1
-    return message, pos
 
-
-def write_register_controller_record_flexible(
-    out: BytesWriter, message: RegisterControllerRecord, version: i64
-) -> None:
-    """Version 0."""
-    write_i32_be(out, message.controller_id)
-    write_uuid(out, message.incarnation_id)
-    out.append(1 if message.zk_migration_ready else message.zk_migration_ready & 0)
-    end_points = message.end_points
-    n = len(end_points)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for end_points_item in end_points:
-        # end_points[]
-        raw = end_points_item.name.encode()
-        n = len(raw)
+        write_i32_be(out, self.controller_id)
+        write_uuid(out, self.incarnation_id)
+        out.append(1 if self.zk_migration_ready else self.zk_migration_ready & 0)  # & 0 refuses None
+        end_points = self.end_points
+        n = len(end_points)
         if n < 127:
             out.append(n + 1)
         else:
-            write_string_length(out, n)
-        out.write(raw)
-        raw = end_points_item.host.encode()
-        n = len(raw)
+            write_uvarint(out, n + 1)
+        for end_points_item in end_points:
+            # end_points[]
+            raw = end_points_item.name.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+            raw = end_points_item.host.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+            write_u16(out, end_points_item.port)
+            write_i16_be(out, end_points_item.security_protocol)
+            if end_points_item.unknown_tags:
+                write_tags(out, [], end_points_item.unknown_tags)
+            else:
+                out.append(0)
+        features = self.features
+        n = len(features)
         if n < 127:
             out.append(n + 1)
         else:
-            write_string_length(out, n)
-        out.write(raw)
-        write_u16(out, end_points_item.port)
-        write_i16_be(out, end_points_item.security_protocol)
-        if end_points_item.unknown_tags:
-            write_tags(out, [], end_points_item.unknown_tags)
+            write_uvarint(out, n + 1)
+        for features_item in features:
+            # features[]
+            raw = features_item.name.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+            write_i16_be(out, features_item.min_supported_version)
+            write_i16_be(out, features_item.max_supported_version)
+            if features_item.unknown_tags:
+                write_tags(out, [], features_item.unknown_tags)
+            else:
+                out.append(0)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
         else:
             out.append(0)
-    features = message.features
-    n = len(features)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for features_item in features:
-        # features[]
-        raw = features_item.name.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-        write_i16_be(out, features_item.min_supported_version)
-        write_i16_be(out, features_item.max_supported_version)
-        if features_item.unknown_tags:
-            write_tags(out, [], features_item.unknown_tags)
-        else:
-            out.append(0)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
 
 
-install_constructors(globals())
+new_ControllerEndpoint = constructor(ControllerEndpoint)
+new_ControllerFeature = constructor(ControllerFeature)
+new_RegisterControllerRecord = constructor(RegisterControllerRecord)

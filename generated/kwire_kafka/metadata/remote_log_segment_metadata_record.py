@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter, read_i32_be, read_i64_be, write_i32_be, write_i64_be
 
 from kwire.message import FieldTags, Message, Struct
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.uuids import Uuid
 from kwire.wire import (
     empty_list,
@@ -43,9 +43,7 @@ class TopicIdPartitionEntry(Struct):
         Field("id", "Id", "uuid", range(0, 1)),
         Field("partition", "Partition", "int32", range(0, 1)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("name", "id", "partition", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     name: str
     """Name of the topic, for information; the id identifies it."""
@@ -54,7 +52,6 @@ class TopicIdPartitionEntry(Struct):
     partition: int
     """Number of the partition within its topic, counted from 0."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -70,10 +67,6 @@ class TopicIdPartitionEntry(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_TopicIdPartitionEntry(name: str, id: Uuid, partition: int) -> TopicIdPartitionEntry:
-    return TopicIdPartitionEntry(name=name, id=id, partition=partition)
-
-
 @mypyc_attr(acyclic=True)
 class RemoteLogSegmentIdEntry(Struct):
     """Id of a remote segment: its partition and a random id."""
@@ -84,16 +77,13 @@ class RemoteLogSegmentIdEntry(Struct):
         Field("topic_id_partition", "TopicIdPartition", "TopicIdPartitionEntry", range(0, 1)),
         Field("id", "Id", "uuid", range(0, 1)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("topic_id_partition", "id", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     topic_id_partition: TopicIdPartitionEntry
     """Partition that the segment belongs to."""
     id: Uuid
     """Random id of each copy attempt, so that a retried upload counts as a separate segment."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -107,10 +97,6 @@ class RemoteLogSegmentIdEntry(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_RemoteLogSegmentIdEntry(topic_id_partition: TopicIdPartitionEntry, id: Uuid) -> RemoteLogSegmentIdEntry:
-    return RemoteLogSegmentIdEntry(topic_id_partition=topic_id_partition, id=id)
-
-
 @mypyc_attr(acyclic=True)
 class SegmentLeaderEpochEntry(Struct):
     """Start of one leader epoch in the segment."""
@@ -121,16 +107,13 @@ class SegmentLeaderEpochEntry(Struct):
         Field("leader_epoch", "LeaderEpoch", "int32", range(0, 1)),
         Field("offset", "Offset", "int64", range(0, 1)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("leader_epoch", "offset", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     leader_epoch: int
     """Leader epoch of the records from Offset on."""
     offset: int
     """First offset in the segment with that leader epoch."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -142,10 +125,6 @@ class SegmentLeaderEpochEntry(Struct):
         self.leader_epoch = leader_epoch
         self.offset = offset
         self.unknown_tags = unknown_tags
-
-
-def new_SegmentLeaderEpochEntry(leader_epoch: int, offset: int) -> SegmentLeaderEpochEntry:
-    return SegmentLeaderEpochEntry(leader_epoch=leader_epoch, offset=offset)
 
 
 @mypyc_attr(acyclic=True)
@@ -173,22 +152,7 @@ class RemoteLogSegmentMetadataRecord(Message):
         Field("remote_log_segment_state", "RemoteLogSegmentState", "int8", range(0, 1), enum="RemoteLogSegmentState"),
         Field("txn_index_empty", "TxnIndexEmpty", "bool", range(0, 1), tag=0, tagged=range(0, 1)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "remote_log_segment_id",
-        "start_offset",
-        "end_offset",
-        "broker_id",
-        "max_timestamp_ms",
-        "event_timestamp_ms",
-        "segment_leader_epochs",
-        "segment_size_in_bytes",
-        "custom_metadata",
-        "remote_log_segment_state",
-        "txn_index_empty",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     remote_log_segment_id: RemoteLogSegmentIdEntry
     """Id of the segment, by which later update records refer to it."""
@@ -213,7 +177,6 @@ class RemoteLogSegmentMetadataRecord(Message):
     txn_index_empty: bool
     """True if the segment has no aborted transactions, so that no transaction index needs to be fetched."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -246,245 +209,201 @@ class RemoteLogSegmentMetadataRecord(Message):
         self.txn_index_empty = txn_index_empty
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        raise LookupError(f"{cls.__name__} has no header")
+    def _read_tags(self, data: bytes, pos: i64, version: i64) -> i64:
+        unknown: list[tuple[int, bytes]] = []
+        previous: i64 = -1
+        count, pos = read_uvarint(data, pos)
+        if count < 0:
+            give_up()
+        for _ in range(count):
+            tag, size, pos = read_tag(data, pos)
+            if tag <= previous:
+                give_up()
+            previous = tag
+            tag_end = pos + size
+            if tag == 0:
+                txn_index_empty = data[pos] != 0
+                pos += 1
+                self.txn_index_empty = txn_index_empty
+                if pos != tag_end:
+                    give_up()
+            else:
+                unknown.append((tag, data[pos:tag_end]))
+                pos = tag_end
+        if unknown:
+            self.unknown_tags = tuple(unknown)
+        return pos
+
+    def _write_tags(self, section: BytesWriter, version: i64) -> None:
+        known: list[tuple[int, bytes]] = []
+        if self.txn_index_empty:
+            out = BytesWriter()
+            out.append(1 if self.txn_index_empty else self.txn_index_empty & 0)  # & 0 refuses None
+            known.append((0, out.getvalue()))
+        write_tags(section, known, self.unknown_tags)
 
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[RemoteLogSegmentMetadataRecord, i64]:
-        if 0 <= version <= 0:
-            return read_remote_log_segment_metadata_record_flexible(data, pos, version)
-        give_up()
+        """Version 0."""
+        n: i64
+        end: i64
+        remote_log_segment_id: RemoteLogSegmentIdEntry
+        topic_id_partition: TopicIdPartitionEntry
+        name: str
+        segment_leader_epochs: list[SegmentLeaderEpochEntry]
+        segment_leader_epochs_step: i64
+        custom_metadata: bytes | None
+        if version < 0 or version > 0:
+            give_up()
+
+        # remote_log_segment_id
+        # remote_log_segment_id.topic_id_partition
+        # name: compact string
+        n = data[pos] - 1
+        pos += 1
+        if n < 0 or n > 126:
+            n, pos = read_string_length(data, pos)
+        end = pos + n
+        name = data[pos:end].decode()
+        pos = end
+        topic_id_partition_id = Uuid(data[pos : pos + 16])
+        partition = read_i32_be(data, pos + 16)
+        topic_id_partition = new_TopicIdPartitionEntry(name, topic_id_partition_id, partition)
+        if data[pos + 20]:
+            pos += 20
+            topic_id_partition.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 21
+        remote_log_segment_id_id = Uuid(data[pos : pos + 16])
+        remote_log_segment_id = new_RemoteLogSegmentIdEntry(topic_id_partition, remote_log_segment_id_id)
+        if data[pos + 16]:
+            pos += 16
+            remote_log_segment_id.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 17
+        start_offset = read_i64_be(data, pos)
+        end_offset = read_i64_be(data, pos + 8)
+        broker_id = read_i32_be(data, pos + 16)
+        max_timestamp_ms = read_i64_be(data, pos + 20)
+        event_timestamp_ms = read_i64_be(data, pos + 28)
+        # segment_leader_epochs: compact array
+        n = data[pos + 36] - 1
+        pos += 37
+        if n < 0 or n > 126:
+            n, pos = read_length(data, pos)
+        segment_leader_epochs = empty_list(n)
+        segment_leader_epochs_count = n
+        for segment_leader_epochs_step in range(segment_leader_epochs_count):
+            # segment_leader_epochs[]
+            leader_epoch = read_i32_be(data, pos)
+            offset = read_i64_be(data, pos + 4)
+            segment_leader_epochs_item = new_SegmentLeaderEpochEntry(leader_epoch, offset)
+            if data[pos + 12]:
+                pos += 12
+                segment_leader_epochs_item.unknown_tags, pos = read_tags(data, pos)
+            else:
+                pos += 13
+            segment_leader_epochs.append(segment_leader_epochs_item)
+        segment_size_in_bytes = read_i32_be(data, pos)
+        # custom_metadata: compact nullable bytes
+        n = data[pos + 4] - 1
+        pos += 5
+        if n < 0:
+            custom_metadata = None
+        else:
+            if n > 126:
+                n += (data[pos] - 1) * 128
+                pos += 1
+                if n < 127 or n > 16382:
+                    n, pos = read_length(data, pos - 1)
+            end = pos + n
+            custom_metadata = data[pos:end]
+            pos = end
+        remote_log_segment_state = (data[pos] ^ 128) - 128
+        message = new_RemoteLogSegmentMetadataRecord(
+            remote_log_segment_id,
+            start_offset,
+            end_offset,
+            broker_id,
+            max_timestamp_ms,
+            event_timestamp_ms,
+            segment_leader_epochs,
+            segment_size_in_bytes,
+            custom_metadata,
+            remote_log_segment_state,
+        )
+        if data[pos + 1]:
+            pos += 1
+            pos = message._read_tags(data, pos, version)
+        else:
+            pos += 2
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 0:
-            return write_remote_log_segment_metadata_record_flexible(out, self, version)
-        give_up()
-
-
-def new_RemoteLogSegmentMetadataRecord(
-    remote_log_segment_id: RemoteLogSegmentIdEntry,
-    start_offset: int,
-    end_offset: int,
-    broker_id: int,
-    max_timestamp_ms: int,
-    event_timestamp_ms: int,
-    segment_leader_epochs: list[SegmentLeaderEpochEntry],
-    segment_size_in_bytes: int,
-    custom_metadata: bytes | None,
-    remote_log_segment_state: int,
-) -> RemoteLogSegmentMetadataRecord:
-    return RemoteLogSegmentMetadataRecord(
-        remote_log_segment_id=remote_log_segment_id,
-        start_offset=start_offset,
-        end_offset=end_offset,
-        broker_id=broker_id,
-        max_timestamp_ms=max_timestamp_ms,
-        event_timestamp_ms=event_timestamp_ms,
-        segment_leader_epochs=segment_leader_epochs,
-        segment_size_in_bytes=segment_size_in_bytes,
-        custom_metadata=custom_metadata,
-        remote_log_segment_state=remote_log_segment_state,
-    )
-
-
-def read_RemoteLogSegmentMetadataRecord_tags(
-    self: RemoteLogSegmentMetadataRecord, data: bytes, pos: i64, version: i64
-) -> i64:
-    unknown: list[tuple[int, bytes]] = []
-    previous: i64 = -1
-    count, pos = read_uvarint(data, pos)
-    if count < 0:
-        give_up()
-    for _ in range(count):
-        tag, size, pos = read_tag(data, pos)
-        if tag <= previous:
+        """Version 0."""
+        if version < 0 or version > 0:
             give_up()
-        previous = tag
-        tag_end = pos + size
-        if tag == 0:
-            txn_index_empty = data[pos] != 0
-            pos += 1
-            self.txn_index_empty = txn_index_empty
-            if pos != tag_end:
-                give_up()
+
+        # remote_log_segment_id
+        remote_log_segment_id = self.remote_log_segment_id
+        # remote_log_segment_id.topic_id_partition
+        topic_id_partition = remote_log_segment_id.topic_id_partition
+        raw = topic_id_partition.name.encode()
+        n = len(raw)
+        if n < 127:
+            out.append(n + 1)
         else:
-            unknown.append((tag, data[pos:tag_end]))
-            pos = tag_end
-    if unknown:
-        self.unknown_tags = tuple(unknown)
-    return pos
-
-
-def write_RemoteLogSegmentMetadataRecord_tags(
-    section: BytesWriter, self: RemoteLogSegmentMetadataRecord, version: i64
-) -> None:
-    known: list[tuple[int, bytes]] = []
-    if self.txn_index_empty:
-        out = BytesWriter()
-        out.append(1 if self.txn_index_empty else self.txn_index_empty & 0)
-        known.append((0, out.getvalue()))
-    write_tags(section, known, self.unknown_tags)
-
-
-def read_remote_log_segment_metadata_record_flexible(
-    data: bytes, pos: i64, version: i64
-) -> tuple[RemoteLogSegmentMetadataRecord, i64]:
-    """Version 0."""
-    n: i64
-    end: i64
-    remote_log_segment_id: RemoteLogSegmentIdEntry
-    topic_id_partition: TopicIdPartitionEntry
-    name: str
-    segment_leader_epochs: list[SegmentLeaderEpochEntry]
-    segment_leader_epochs_step: i64
-    custom_metadata: bytes | None
-    # remote_log_segment_id
-    # remote_log_segment_id.topic_id_partition
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_string_length(data, pos)
-    end = pos + n
-    name = data[pos:end].decode()
-    pos = end
-    topic_id_partition_id = Uuid(data[pos : pos + 16])
-    partition = read_i32_be(data, pos + 16)
-    topic_id_partition = new_TopicIdPartitionEntry(name, topic_id_partition_id, partition)
-    if data[pos + 20]:
-        pos += 20
-        topic_id_partition.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 21
-    remote_log_segment_id_id = Uuid(data[pos : pos + 16])
-    remote_log_segment_id = new_RemoteLogSegmentIdEntry(topic_id_partition, remote_log_segment_id_id)
-    if data[pos + 16]:
-        pos += 16
-        remote_log_segment_id.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 17
-    start_offset = read_i64_be(data, pos)
-    end_offset = read_i64_be(data, pos + 8)
-    broker_id = read_i32_be(data, pos + 16)
-    max_timestamp_ms = read_i64_be(data, pos + 20)
-    event_timestamp_ms = read_i64_be(data, pos + 28)
-    n = data[pos + 36] - 1
-    pos += 37
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    segment_leader_epochs = empty_list(n)
-    segment_leader_epochs_count = n
-    for segment_leader_epochs_step in range(segment_leader_epochs_count):
-        # segment_leader_epochs[]
-        leader_epoch = read_i32_be(data, pos)
-        offset = read_i64_be(data, pos + 4)
-        segment_leader_epochs_item = new_SegmentLeaderEpochEntry(leader_epoch, offset)
-        if data[pos + 12]:
-            pos += 12
-            segment_leader_epochs_item.unknown_tags, pos = read_tags(data, pos)
-        else:
-            pos += 13
-        segment_leader_epochs.append(segment_leader_epochs_item)
-    segment_size_in_bytes = read_i32_be(data, pos)
-    n = data[pos + 4] - 1
-    pos += 5
-    if n < 0:
-        custom_metadata = None
-    else:
-        if n > 126:
-            n += (data[pos] - 1) * 128
-            pos += 1
-            if n < 127 or n > 16382:
-                n, pos = read_length(data, pos - 1)
-        end = pos + n
-        custom_metadata = data[pos:end]
-        pos = end
-    remote_log_segment_state = (data[pos] ^ 128) - 128
-    message = new_RemoteLogSegmentMetadataRecord(
-        remote_log_segment_id,
-        start_offset,
-        end_offset,
-        broker_id,
-        max_timestamp_ms,
-        event_timestamp_ms,
-        segment_leader_epochs,
-        segment_size_in_bytes,
-        custom_metadata,
-        remote_log_segment_state,
-    )
-    if data[pos + 1]:
-        pos += 1
-        pos = read_RemoteLogSegmentMetadataRecord_tags(message, data, pos, version)
-    else:
-        pos += 2
-    return message, pos
-
-
-def write_remote_log_segment_metadata_record_flexible(
-    out: BytesWriter, message: RemoteLogSegmentMetadataRecord, version: i64
-) -> None:
-    """Version 0."""
-    # remote_log_segment_id
-    remote_log_segment_id = message.remote_log_segment_id
-    # remote_log_segment_id.topic_id_partition
-    topic_id_partition = remote_log_segment_id.topic_id_partition
-    raw = topic_id_partition.name.encode()
-    n = len(raw)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_string_length(out, n)
-    out.write(raw)
-    write_uuid(out, topic_id_partition.id)
-    write_i32_be(out, topic_id_partition.partition)
-    if topic_id_partition.unknown_tags:
-        write_tags(out, [], topic_id_partition.unknown_tags)
-    else:
-        out.append(0)
-    write_uuid(out, remote_log_segment_id.id)
-    if remote_log_segment_id.unknown_tags:
-        write_tags(out, [], remote_log_segment_id.unknown_tags)
-    else:
-        out.append(0)
-    write_i64_be(out, message.start_offset)
-    write_i64_be(out, message.end_offset)
-    write_i32_be(out, message.broker_id)
-    write_i64_be(out, message.max_timestamp_ms)
-    write_i64_be(out, message.event_timestamp_ms)
-    segment_leader_epochs = message.segment_leader_epochs
-    n = len(segment_leader_epochs)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for segment_leader_epochs_item in segment_leader_epochs:
-        # segment_leader_epochs[]
-        write_i32_be(out, segment_leader_epochs_item.leader_epoch)
-        write_i64_be(out, segment_leader_epochs_item.offset)
-        if segment_leader_epochs_item.unknown_tags:
-            write_tags(out, [], segment_leader_epochs_item.unknown_tags)
+            write_string_length(out, n)
+        out.write(raw)
+        write_uuid(out, topic_id_partition.id)
+        write_i32_be(out, topic_id_partition.partition)
+        if topic_id_partition.unknown_tags:
+            write_tags(out, [], topic_id_partition.unknown_tags)
         else:
             out.append(0)
-    write_i32_be(out, message.segment_size_in_bytes)
-    custom_metadata = message.custom_metadata
-    if custom_metadata is None:
-        out.append(0)
-    else:
-        n = len(custom_metadata)
+        write_uuid(out, remote_log_segment_id.id)
+        if remote_log_segment_id.unknown_tags:
+            write_tags(out, [], remote_log_segment_id.unknown_tags)
+        else:
+            out.append(0)
+        write_i64_be(out, self.start_offset)
+        write_i64_be(out, self.end_offset)
+        write_i32_be(out, self.broker_id)
+        write_i64_be(out, self.max_timestamp_ms)
+        write_i64_be(out, self.event_timestamp_ms)
+        segment_leader_epochs = self.segment_leader_epochs
+        n = len(segment_leader_epochs)
         if n < 127:
             out.append(n + 1)
         else:
             write_uvarint(out, n + 1)
-        out.write(custom_metadata)
-    write_i8(out, message.remote_log_segment_state)
-    if not message.txn_index_empty and not message.unknown_tags:
-        out.append(0)
-    else:
-        write_RemoteLogSegmentMetadataRecord_tags(out, message, version)
+        for segment_leader_epochs_item in segment_leader_epochs:
+            # segment_leader_epochs[]
+            write_i32_be(out, segment_leader_epochs_item.leader_epoch)
+            write_i64_be(out, segment_leader_epochs_item.offset)
+            if segment_leader_epochs_item.unknown_tags:
+                write_tags(out, [], segment_leader_epochs_item.unknown_tags)
+            else:
+                out.append(0)
+        write_i32_be(out, self.segment_size_in_bytes)
+        custom_metadata = self.custom_metadata
+        if custom_metadata is None:
+            out.append(0)
+        else:
+            n = len(custom_metadata)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_uvarint(out, n + 1)
+            out.write(custom_metadata)
+        write_i8(out, self.remote_log_segment_state)
+        if not self.txn_index_empty and not self.unknown_tags:
+            out.append(0)
+        else:
+            self._write_tags(out, version)
 
 
-install_constructors(globals())
+new_TopicIdPartitionEntry = constructor(TopicIdPartitionEntry)
+new_RemoteLogSegmentIdEntry = constructor(RemoteLogSegmentIdEntry)
+new_SegmentLeaderEpochEntry = constructor(SegmentLeaderEpochEntry)
+new_RemoteLogSegmentMetadataRecord = constructor(RemoteLogSegmentMetadataRecord, without=("txn_index_empty",))

@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter, read_i32_be, read_i64_be, write_i32_be, write_i64_be
 
 from kwire.message import FieldTags, Message, Struct
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.uuids import Uuid
 from kwire.wire import (
     give_up,
@@ -40,9 +40,7 @@ class TopicIdPartitionEntry(Struct):
         Field("id", "Id", "uuid", range(0, 1)),
         Field("partition", "Partition", "int32", range(0, 1)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("name", "id", "partition", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     name: str
     """Name of the topic, for information; the id identifies it."""
@@ -51,7 +49,6 @@ class TopicIdPartitionEntry(Struct):
     partition: int
     """Number of the partition within its topic, counted from 0."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -67,10 +64,6 @@ class TopicIdPartitionEntry(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_TopicIdPartitionEntry(name: str, id: Uuid, partition: int) -> TopicIdPartitionEntry:
-    return TopicIdPartitionEntry(name=name, id=id, partition=partition)
-
-
 @mypyc_attr(acyclic=True)
 class RemoteLogSegmentIdEntry(Struct):
     """Id of a remote segment: its partition and a random id."""
@@ -81,16 +74,13 @@ class RemoteLogSegmentIdEntry(Struct):
         Field("topic_id_partition", "TopicIdPartition", "TopicIdPartitionEntry", range(0, 1)),
         Field("id", "Id", "uuid", range(0, 1)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("topic_id_partition", "id", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     topic_id_partition: TopicIdPartitionEntry
     """Partition that the segment belongs to."""
     id: Uuid
     """Random id of the segment, from the start of its copy."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -102,10 +92,6 @@ class RemoteLogSegmentIdEntry(Struct):
         self.topic_id_partition = TopicIdPartitionEntry() if topic_id_partition is None else topic_id_partition
         self.id = id
         self.unknown_tags = unknown_tags
-
-
-def new_RemoteLogSegmentIdEntry(topic_id_partition: TopicIdPartitionEntry, id: Uuid) -> RemoteLogSegmentIdEntry:
-    return RemoteLogSegmentIdEntry(topic_id_partition=topic_id_partition, id=id)
 
 
 @mypyc_attr(acyclic=True)
@@ -127,16 +113,7 @@ class RemoteLogSegmentMetadataUpdateRecord(Message):
         Field("custom_metadata", "CustomMetadata", "bytes", range(0, 1), nullable=range(0, 1)),
         Field("remote_log_segment_state", "RemoteLogSegmentState", "int8", range(0, 1), enum="RemoteLogSegmentState"),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "remote_log_segment_id",
-        "broker_id",
-        "event_timestamp_ms",
-        "custom_metadata",
-        "remote_log_segment_state",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     remote_log_segment_id: RemoteLogSegmentIdEntry
     """Id of the segment, from an earlier metadata record."""
@@ -149,7 +126,6 @@ class RemoteLogSegmentMetadataUpdateRecord(Message):
     remote_log_segment_state: int
     """State of the segment: 1 copy finished (now readable), 2 delete started, 3 delete finished."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -170,144 +146,116 @@ class RemoteLogSegmentMetadataUpdateRecord(Message):
         self.remote_log_segment_state = remote_log_segment_state
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        raise LookupError(f"{cls.__name__} has no header")
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[RemoteLogSegmentMetadataUpdateRecord, i64]:
-        if 0 <= version <= 0:
-            return read_remote_log_segment_metadata_update_record_flexible(data, pos, version)
-        give_up()
+        """Version 0."""
+        n: i64
+        end: i64
+        remote_log_segment_id: RemoteLogSegmentIdEntry
+        topic_id_partition: TopicIdPartitionEntry
+        name: str
+        custom_metadata: bytes | None
+        if version < 0 or version > 0:
+            give_up()
+
+        # remote_log_segment_id
+        # remote_log_segment_id.topic_id_partition
+        # name: compact string
+        n = data[pos] - 1
+        pos += 1
+        if n < 0 or n > 126:
+            n, pos = read_string_length(data, pos)
+        end = pos + n
+        name = data[pos:end].decode()
+        pos = end
+        topic_id_partition_id = Uuid(data[pos : pos + 16])
+        partition = read_i32_be(data, pos + 16)
+        topic_id_partition = new_TopicIdPartitionEntry(name, topic_id_partition_id, partition)
+        if data[pos + 20]:
+            pos += 20
+            topic_id_partition.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 21
+        remote_log_segment_id_id = Uuid(data[pos : pos + 16])
+        remote_log_segment_id = new_RemoteLogSegmentIdEntry(topic_id_partition, remote_log_segment_id_id)
+        if data[pos + 16]:
+            pos += 16
+            remote_log_segment_id.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 17
+        broker_id = read_i32_be(data, pos)
+        event_timestamp_ms = read_i64_be(data, pos + 4)
+        # custom_metadata: compact nullable bytes
+        n = data[pos + 12] - 1
+        pos += 13
+        if n < 0:
+            custom_metadata = None
+        else:
+            if n > 126:
+                n += (data[pos] - 1) * 128
+                pos += 1
+                if n < 127 or n > 16382:
+                    n, pos = read_length(data, pos - 1)
+            end = pos + n
+            custom_metadata = data[pos:end]
+            pos = end
+        remote_log_segment_state = (data[pos] ^ 128) - 128
+        message = new_RemoteLogSegmentMetadataUpdateRecord(
+            remote_log_segment_id, broker_id, event_timestamp_ms, custom_metadata, remote_log_segment_state
+        )
+        if data[pos + 1]:
+            pos += 1
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 2
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 0:
-            return write_remote_log_segment_metadata_update_record_flexible(out, self, version)
-        give_up()
+        """Version 0."""
+        if version < 0 or version > 0:
+            give_up()
 
-
-def new_RemoteLogSegmentMetadataUpdateRecord(
-    remote_log_segment_id: RemoteLogSegmentIdEntry,
-    broker_id: int,
-    event_timestamp_ms: int,
-    custom_metadata: bytes | None,
-    remote_log_segment_state: int,
-) -> RemoteLogSegmentMetadataUpdateRecord:
-    return RemoteLogSegmentMetadataUpdateRecord(
-        remote_log_segment_id=remote_log_segment_id,
-        broker_id=broker_id,
-        event_timestamp_ms=event_timestamp_ms,
-        custom_metadata=custom_metadata,
-        remote_log_segment_state=remote_log_segment_state,
-    )
-
-
-def read_remote_log_segment_metadata_update_record_flexible(
-    data: bytes, pos: i64, version: i64
-) -> tuple[RemoteLogSegmentMetadataUpdateRecord, i64]:
-    """Version 0."""
-    n: i64
-    end: i64
-    remote_log_segment_id: RemoteLogSegmentIdEntry
-    topic_id_partition: TopicIdPartitionEntry
-    name: str
-    custom_metadata: bytes | None
-    # remote_log_segment_id
-    # remote_log_segment_id.topic_id_partition
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_string_length(data, pos)
-    end = pos + n
-    name = data[pos:end].decode()
-    pos = end
-    topic_id_partition_id = Uuid(data[pos : pos + 16])
-    partition = read_i32_be(data, pos + 16)
-    topic_id_partition = new_TopicIdPartitionEntry(name, topic_id_partition_id, partition)
-    if data[pos + 20]:
-        pos += 20
-        topic_id_partition.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 21
-    remote_log_segment_id_id = Uuid(data[pos : pos + 16])
-    remote_log_segment_id = new_RemoteLogSegmentIdEntry(topic_id_partition, remote_log_segment_id_id)
-    if data[pos + 16]:
-        pos += 16
-        remote_log_segment_id.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 17
-    broker_id = read_i32_be(data, pos)
-    event_timestamp_ms = read_i64_be(data, pos + 4)
-    n = data[pos + 12] - 1
-    pos += 13
-    if n < 0:
-        custom_metadata = None
-    else:
-        if n > 126:
-            n += (data[pos] - 1) * 128
-            pos += 1
-            if n < 127 or n > 16382:
-                n, pos = read_length(data, pos - 1)
-        end = pos + n
-        custom_metadata = data[pos:end]
-        pos = end
-    remote_log_segment_state = (data[pos] ^ 128) - 128
-    message = new_RemoteLogSegmentMetadataUpdateRecord(
-        remote_log_segment_id, broker_id, event_timestamp_ms, custom_metadata, remote_log_segment_state
-    )
-    if data[pos + 1]:
-        pos += 1
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 2
-    return message, pos
-
-
-def write_remote_log_segment_metadata_update_record_flexible(
-    out: BytesWriter, message: RemoteLogSegmentMetadataUpdateRecord, version: i64
-) -> None:
-    """Version 0."""
-    # remote_log_segment_id
-    remote_log_segment_id = message.remote_log_segment_id
-    # remote_log_segment_id.topic_id_partition
-    topic_id_partition = remote_log_segment_id.topic_id_partition
-    raw = topic_id_partition.name.encode()
-    n = len(raw)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_string_length(out, n)
-    out.write(raw)
-    write_uuid(out, topic_id_partition.id)
-    write_i32_be(out, topic_id_partition.partition)
-    if topic_id_partition.unknown_tags:
-        write_tags(out, [], topic_id_partition.unknown_tags)
-    else:
-        out.append(0)
-    write_uuid(out, remote_log_segment_id.id)
-    if remote_log_segment_id.unknown_tags:
-        write_tags(out, [], remote_log_segment_id.unknown_tags)
-    else:
-        out.append(0)
-    write_i32_be(out, message.broker_id)
-    write_i64_be(out, message.event_timestamp_ms)
-    custom_metadata = message.custom_metadata
-    if custom_metadata is None:
-        out.append(0)
-    else:
-        n = len(custom_metadata)
+        # remote_log_segment_id
+        remote_log_segment_id = self.remote_log_segment_id
+        # remote_log_segment_id.topic_id_partition
+        topic_id_partition = remote_log_segment_id.topic_id_partition
+        raw = topic_id_partition.name.encode()
+        n = len(raw)
         if n < 127:
             out.append(n + 1)
         else:
-            write_uvarint(out, n + 1)
-        out.write(custom_metadata)
-    write_i8(out, message.remote_log_segment_state)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
+            write_string_length(out, n)
+        out.write(raw)
+        write_uuid(out, topic_id_partition.id)
+        write_i32_be(out, topic_id_partition.partition)
+        if topic_id_partition.unknown_tags:
+            write_tags(out, [], topic_id_partition.unknown_tags)
+        else:
+            out.append(0)
+        write_uuid(out, remote_log_segment_id.id)
+        if remote_log_segment_id.unknown_tags:
+            write_tags(out, [], remote_log_segment_id.unknown_tags)
+        else:
+            out.append(0)
+        write_i32_be(out, self.broker_id)
+        write_i64_be(out, self.event_timestamp_ms)
+        custom_metadata = self.custom_metadata
+        if custom_metadata is None:
+            out.append(0)
+        else:
+            n = len(custom_metadata)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_uvarint(out, n + 1)
+            out.write(custom_metadata)
+        write_i8(out, self.remote_log_segment_state)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
+        else:
+            out.append(0)
 
 
-install_constructors(globals())
+new_TopicIdPartitionEntry = constructor(TopicIdPartitionEntry)
+new_RemoteLogSegmentIdEntry = constructor(RemoteLogSegmentIdEntry)
+new_RemoteLogSegmentMetadataUpdateRecord = constructor(RemoteLogSegmentMetadataUpdateRecord)

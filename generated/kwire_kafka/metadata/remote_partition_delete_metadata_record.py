@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter, read_i32_be, read_i64_be, write_i32_be, write_i64_be
 
 from kwire.message import FieldTags, Message, Struct
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.uuids import Uuid
 from kwire.wire import (
     give_up,
@@ -38,9 +38,7 @@ class TopicIdPartitionEntry(Struct):
         Field("id", "Id", "uuid", range(0, 1)),
         Field("partition", "Partition", "int32", range(0, 1)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("name", "id", "partition", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     name: str
     """Name of the topic before its deletion."""
@@ -49,7 +47,6 @@ class TopicIdPartitionEntry(Struct):
     partition: int
     """Number of the partition within its topic, counted from 0."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -63,10 +60,6 @@ class TopicIdPartitionEntry(Struct):
         self.id = id
         self.partition = partition
         self.unknown_tags = unknown_tags
-
-
-def new_TopicIdPartitionEntry(name: str, id: Uuid, partition: int) -> TopicIdPartitionEntry:
-    return TopicIdPartitionEntry(name=name, id=id, partition=partition)
 
 
 @mypyc_attr(acyclic=True)
@@ -93,15 +86,7 @@ class RemotePartitionDeleteMetadataRecord(Message):
             enum="RemotePartitionDeleteState",
         ),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "topic_id_partition",
-        "broker_id",
-        "event_timestamp_ms",
-        "remote_partition_delete_state",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     topic_id_partition: TopicIdPartitionEntry
     """Partition whose remote segments are to be removed."""
@@ -112,7 +97,6 @@ class RemotePartitionDeleteMetadataRecord(Message):
     remote_partition_delete_state: int
     """State of the partition: 0 marked for deletion, 1 deletion started, 2 deletion finished."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -129,102 +113,74 @@ class RemotePartitionDeleteMetadataRecord(Message):
         self.remote_partition_delete_state = remote_partition_delete_state
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        raise LookupError(f"{cls.__name__} has no header")
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[RemotePartitionDeleteMetadataRecord, i64]:
-        if 0 <= version <= 0:
-            return read_remote_partition_delete_metadata_record_flexible(data, pos, version)
-        give_up()
+        """Version 0."""
+        n: i64
+        end: i64
+        topic_id_partition: TopicIdPartitionEntry
+        name: str
+        if version < 0 or version > 0:
+            give_up()
+
+        # topic_id_partition
+        # name: compact string
+        n = data[pos] - 1
+        pos += 1
+        if n < 0 or n > 126:
+            n, pos = read_string_length(data, pos)
+        end = pos + n
+        name = data[pos:end].decode()
+        pos = end
+        id_ = Uuid(data[pos : pos + 16])
+        partition = read_i32_be(data, pos + 16)
+        topic_id_partition = new_TopicIdPartitionEntry(name, id_, partition)
+        if data[pos + 20]:
+            pos += 20
+            topic_id_partition.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 21
+        broker_id = read_i32_be(data, pos)
+        event_timestamp_ms = read_i64_be(data, pos + 4)
+        remote_partition_delete_state = (data[pos + 12] ^ 128) - 128
+        message = new_RemotePartitionDeleteMetadataRecord(
+            topic_id_partition, broker_id, event_timestamp_ms, remote_partition_delete_state
+        )
+        if data[pos + 13]:
+            pos += 13
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 14
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 0:
-            return write_remote_partition_delete_metadata_record_flexible(out, self, version)
-        give_up()
+        """Version 0."""
+        if version < 0 or version > 0:
+            give_up()
+
+        # topic_id_partition
+        topic_id_partition = self.topic_id_partition
+        raw = topic_id_partition.name.encode()
+        n = len(raw)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_string_length(out, n)
+        out.write(raw)
+        write_uuid(out, topic_id_partition.id)
+        write_i32_be(out, topic_id_partition.partition)
+        if topic_id_partition.unknown_tags:
+            write_tags(out, [], topic_id_partition.unknown_tags)
+        else:
+            out.append(0)
+        write_i32_be(out, self.broker_id)
+        write_i64_be(out, self.event_timestamp_ms)
+        write_i8(out, self.remote_partition_delete_state)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
+        else:
+            out.append(0)
 
 
-def new_RemotePartitionDeleteMetadataRecord(
-    topic_id_partition: TopicIdPartitionEntry,
-    broker_id: int,
-    event_timestamp_ms: int,
-    remote_partition_delete_state: int,
-) -> RemotePartitionDeleteMetadataRecord:
-    return RemotePartitionDeleteMetadataRecord(
-        topic_id_partition=topic_id_partition,
-        broker_id=broker_id,
-        event_timestamp_ms=event_timestamp_ms,
-        remote_partition_delete_state=remote_partition_delete_state,
-    )
-
-
-def read_remote_partition_delete_metadata_record_flexible(
-    data: bytes, pos: i64, version: i64
-) -> tuple[RemotePartitionDeleteMetadataRecord, i64]:
-    """Version 0."""
-    n: i64
-    end: i64
-    topic_id_partition: TopicIdPartitionEntry
-    name: str
-    # topic_id_partition
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_string_length(data, pos)
-    end = pos + n
-    name = data[pos:end].decode()
-    pos = end
-    id_ = Uuid(data[pos : pos + 16])
-    partition = read_i32_be(data, pos + 16)
-    topic_id_partition = new_TopicIdPartitionEntry(name, id_, partition)
-    if data[pos + 20]:
-        pos += 20
-        topic_id_partition.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 21
-    broker_id = read_i32_be(data, pos)
-    event_timestamp_ms = read_i64_be(data, pos + 4)
-    remote_partition_delete_state = (data[pos + 12] ^ 128) - 128
-    message = new_RemotePartitionDeleteMetadataRecord(
-        topic_id_partition, broker_id, event_timestamp_ms, remote_partition_delete_state
-    )
-    if data[pos + 13]:
-        pos += 13
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 14
-    return message, pos
-
-
-def write_remote_partition_delete_metadata_record_flexible(
-    out: BytesWriter, message: RemotePartitionDeleteMetadataRecord, version: i64
-) -> None:
-    """Version 0."""
-    # topic_id_partition
-    topic_id_partition = message.topic_id_partition
-    raw = topic_id_partition.name.encode()
-    n = len(raw)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_string_length(out, n)
-    out.write(raw)
-    write_uuid(out, topic_id_partition.id)
-    write_i32_be(out, topic_id_partition.partition)
-    if topic_id_partition.unknown_tags:
-        write_tags(out, [], topic_id_partition.unknown_tags)
-    else:
-        out.append(0)
-    write_i32_be(out, message.broker_id)
-    write_i64_be(out, message.event_timestamp_ms)
-    write_i8(out, message.remote_partition_delete_state)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
-
-
-install_constructors(globals())
+new_TopicIdPartitionEntry = constructor(TopicIdPartitionEntry)
+new_RemotePartitionDeleteMetadataRecord = constructor(RemotePartitionDeleteMetadataRecord)

@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter
 
 from kwire.message import FieldTags, Message
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.uuids import Uuid
 from kwire.wire import give_up, read_tags, write_tags, write_uuid, ZERO_UUID
 
@@ -31,14 +31,11 @@ class RemoveAccessControlEntryRecord(Message):
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (Field("id", "Id", "uuid", range(0, 1)),)
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("id", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     id: Uuid
     """Id of the rule, from its AccessControlEntryRecord."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -49,49 +46,31 @@ class RemoveAccessControlEntryRecord(Message):
         self.id = id
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        raise LookupError(f"{cls.__name__} has no header")
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[RemoveAccessControlEntryRecord, i64]:
-        if 0 <= version <= 0:
-            return read_remove_access_control_entry_record_flexible(data, pos, version)
-        give_up()
+        """Version 0."""
+        if version < 0 or version > 0:
+            give_up()
+
+        id_ = Uuid(data[pos : pos + 16])
+        message = new_RemoveAccessControlEntryRecord(id_)
+        if data[pos + 16]:
+            pos += 16
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 17
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 0:
-            return write_remove_access_control_entry_record_flexible(out, self, version)
-        give_up()
+        """Version 0."""
+        if version < 0 or version > 0:
+            give_up()
+
+        write_uuid(out, self.id)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
+        else:
+            out.append(0)
 
 
-def new_RemoveAccessControlEntryRecord(id: Uuid) -> RemoveAccessControlEntryRecord:
-    return RemoveAccessControlEntryRecord(id=id)
-
-
-def read_remove_access_control_entry_record_flexible(
-    data: bytes, pos: i64, version: i64
-) -> tuple[RemoveAccessControlEntryRecord, i64]:
-    """Version 0."""
-    id_ = Uuid(data[pos : pos + 16])
-    message = new_RemoveAccessControlEntryRecord(id_)
-    if data[pos + 16]:
-        pos += 16
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 17
-    return message, pos
-
-
-def write_remove_access_control_entry_record_flexible(
-    out: BytesWriter, message: RemoveAccessControlEntryRecord, version: i64
-) -> None:
-    """Version 0."""
-    write_uuid(out, message.id)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
-
-
-install_constructors(globals())
+new_RemoveAccessControlEntryRecord = constructor(RemoveAccessControlEntryRecord)

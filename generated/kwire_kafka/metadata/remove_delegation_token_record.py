@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter
 
 from kwire.message import FieldTags, Message
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.wire import give_up, read_string_length, read_tags, write_string_length, write_tags
 
 TYPE_CHECKING = False
@@ -30,14 +30,11 @@ class RemoveDelegationTokenRecord(Message):
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (Field("token_id", "TokenId", "string", range(0, 1)),)
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("token_id", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     token_id: str
     """Public id of the token."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -48,65 +45,46 @@ class RemoveDelegationTokenRecord(Message):
         self.token_id = token_id
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        raise LookupError(f"{cls.__name__} has no header")
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[RemoveDelegationTokenRecord, i64]:
-        if 0 <= version <= 0:
-            return read_remove_delegation_token_record_flexible(data, pos, version)
-        give_up()
+        """Version 0."""
+        n: i64
+        end: i64
+        token_id: str
+        if version < 0 or version > 0:
+            give_up()
+
+        # token_id: compact string
+        n = data[pos] - 1
+        pos += 1
+        if n < 0 or n > 126:
+            n, pos = read_string_length(data, pos)
+        end = pos + n
+        token_id = data[pos:end].decode()
+        pos = end
+        message = new_RemoveDelegationTokenRecord(token_id)
+        if data[pos]:
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 1
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 0:
-            return write_remove_delegation_token_record_flexible(out, self, version)
-        give_up()
+        """Version 0."""
+        if version < 0 or version > 0:
+            give_up()
+
+        raw = self.token_id.encode()
+        n = len(raw)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_string_length(out, n)
+        out.write(raw)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
+        else:
+            out.append(0)
 
 
-def new_RemoveDelegationTokenRecord(token_id: str) -> RemoveDelegationTokenRecord:
-    return RemoveDelegationTokenRecord(token_id=token_id)
-
-
-def read_remove_delegation_token_record_flexible(
-    data: bytes, pos: i64, version: i64
-) -> tuple[RemoveDelegationTokenRecord, i64]:
-    """Version 0."""
-    n: i64
-    end: i64
-    token_id: str
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_string_length(data, pos)
-    end = pos + n
-    token_id = data[pos:end].decode()
-    pos = end
-    message = new_RemoveDelegationTokenRecord(token_id)
-    if data[pos]:
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 1
-    return message, pos
-
-
-def write_remove_delegation_token_record_flexible(
-    out: BytesWriter, message: RemoveDelegationTokenRecord, version: i64
-) -> None:
-    """Version 0."""
-    raw = message.token_id.encode()
-    n = len(raw)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_string_length(out, n)
-    out.write(raw)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
-
-
-install_constructors(globals())
+new_RemoveDelegationTokenRecord = constructor(RemoveDelegationTokenRecord)

@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter
 
 from kwire.message import FieldTags, Message
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.wire import give_up, read_string_length, read_tags, write_string_length, write_tags
 
 TYPE_CHECKING = False
@@ -30,14 +30,11 @@ class RemoveFeatureLevelRecord(Message):
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (Field("name", "Name", "string", range(0, 1)),)
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("name", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     name: str
     """Name of the feature."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -48,65 +45,46 @@ class RemoveFeatureLevelRecord(Message):
         self.name = name
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        raise LookupError(f"{cls.__name__} has no header")
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[RemoveFeatureLevelRecord, i64]:
-        if 0 <= version <= 0:
-            return read_remove_feature_level_record_flexible(data, pos, version)
-        give_up()
+        """Version 0."""
+        n: i64
+        end: i64
+        name: str
+        if version < 0 or version > 0:
+            give_up()
+
+        # name: compact string
+        n = data[pos] - 1
+        pos += 1
+        if n < 0 or n > 126:
+            n, pos = read_string_length(data, pos)
+        end = pos + n
+        name = data[pos:end].decode()
+        pos = end
+        message = new_RemoveFeatureLevelRecord(name)
+        if data[pos]:
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 1
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 0:
-            return write_remove_feature_level_record_flexible(out, self, version)
-        give_up()
+        """Version 0."""
+        if version < 0 or version > 0:
+            give_up()
+
+        raw = self.name.encode()
+        n = len(raw)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_string_length(out, n)
+        out.write(raw)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
+        else:
+            out.append(0)
 
 
-def new_RemoveFeatureLevelRecord(name: str) -> RemoveFeatureLevelRecord:
-    return RemoveFeatureLevelRecord(name=name)
-
-
-def read_remove_feature_level_record_flexible(
-    data: bytes, pos: i64, version: i64
-) -> tuple[RemoveFeatureLevelRecord, i64]:
-    """Version 0."""
-    n: i64
-    end: i64
-    name: str
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_string_length(data, pos)
-    end = pos + n
-    name = data[pos:end].decode()
-    pos = end
-    message = new_RemoveFeatureLevelRecord(name)
-    if data[pos]:
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 1
-    return message, pos
-
-
-def write_remove_feature_level_record_flexible(
-    out: BytesWriter, message: RemoveFeatureLevelRecord, version: i64
-) -> None:
-    """Version 0."""
-    raw = message.name.encode()
-    n = len(raw)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_string_length(out, n)
-    out.write(raw)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
-
-
-install_constructors(globals())
+new_RemoveFeatureLevelRecord = constructor(RemoveFeatureLevelRecord)

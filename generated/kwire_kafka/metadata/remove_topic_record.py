@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter
 
 from kwire.message import FieldTags, Message
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.uuids import Uuid
 from kwire.wire import give_up, read_tags, write_tags, write_uuid, ZERO_UUID
 
@@ -31,14 +31,11 @@ class RemoveTopicRecord(Message):
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (Field("topic_id", "TopicId", "uuid", range(0, 1)),)
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("topic_id", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     topic_id: Uuid
     """Id of the deleted topic; its name can be reused at once with a new id."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -49,45 +46,31 @@ class RemoveTopicRecord(Message):
         self.topic_id = topic_id
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        raise LookupError(f"{cls.__name__} has no header")
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[RemoveTopicRecord, i64]:
-        if 0 <= version <= 0:
-            return read_remove_topic_record_flexible(data, pos, version)
-        give_up()
+        """Version 0."""
+        if version < 0 or version > 0:
+            give_up()
+
+        topic_id = Uuid(data[pos : pos + 16])
+        message = new_RemoveTopicRecord(topic_id)
+        if data[pos + 16]:
+            pos += 16
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 17
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 0:
-            return write_remove_topic_record_flexible(out, self, version)
-        give_up()
+        """Version 0."""
+        if version < 0 or version > 0:
+            give_up()
+
+        write_uuid(out, self.topic_id)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
+        else:
+            out.append(0)
 
 
-def new_RemoveTopicRecord(topic_id: Uuid) -> RemoveTopicRecord:
-    return RemoveTopicRecord(topic_id=topic_id)
-
-
-def read_remove_topic_record_flexible(data: bytes, pos: i64, version: i64) -> tuple[RemoveTopicRecord, i64]:
-    """Version 0."""
-    topic_id = Uuid(data[pos : pos + 16])
-    message = new_RemoveTopicRecord(topic_id)
-    if data[pos + 16]:
-        pos += 16
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 17
-    return message, pos
-
-
-def write_remove_topic_record_flexible(out: BytesWriter, message: RemoveTopicRecord, version: i64) -> None:
-    """Version 0."""
-    write_uuid(out, message.topic_id)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
-
-
-install_constructors(globals())
+new_RemoveTopicRecord = constructor(RemoveTopicRecord)

@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter
 
 from kwire.message import FieldTags, Message
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.uuids import Uuid
 from kwire.wire import give_up, read_string_length, read_tags, write_string_length, write_tags, write_uuid, ZERO_UUID
 
@@ -34,16 +34,13 @@ class TopicRecord(Message):
         Field("name", "Name", "string", range(0, 1)),
         Field("topic_id", "TopicId", "uuid", range(0, 1)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("name", "topic_id", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     name: str
     """Name of the topic, unique among existing topics."""
     topic_id: Uuid
     """Random id assigned at creation, by which other metadata records refer to the topic."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -56,64 +53,49 @@ class TopicRecord(Message):
         self.topic_id = topic_id
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        raise LookupError(f"{cls.__name__} has no header")
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[TopicRecord, i64]:
-        if 0 <= version <= 0:
-            return read_topic_record_flexible(data, pos, version)
-        give_up()
+        """Version 0."""
+        n: i64
+        end: i64
+        name: str
+        if version < 0 or version > 0:
+            give_up()
+
+        # name: compact string
+        n = data[pos] - 1
+        pos += 1
+        if n < 0 or n > 126:
+            n, pos = read_string_length(data, pos)
+        end = pos + n
+        name = data[pos:end].decode()
+        pos = end
+        topic_id = Uuid(data[pos : pos + 16])
+        message = new_TopicRecord(name, topic_id)
+        if data[pos + 16]:
+            pos += 16
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 17
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 0:
-            return write_topic_record_flexible(out, self, version)
-        give_up()
+        """Version 0."""
+        if version < 0 or version > 0:
+            give_up()
+
+        raw = self.name.encode()
+        n = len(raw)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_string_length(out, n)
+        out.write(raw)
+        write_uuid(out, self.topic_id)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
+        else:
+            out.append(0)
 
 
-def new_TopicRecord(name: str, topic_id: Uuid) -> TopicRecord:
-    return TopicRecord(name=name, topic_id=topic_id)
-
-
-def read_topic_record_flexible(data: bytes, pos: i64, version: i64) -> tuple[TopicRecord, i64]:
-    """Version 0."""
-    n: i64
-    end: i64
-    name: str
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_string_length(data, pos)
-    end = pos + n
-    name = data[pos:end].decode()
-    pos = end
-    topic_id = Uuid(data[pos : pos + 16])
-    message = new_TopicRecord(name, topic_id)
-    if data[pos + 16]:
-        pos += 16
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 17
-    return message, pos
-
-
-def write_topic_record_flexible(out: BytesWriter, message: TopicRecord, version: i64) -> None:
-    """Version 0."""
-    raw = message.name.encode()
-    n = len(raw)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_string_length(out, n)
-    out.write(raw)
-    write_uuid(out, message.topic_id)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
-
-
-install_constructors(globals())
+new_TopicRecord = constructor(TopicRecord)

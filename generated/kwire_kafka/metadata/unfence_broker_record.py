@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter, read_i32_be, read_i64_be, write_i32_be, write_i64_be
 
 from kwire.message import FieldTags, Message
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.wire import give_up, read_tags, write_tags
 
 TYPE_CHECKING = False
@@ -33,16 +33,13 @@ class UnfenceBrokerRecord(Message):
         Field("id", "Id", "int32", range(0, 1)),
         Field("epoch", "Epoch", "int64", range(0, 1)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("id", "epoch", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     id: int
     """Id of the broker to unfence."""
     epoch: int
     """Epoch of the broker's registration, which protects a newer registration."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -55,47 +52,33 @@ class UnfenceBrokerRecord(Message):
         self.epoch = epoch
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        raise LookupError(f"{cls.__name__} has no header")
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[UnfenceBrokerRecord, i64]:
-        if 0 <= version <= 0:
-            return read_unfence_broker_record_flexible(data, pos, version)
-        give_up()
+        """Version 0."""
+        if version < 0 or version > 0:
+            give_up()
+
+        id_ = read_i32_be(data, pos)
+        epoch = read_i64_be(data, pos + 4)
+        message = new_UnfenceBrokerRecord(id_, epoch)
+        if data[pos + 12]:
+            pos += 12
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 13
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 0:
-            return write_unfence_broker_record_flexible(out, self, version)
-        give_up()
+        """Version 0."""
+        if version < 0 or version > 0:
+            give_up()
+
+        write_i32_be(out, self.id)
+        write_i64_be(out, self.epoch)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
+        else:
+            out.append(0)
 
 
-def new_UnfenceBrokerRecord(id: int, epoch: int) -> UnfenceBrokerRecord:
-    return UnfenceBrokerRecord(id=id, epoch=epoch)
-
-
-def read_unfence_broker_record_flexible(data: bytes, pos: i64, version: i64) -> tuple[UnfenceBrokerRecord, i64]:
-    """Version 0."""
-    id_ = read_i32_be(data, pos)
-    epoch = read_i64_be(data, pos + 4)
-    message = new_UnfenceBrokerRecord(id_, epoch)
-    if data[pos + 12]:
-        pos += 12
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 13
-    return message, pos
-
-
-def write_unfence_broker_record_flexible(out: BytesWriter, message: UnfenceBrokerRecord, version: i64) -> None:
-    """Version 0."""
-    write_i32_be(out, message.id)
-    write_i64_be(out, message.epoch)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
-
-
-install_constructors(globals())
+new_UnfenceBrokerRecord = constructor(UnfenceBrokerRecord)

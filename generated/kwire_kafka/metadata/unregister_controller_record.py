@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter, read_i32_be, write_i32_be
 
 from kwire.message import FieldTags, Message
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.wire import give_up, read_tags, write_tags
 
 TYPE_CHECKING = False
@@ -30,14 +30,11 @@ class UnregisterControllerRecord(Message):
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (Field("controller_id", "ControllerId", "int32", range(0, 1)),)
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("controller_id", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     controller_id: int
     """Node id of the controller that is removed."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -48,49 +45,31 @@ class UnregisterControllerRecord(Message):
         self.controller_id = controller_id
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        raise LookupError(f"{cls.__name__} has no header")
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[UnregisterControllerRecord, i64]:
-        if 0 <= version <= 0:
-            return read_unregister_controller_record_flexible(data, pos, version)
-        give_up()
+        """Version 0."""
+        if version < 0 or version > 0:
+            give_up()
+
+        controller_id = read_i32_be(data, pos)
+        message = new_UnregisterControllerRecord(controller_id)
+        if data[pos + 4]:
+            pos += 4
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 5
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 0:
-            return write_unregister_controller_record_flexible(out, self, version)
-        give_up()
+        """Version 0."""
+        if version < 0 or version > 0:
+            give_up()
+
+        write_i32_be(out, self.controller_id)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
+        else:
+            out.append(0)
 
 
-def new_UnregisterControllerRecord(controller_id: int) -> UnregisterControllerRecord:
-    return UnregisterControllerRecord(controller_id=controller_id)
-
-
-def read_unregister_controller_record_flexible(
-    data: bytes, pos: i64, version: i64
-) -> tuple[UnregisterControllerRecord, i64]:
-    """Version 0."""
-    controller_id = read_i32_be(data, pos)
-    message = new_UnregisterControllerRecord(controller_id)
-    if data[pos + 4]:
-        pos += 4
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 5
-    return message, pos
-
-
-def write_unregister_controller_record_flexible(
-    out: BytesWriter, message: UnregisterControllerRecord, version: i64
-) -> None:
-    """Version 0."""
-    write_i32_be(out, message.controller_id)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
-
-
-install_constructors(globals())
+new_UnregisterControllerRecord = constructor(UnregisterControllerRecord)

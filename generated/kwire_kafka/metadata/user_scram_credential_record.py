@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter, read_i32_be, write_i32_be
 
 from kwire.message import FieldTags, Message
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.wire import (
     give_up,
     read_length,
@@ -46,17 +46,7 @@ class UserScramCredentialRecord(Message):
         Field("server_key", "ServerKey", "bytes", range(0, 1)),
         Field("iterations", "Iterations", "int32", range(0, 1)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "name",
-        "mechanism",
-        "salt",
-        "stored_key",
-        "server_key",
-        "iterations",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     name: str
     """Name of the user, as sent by clients in the SASL exchange."""
@@ -71,7 +61,6 @@ class UserScramCredentialRecord(Message):
     iterations: int
     """Number of hash iterations, at least 4096; more of them make guessing slower."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -92,134 +81,114 @@ class UserScramCredentialRecord(Message):
         self.iterations = iterations
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        raise LookupError(f"{cls.__name__} has no header")
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[UserScramCredentialRecord, i64]:
-        if 0 <= version <= 0:
-            return read_user_scram_credential_record_flexible(data, pos, version)
-        give_up()
+        """Version 0."""
+        n: i64
+        end: i64
+        name: str
+        salt: bytes
+        stored_key: bytes
+        server_key: bytes
+        if version < 0 or version > 0:
+            give_up()
+
+        # name: compact string
+        n = data[pos] - 1
+        pos += 1
+        if n < 0 or n > 126:
+            n, pos = read_string_length(data, pos)
+        end = pos + n
+        name = data[pos:end].decode()
+        pos = end
+        mechanism = (data[pos] ^ 128) - 128
+        # salt: compact bytes
+        n = data[pos + 1] - 1
+        pos += 2
+        if n < 0:
+            give_up()
+        if n > 126:
+            n += (data[pos] - 1) * 128
+            pos += 1
+            if n < 127 or n > 16382:
+                n, pos = read_length(data, pos - 1)
+        end = pos + n
+        salt = data[pos:end]
+        pos = end
+        # stored_key: compact bytes
+        n = data[pos] - 1
+        pos += 1
+        if n < 0:
+            give_up()
+        if n > 126:
+            n += (data[pos] - 1) * 128
+            pos += 1
+            if n < 127 or n > 16382:
+                n, pos = read_length(data, pos - 1)
+        end = pos + n
+        stored_key = data[pos:end]
+        pos = end
+        # server_key: compact bytes
+        n = data[pos] - 1
+        pos += 1
+        if n < 0:
+            give_up()
+        if n > 126:
+            n += (data[pos] - 1) * 128
+            pos += 1
+            if n < 127 or n > 16382:
+                n, pos = read_length(data, pos - 1)
+        end = pos + n
+        server_key = data[pos:end]
+        pos = end
+        iterations = read_i32_be(data, pos)
+        message = new_UserScramCredentialRecord(name, mechanism, salt, stored_key, server_key, iterations)
+        if data[pos + 4]:
+            pos += 4
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 5
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 0:
-            return write_user_scram_credential_record_flexible(out, self, version)
-        give_up()
+        """Version 0."""
+        if version < 0 or version > 0:
+            give_up()
+
+        raw = self.name.encode()
+        n = len(raw)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_string_length(out, n)
+        out.write(raw)
+        write_i8(out, self.mechanism)
+        salt = self.salt
+        n = len(salt)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_uvarint(out, n + 1)
+        out.write(salt)
+        stored_key = self.stored_key
+        n = len(stored_key)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_uvarint(out, n + 1)
+        out.write(stored_key)
+        server_key = self.server_key
+        n = len(server_key)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_uvarint(out, n + 1)
+        out.write(server_key)
+        write_i32_be(out, self.iterations)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
+        else:
+            out.append(0)
 
 
-def new_UserScramCredentialRecord(
-    name: str, mechanism: int, salt: bytes, stored_key: bytes, server_key: bytes, iterations: int
-) -> UserScramCredentialRecord:
-    return UserScramCredentialRecord(
-        name=name, mechanism=mechanism, salt=salt, stored_key=stored_key, server_key=server_key, iterations=iterations
-    )
-
-
-def read_user_scram_credential_record_flexible(
-    data: bytes, pos: i64, version: i64
-) -> tuple[UserScramCredentialRecord, i64]:
-    """Version 0."""
-    n: i64
-    end: i64
-    name: str
-    salt: bytes
-    stored_key: bytes
-    server_key: bytes
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_string_length(data, pos)
-    end = pos + n
-    name = data[pos:end].decode()
-    pos = end
-    mechanism = (data[pos] ^ 128) - 128
-    n = data[pos + 1] - 1
-    pos += 2
-    if n < 0:
-        give_up()
-    if n > 126:
-        n += (data[pos] - 1) * 128
-        pos += 1
-        if n < 127 or n > 16382:
-            n, pos = read_length(data, pos - 1)
-    end = pos + n
-    salt = data[pos:end]
-    pos = end
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n += (data[pos] - 1) * 128
-        pos += 1
-        if n < 127 or n > 16382:
-            n, pos = read_length(data, pos - 1)
-    end = pos + n
-    stored_key = data[pos:end]
-    pos = end
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n += (data[pos] - 1) * 128
-        pos += 1
-        if n < 127 or n > 16382:
-            n, pos = read_length(data, pos - 1)
-    end = pos + n
-    server_key = data[pos:end]
-    pos = end
-    iterations = read_i32_be(data, pos)
-    message = new_UserScramCredentialRecord(name, mechanism, salt, stored_key, server_key, iterations)
-    if data[pos + 4]:
-        pos += 4
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 5
-    return message, pos
-
-
-def write_user_scram_credential_record_flexible(
-    out: BytesWriter, message: UserScramCredentialRecord, version: i64
-) -> None:
-    """Version 0."""
-    raw = message.name.encode()
-    n = len(raw)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_string_length(out, n)
-    out.write(raw)
-    write_i8(out, message.mechanism)
-    salt = message.salt
-    n = len(salt)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    out.write(salt)
-    stored_key = message.stored_key
-    n = len(stored_key)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    out.write(stored_key)
-    server_key = message.server_key
-    n = len(server_key)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    out.write(server_key)
-    write_i32_be(out, message.iterations)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
-
-
-install_constructors(globals())
+new_UserScramCredentialRecord = constructor(UserScramCredentialRecord)

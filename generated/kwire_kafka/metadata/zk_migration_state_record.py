@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter
 
 from kwire.message import FieldTags, Message
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.wire import give_up, read_tags, write_i8, write_tags
 
 TYPE_CHECKING = False
@@ -32,14 +32,11 @@ class ZkMigrationStateRecord(Message):
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("zk_migration_state", "ZkMigrationState", "int8", range(0, 1), enum="ZkMigrationState"),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("zk_migration_state", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     zk_migration_state: int
     """State: 0 no migration, 1 dual writes to ZooKeeper and KRaft, 2 waiting to start, 3 finished."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -50,47 +47,31 @@ class ZkMigrationStateRecord(Message):
         self.zk_migration_state = zk_migration_state
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        raise LookupError(f"{cls.__name__} has no header")
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[ZkMigrationStateRecord, i64]:
-        if 0 <= version <= 0:
-            return read_zk_migration_state_record_flexible(data, pos, version)
-        give_up()
+        """Version 0."""
+        if version < 0 or version > 0:
+            give_up()
+
+        zk_migration_state = (data[pos] ^ 128) - 128
+        message = new_ZkMigrationStateRecord(zk_migration_state)
+        if data[pos + 1]:
+            pos += 1
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 2
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 0:
-            return write_zk_migration_state_record_flexible(out, self, version)
-        give_up()
+        """Version 0."""
+        if version < 0 or version > 0:
+            give_up()
+
+        write_i8(out, self.zk_migration_state)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
+        else:
+            out.append(0)
 
 
-def new_ZkMigrationStateRecord(zk_migration_state: int) -> ZkMigrationStateRecord:
-    return ZkMigrationStateRecord(zk_migration_state=zk_migration_state)
-
-
-def read_zk_migration_state_record_flexible(
-    data: bytes, pos: i64, version: i64
-) -> tuple[ZkMigrationStateRecord, i64]:
-    """Version 0."""
-    zk_migration_state = (data[pos] ^ 128) - 128
-    message = new_ZkMigrationStateRecord(zk_migration_state)
-    if data[pos + 1]:
-        pos += 1
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 2
-    return message, pos
-
-
-def write_zk_migration_state_record_flexible(out: BytesWriter, message: ZkMigrationStateRecord, version: i64) -> None:
-    """Version 0."""
-    write_i8(out, message.zk_migration_state)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
-
-
-install_constructors(globals())
+new_ZkMigrationStateRecord = constructor(ZkMigrationStateRecord)

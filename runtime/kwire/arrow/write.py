@@ -79,7 +79,7 @@ def _absent(kind: pa.DataType, structs: Sequence[Struct]) -> pa.Array:
 
 def _checked(cls: type[Struct], field: pa.Field, write: Write) -> Write:
     """A writer that takes the values of ``field`` from structs, and refuses null where it is not allowed."""
-    lazy = f"_{field.name}" in cls.SLOTS
+    lazy = hasattr(cls, f"_{field.name}")
     get = getter(f"_{field.name}" if lazy else field.name)
     if lazy:
         write = _or_default(getattr(cls(), field.name), write)

@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter, read_i16_be, read_i32_be, write_i16_be, write_i32_be
 
 from kwire.message import FieldTags, Message
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.wire import give_up, read_tags, write_tags
 
 TYPE_CHECKING = False
@@ -37,9 +37,7 @@ class ClockHeader(Message):
             "client_id", "ClientId", "string", range(0, 2), nullable=range(0, 2), flexible=range(0), ignorable=True
         ),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("api_key", "api_version", "correlation_id", "client_id", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     api_key: int
     """The kind of message."""
@@ -50,7 +48,6 @@ class ClockHeader(Message):
     client_id: str | None
     """Who asks."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -67,106 +64,99 @@ class ClockHeader(Message):
         self.client_id = client_id
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        raise LookupError(f"{cls.__name__} has no header")
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[ClockHeader, i64]:
-        if 1 <= version <= 1:
-            return read_clock_header_flexible(data, pos, version)
-        if 0 <= version <= 0:
-            return read_clock_header_classic(data, pos, version)
-        give_up()
+        """Version 1."""
+        n: int
+        end: i64
+        client_id: str | None
+        if version < 1:
+            return ClockHeader._read_classic(data, pos, version)
+        if version > 1:
+            give_up()
+
+        api_key = read_i16_be(data, pos)
+        api_version = read_i16_be(data, pos + 2)
+        correlation_id = read_i32_be(data, pos + 4)
+        # client_id: nullable string
+        n = read_i16_be(data, pos + 8)
+        pos += 10
+        if n < 0:
+            client_id = None
+        else:
+            end = pos + n
+            client_id = data[pos:end].decode()
+            pos = end
+        message = new_ClockHeader(api_key, api_version, correlation_id, client_id)
+        if data[pos]:
+            message.unknown_tags, pos = read_tags(data, pos)
+        else:
+            pos += 1
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 1 <= version <= 1:
-            return write_clock_header_flexible(out, self, version)
-        if 0 <= version <= 0:
-            return write_clock_header_classic(out, self, version)
-        give_up()
+        """Version 1."""
+        if version < 1:
+            return self._write_classic(out, version)
+        if version > 1:
+            give_up()
+
+        write_i16_be(out, self.api_key)
+        write_i16_be(out, self.api_version)
+        write_i32_be(out, self.correlation_id)
+        client_id = self.client_id
+        if client_id is None:
+            write_i16_be(out, -1)
+        else:
+            raw = client_id.encode()
+            write_i16_be(out, len(raw))
+            out.write(raw)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
+        else:
+            out.append(0)
+
+    @staticmethod
+    def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[ClockHeader, i64]:
+        """Version 0."""
+        n: int
+        end: i64
+        client_id: str | None
+        if version < 0:
+            give_up()
+
+        api_key = read_i16_be(data, pos)
+        api_version = read_i16_be(data, pos + 2)
+        correlation_id = read_i32_be(data, pos + 4)
+        # client_id: nullable string
+        n = read_i16_be(data, pos + 8)
+        pos += 10
+        if n < 0:
+            client_id = None
+        else:
+            end = pos + n
+            client_id = data[pos:end].decode()
+            pos = end
+        message = new_ClockHeader(api_key, api_version, correlation_id, client_id)
+        return message, pos
+
+    def _write_classic(self, out: BytesWriter, version: i64) -> None:
+        """Version 0."""
+        if version < 0:
+            give_up()
+
+        write_i16_be(out, self.api_key)
+        write_i16_be(out, self.api_version)
+        write_i32_be(out, self.correlation_id)
+        client_id = self.client_id
+        if client_id is None:
+            write_i16_be(out, -1)
+        else:
+            raw = client_id.encode()
+            write_i16_be(out, len(raw))
+            out.write(raw)
+        if self.unknown_tags:
+            give_up()
 
 
-def new_ClockHeader(api_key: int, api_version: int, correlation_id: int, client_id: str | None) -> ClockHeader:
-    return ClockHeader(api_key=api_key, api_version=api_version, correlation_id=correlation_id, client_id=client_id)
-
-
-def read_clock_header_classic(data: bytes, pos: i64, version: i64) -> tuple[ClockHeader, i64]:
-    """Version 0."""
-    n: int
-    end: i64
-    client_id: str | None
-    api_key = read_i16_be(data, pos)
-    api_version = read_i16_be(data, pos + 2)
-    correlation_id = read_i32_be(data, pos + 4)
-    n = read_i16_be(data, pos + 8)
-    pos += 10
-    if n < 0:
-        client_id = None
-    else:
-        end = pos + n
-        client_id = data[pos:end].decode()
-        pos = end
-    message = new_ClockHeader(api_key, api_version, correlation_id, client_id)
-    return message, pos
-
-
-def write_clock_header_classic(out: BytesWriter, message: ClockHeader, version: i64) -> None:
-    """Version 0."""
-    write_i16_be(out, message.api_key)
-    write_i16_be(out, message.api_version)
-    write_i32_be(out, message.correlation_id)
-    client_id = message.client_id
-    if client_id is None:
-        write_i16_be(out, -1)
-    else:
-        raw = client_id.encode()
-        write_i16_be(out, len(raw))
-        out.write(raw)
-    if message.unknown_tags:
-        give_up()
-
-
-def read_clock_header_flexible(data: bytes, pos: i64, version: i64) -> tuple[ClockHeader, i64]:
-    """Version 1."""
-    n: int
-    end: i64
-    client_id: str | None
-    api_key = read_i16_be(data, pos)
-    api_version = read_i16_be(data, pos + 2)
-    correlation_id = read_i32_be(data, pos + 4)
-    n = read_i16_be(data, pos + 8)
-    pos += 10
-    if n < 0:
-        client_id = None
-    else:
-        end = pos + n
-        client_id = data[pos:end].decode()
-        pos = end
-    message = new_ClockHeader(api_key, api_version, correlation_id, client_id)
-    if data[pos]:
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
-        pos += 1
-    return message, pos
-
-
-def write_clock_header_flexible(out: BytesWriter, message: ClockHeader, version: i64) -> None:
-    """Version 1."""
-    write_i16_be(out, message.api_key)
-    write_i16_be(out, message.api_version)
-    write_i32_be(out, message.correlation_id)
-    client_id = message.client_id
-    if client_id is None:
-        write_i16_be(out, -1)
-    else:
-        raw = client_id.encode()
-        write_i16_be(out, len(raw))
-        out.write(raw)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
-
-
-install_constructors(globals())
+new_ClockHeader = constructor(ClockHeader)

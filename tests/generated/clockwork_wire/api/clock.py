@@ -18,8 +18,8 @@ from librt.strings import (
 )
 
 from kwire.message import FieldTags, Message, Struct, UNSET
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.uuids import Uuid
 from kwire.wire import (
     checked,
@@ -58,16 +58,13 @@ class Moment(Struct):
         Field("seconds", "Seconds", "int64", range(0, 5)),
         Field("nanos", "Nanos", "uint32", range(1, 5), ignorable=True),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("seconds", "nanos", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     seconds: int
     """Since 1970."""
     nanos: int
     """Within the second. Versions 1+."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -81,10 +78,6 @@ class Moment(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_Moment(seconds: int, nanos: int) -> Moment:
-    return Moment(seconds=seconds, nanos=nanos)
-
-
 @mypyc_attr(acyclic=True)
 class Correction(Struct):
     """A new time."""
@@ -95,16 +88,13 @@ class Correction(Struct):
         Field("at", "At", "Moment", range(1, 5)),
         Field("reason", "Reason", "string", range(1, 5), nullable=range(2, 5)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("at", "reason", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     at: Moment
     """The new time. Versions 1+."""
     reason: str | None
     """Why it was wrong. Versions 1+."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -118,10 +108,6 @@ class Correction(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_Correction(at: Moment, reason: str | None) -> Correction:
-    return Correction(at=at, reason=reason)
-
-
 @mypyc_attr(acyclic=True)
 class Snooze(Struct):
     """One repetition."""
@@ -129,14 +115,11 @@ class Snooze(Struct):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 5)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (Field("after_ms", "AfterMs", "int64", range(2, 5)),)
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("after_ms", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     after_ms: int
     """Milliseconds after the one before. Versions 2+."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -146,10 +129,6 @@ class Snooze(Struct):
     ) -> None:
         self.after_ms = after_ms
         self.unknown_tags = unknown_tags
-
-
-def new_Snooze(after_ms: int) -> Snooze:
-    return Snooze(after_ms=after_ms)
 
 
 @mypyc_attr(acyclic=True)
@@ -164,9 +143,7 @@ class Alarm(Struct):
         Field("snoozes", "Snoozes", "[]Snooze", range(2, 5)),
         Field("melody", "Melody", "bytes", range(2, 5), nullable=range(2, 5), tag=0, tagged=range(2, 5)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("id", "at", "snoozes", "melody", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     id: int
     """Its number."""
@@ -177,7 +154,6 @@ class Alarm(Struct):
     melody: bytes | None
     """What to play, or null for a beep. Versions 2+."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -194,64 +170,59 @@ class Alarm(Struct):
         self.melody = melody
         self.unknown_tags = unknown_tags
 
-
-def new_Alarm(id: int, at: Moment, snoozes: list[Snooze]) -> Alarm:
-    return Alarm(id=id, at=at, snoozes=snoozes)
-
-
-def read_Alarm_tags(self: Alarm, data: bytes, pos: i64, version: i64) -> i64:
-    n: i64
-    end: i64
-    melody: bytes | None
-    unknown: list[tuple[int, bytes]] = []
-    previous: i64 = -1
-    count, pos = read_uvarint(data, pos)
-    if count < 0:
-        give_up()
-    for _ in range(count):
-        tag, size, pos = read_tag(data, pos)
-        if tag <= previous:
+    def _read_tags(self, data: bytes, pos: i64, version: i64) -> i64:
+        n: i64
+        end: i64
+        melody: bytes | None
+        unknown: list[tuple[int, bytes]] = []
+        previous: i64 = -1
+        count, pos = read_uvarint(data, pos)
+        if count < 0:
             give_up()
-        previous = tag
-        tag_end = pos + size
-        if tag == 0:
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                melody = None
-            else:
-                if n > 126:
-                    n += (data[pos] - 1) * 128
-                    pos += 1
-                    if n < 127 or n > 16382:
-                        n, pos = read_length(data, pos - 1)
-                end = pos + n
-                melody = data[pos:end]
-                pos = end
-            self.melody = melody
-            if pos != tag_end:
+        for _ in range(count):
+            tag, size, pos = read_tag(data, pos)
+            if tag <= previous:
                 give_up()
-        else:
-            unknown.append((tag, data[pos:tag_end]))
-            pos = tag_end
-    if unknown:
-        self.unknown_tags = tuple(unknown)
-    return pos
+            previous = tag
+            tag_end = pos + size
+            if tag == 0:
+                # melody: compact nullable bytes
+                n = data[pos] - 1
+                pos += 1
+                if n < 0:
+                    melody = None
+                else:
+                    if n > 126:
+                        n += (data[pos] - 1) * 128
+                        pos += 1
+                        if n < 127 or n > 16382:
+                            n, pos = read_length(data, pos - 1)
+                    end = pos + n
+                    melody = data[pos:end]
+                    pos = end
+                self.melody = melody
+                if pos != tag_end:
+                    give_up()
+            else:
+                unknown.append((tag, data[pos:tag_end]))
+                pos = tag_end
+        if unknown:
+            self.unknown_tags = tuple(unknown)
+        return pos
 
-
-def write_Alarm_tags(section: BytesWriter, self: Alarm, version: i64) -> None:
-    known: list[tuple[int, bytes]] = []
-    if self.melody is not None:
-        out = BytesWriter()
-        melody = self.melody
-        n = len(melody)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_uvarint(out, n + 1)
-        out.write(melody)
-        known.append((0, out.getvalue()))
-    write_tags(section, known, self.unknown_tags)
+    def _write_tags(self, section: BytesWriter, version: i64) -> None:
+        known: list[tuple[int, bytes]] = []
+        if self.melody is not None:
+            out = BytesWriter()
+            melody = self.melody
+            n = len(melody)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_uvarint(out, n + 1)
+            out.write(melody)
+            known.append((0, out.getvalue()))
+        write_tags(section, known, self.unknown_tags)
 
 
 @mypyc_attr(acyclic=True)
@@ -265,6 +236,7 @@ class ClockRequest(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 5)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 5)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0, 1)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 1, 2: 2}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("client_name", "ClientName", "string", range(0, 5), flexible=range(0)),
@@ -278,21 +250,7 @@ class ClockRequest(Message):
         Field("watcher", "Watcher", "string", range(2, 5), nullable=range(2, 5), tag=1, tagged=range(2, 5)),
         Field("region", "Region", "string", range(3, 5), tag=2, tagged=range(3, 5)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "client_name",
-        "zones",
-        "legacy_offset",
-        "deadline_ms",
-        "precise",
-        "correction",
-        "alarms",
-        "session",
-        "watcher",
-        "region",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     client_name: str
     """Who asks; keeps its classic length in all versions."""
@@ -315,7 +273,6 @@ class ClockRequest(Message):
     region: str
     """Where the clock stands; came to version 3 with release 1.2.0. Versions 3+."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -344,134 +301,506 @@ class ClockRequest(Message):
         self.region = region
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        if version <= 1:
-            return 1
-        return 2
+    def _read_tags(self, data: bytes, pos: i64, version: i64) -> i64:
+        n: i64
+        end: i64
+        watcher: str | None
+        region: str
+        unknown: list[tuple[int, bytes]] = []
+        previous: i64 = -1
+        count, pos = read_uvarint(data, pos)
+        if count < 0:
+            give_up()
+        for _ in range(count):
+            tag, size, pos = read_tag(data, pos)
+            if tag <= previous:
+                give_up()
+            previous = tag
+            tag_end = pos + size
+            if tag == 0:
+                session = Uuid(data[pos : pos + 16])
+                pos += 16
+                self.session = session
+                if pos != tag_end:
+                    give_up()
+            elif tag == 1:
+                # watcher: compact nullable string
+                n = data[pos] - 1
+                pos += 1
+                if n < 0:
+                    watcher = None
+                else:
+                    if n > 126:
+                        n, pos = read_string_length(data, pos)
+                    end = pos + n
+                    watcher = data[pos:end].decode()
+                    pos = end
+                self.watcher = watcher
+                if pos != tag_end:
+                    give_up()
+            elif tag == 2:
+                if not (version >= 3):
+                    give_up()
+                # region: compact string
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_string_length(data, pos)
+                end = pos + n
+                region = data[pos:end].decode()
+                pos = end
+                self.region = region
+                if pos != tag_end:
+                    give_up()
+            else:
+                unknown.append((tag, data[pos:tag_end]))
+                pos = tag_end
+        if unknown:
+            self.unknown_tags = tuple(unknown)
+        return pos
+
+    def _write_tags(self, section: BytesWriter, version: i64) -> None:
+        known: list[tuple[int, bytes]] = []
+        if self.session != ZERO_UUID:
+            out = BytesWriter()
+            write_uuid(out, self.session)
+            known.append((0, out.getvalue()))
+        if self.watcher is not None:
+            out = BytesWriter()
+            raw = self.watcher.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+            known.append((1, out.getvalue()))
+        if version >= 3 and self.region != "here":
+            out = BytesWriter()
+            raw = self.region.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+            known.append((2, out.getvalue()))
+        write_tags(section, known, self.unknown_tags)
 
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[ClockRequest, i64]:
-        if 2 <= version <= 4:
-            return read_clock_request_flexible(data, pos, version)
-        if 0 <= version <= 1:
-            return read_clock_request_classic(data, pos, version)
-        give_up()
-
-    def _write(self, out: BytesWriter, version: i64) -> None:
-        if 2 <= version <= 4:
-            return write_clock_request_flexible(out, self, version)
-        if 0 <= version <= 1:
-            return write_clock_request_classic(out, self, version)
-        give_up()
-
-
-def new_ClockRequest(
-    client_name: str,
-    zones: list[str] | None,
-    legacy_offset: int,
-    deadline_ms: int,
-    precise: bool,
-    correction: Correction | None,
-    alarms: list[Alarm],
-) -> ClockRequest:
-    return ClockRequest(
-        client_name=client_name,
-        zones=zones,
-        legacy_offset=legacy_offset,
-        deadline_ms=deadline_ms,
-        precise=precise,
-        correction=correction,
-        alarms=alarms,
-    )
-
-
-def read_ClockRequest_tags(self: ClockRequest, data: bytes, pos: i64, version: i64) -> i64:
-    n: i64
-    end: i64
-    watcher: str | None
-    region: str
-    unknown: list[tuple[int, bytes]] = []
-    previous: i64 = -1
-    count, pos = read_uvarint(data, pos)
-    if count < 0:
-        give_up()
-    for _ in range(count):
-        tag, size, pos = read_tag(data, pos)
-        if tag <= previous:
+        """Versions 2-4."""
+        n: int
+        end: i64
+        client_name: str
+        zones: list[str] | None
+        zones_step: i64
+        correction: Correction | None
+        correction_at: Moment
+        reason: str | None
+        alarms: list[Alarm]
+        alarms_step: i64
+        alarms_at: Moment
+        snoozes: list[Snooze]
+        snoozes_step: i64
+        if version < 2:
+            return ClockRequest._read_classic(data, pos, version)
+        if version > 4:
             give_up()
-        previous = tag
-        tag_end = pos + size
-        if tag == 0:
-            session = Uuid(data[pos : pos + 16])
-            pos += 16
-            self.session = session
-            if pos != tag_end:
-                give_up()
-        elif tag == 1:
+
+        # client_name: string
+        n = read_i16_be(data, pos)
+        pos += 2
+        if n < 0:
+            give_up()
+        end = pos + n
+        client_name = data[pos:end].decode()
+        pos = end
+        # zones: compact nullable array
+        n = data[pos] - 1
+        pos += 1
+        if n < 0:
+            zones = None
+        else:
+            if n > 126:
+                n, pos = read_length(data, pos)
+            zones = empty_list(n)
+            zones_count = n
+            for zones_step in range(zones_count):
+                # string[]: compact string
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_string_length(data, pos)
+                end = pos + n
+                zones_item = data[pos:end].decode()
+                pos = end
+                zones.append(zones_item)
+        if version <= 2:
+            legacy_offset = read_i16_be(data, pos)
+            pos += 2
+        else:
+            legacy_offset = -1
+        deadline_ms = read_i32_be(data, pos)
+        precise = data[pos + 4] != 0
+        # correction: nullable struct
+        n = data[pos + 5]
+        pos += 6
+        if n > 127:
+            correction = None
+        else:
+            # correction
+            # correction.at
+            correction_at_seconds = read_i64_be(data, pos)
+            correction_at_nanos = read_u32(data, pos + 8)
+            correction_at = new_Moment(correction_at_seconds, correction_at_nanos)
+            if data[pos + 12]:
+                pos += 12
+                correction_at.unknown_tags, pos = read_tags(data, pos)
+            else:
+                pos += 13
+            # reason: compact nullable string
             n = data[pos] - 1
             pos += 1
             if n < 0:
-                watcher = None
+                reason = None
             else:
                 if n > 126:
                     n, pos = read_string_length(data, pos)
                 end = pos + n
-                watcher = data[pos:end].decode()
+                reason = data[pos:end].decode()
                 pos = end
-            self.watcher = watcher
-            if pos != tag_end:
-                give_up()
-        elif tag == 2:
-            if not (version >= 3):
-                give_up()
+            correction = new_Correction(correction_at, reason)
+            if data[pos]:
+                correction.unknown_tags, pos = read_tags(data, pos)
+            else:
+                pos += 1
+        # alarms: compact array
+        n = data[pos] - 1
+        pos += 1
+        if n < 0 or n > 126:
+            n, pos = read_length(data, pos)
+        alarms = empty_list(n)
+        alarms_count = n
+        for alarms_step in range(alarms_count):
+            # alarms[]
+            id_ = read_i32_be(data, pos)
+            # alarms[].at
+            alarms_at_seconds = read_i64_be(data, pos + 4)
+            alarms_at_nanos = read_u32(data, pos + 12)
+            alarms_at = new_Moment(alarms_at_seconds, alarms_at_nanos)
+            if data[pos + 16]:
+                pos += 16
+                alarms_at.unknown_tags, pos = read_tags(data, pos)
+            else:
+                pos += 17
+            # snoozes: compact array
             n = data[pos] - 1
             pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
-            region = data[pos:end].decode()
-            pos = end
-            self.region = region
-            if pos != tag_end:
-                give_up()
+            if n < 0 or n > 126:
+                n, pos = read_length(data, pos)
+            snoozes = empty_list(n)
+            snoozes_count = n
+            for snoozes_step in range(snoozes_count):
+                # alarms[].snoozes[]
+                after_ms = read_i64_be(data, pos)
+                snoozes_item = new_Snooze(after_ms)
+                if data[pos + 8]:
+                    pos += 8
+                    snoozes_item.unknown_tags, pos = read_tags(data, pos)
+                else:
+                    pos += 9
+                snoozes.append(snoozes_item)
+            alarms_item = new_Alarm(id_, alarms_at, snoozes)
+            if data[pos]:
+                pos = alarms_item._read_tags(data, pos, version)
+            else:
+                pos += 1
+            alarms.append(alarms_item)
+        message = new_ClockRequest(client_name, zones, legacy_offset, deadline_ms, precise, correction, alarms)
+        if data[pos]:
+            pos = message._read_tags(data, pos, version)
         else:
-            unknown.append((tag, data[pos:tag_end]))
-            pos = tag_end
-    if unknown:
-        self.unknown_tags = tuple(unknown)
-    return pos
+            pos += 1
+        return message, pos
 
+    def _write(self, out: BytesWriter, version: i64) -> None:
+        """Versions 2-4."""
+        if version < 2:
+            return self._write_classic(out, version)
+        if version > 4:
+            give_up()
 
-def write_ClockRequest_tags(section: BytesWriter, self: ClockRequest, version: i64) -> None:
-    known: list[tuple[int, bytes]] = []
-    if self.session != ZERO_UUID:
-        out = BytesWriter()
-        write_uuid(out, self.session)
-        known.append((0, out.getvalue()))
-    if self.watcher is not None:
-        out = BytesWriter()
-        raw = self.watcher.encode()
-        n = len(raw)
+        raw = self.client_name.encode()
+        write_i16_be(out, len(raw))
+        out.write(raw)
+        zones = self.zones
+        if zones is None:
+            out.append(0)
+        else:
+            n = len(zones)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_uvarint(out, n + 1)
+            for zones_item in zones:
+                raw = zones_item.encode()
+                n = len(raw)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_string_length(out, n)
+                out.write(raw)
+        if version <= 2:
+            write_i16_be(out, self.legacy_offset)
+        write_i32_be(out, self.deadline_ms)
+        out.append(1 if self.precise else self.precise & 0)  # & 0 refuses None
+        correction = self.correction
+        if correction is None:
+            out.append(255)
+        else:
+            out.append(1)
+            # correction
+            # correction.at
+            correction_at = correction.at
+            write_i64_be(out, correction_at.seconds)
+            write_u32(out, correction_at.nanos)
+            if correction_at.unknown_tags:
+                write_tags(out, [], correction_at.unknown_tags)
+            else:
+                out.append(0)
+            reason = correction.reason
+            if reason is None:
+                out.append(0)
+            else:
+                raw = reason.encode()
+                n = len(raw)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_string_length(out, n)
+                out.write(raw)
+            if correction.unknown_tags:
+                write_tags(out, [], correction.unknown_tags)
+            else:
+                out.append(0)
+        alarms = self.alarms
+        n = len(alarms)
         if n < 127:
             out.append(n + 1)
         else:
-            write_string_length(out, n)
-        out.write(raw)
-        known.append((1, out.getvalue()))
-    if version >= 3 and self.region != "here":
-        out = BytesWriter()
-        raw = self.region.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
+            write_uvarint(out, n + 1)
+        for alarms_item in alarms:
+            # alarms[]
+            write_i32_be(out, alarms_item.id)
+            # alarms[].at
+            alarms_at = alarms_item.at
+            write_i64_be(out, alarms_at.seconds)
+            write_u32(out, alarms_at.nanos)
+            if alarms_at.unknown_tags:
+                write_tags(out, [], alarms_at.unknown_tags)
+            else:
+                out.append(0)
+            snoozes = alarms_item.snoozes
+            n = len(snoozes)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_uvarint(out, n + 1)
+            for snoozes_item in snoozes:
+                # alarms[].snoozes[]
+                write_i64_be(out, snoozes_item.after_ms)
+                if snoozes_item.unknown_tags:
+                    write_tags(out, [], snoozes_item.unknown_tags)
+                else:
+                    out.append(0)
+            if alarms_item.melody is None and not alarms_item.unknown_tags:
+                out.append(0)
+            else:
+                alarms_item._write_tags(out, version)
+        if version <= 2:
+            if self.region != "here":
+                give_up()
+        if self.session == ZERO_UUID and self.watcher is None and self.region == "here" and not self.unknown_tags:
+            out.append(0)
         else:
-            write_string_length(out, n)
+            self._write_tags(out, version)
+
+    @staticmethod
+    def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[ClockRequest, i64]:
+        """Versions 0-1."""
+        n: int
+        end: i64
+        client_name: str
+        zones: list[str] | None
+        zones_step: i64
+        correction: Correction | None
+        correction_at: Moment
+        reason: str | None
+        alarms: list[Alarm]
+        alarms_step: i64
+        alarms_at: Moment
+        snoozes: list[Snooze]
+        if version < 0:
+            give_up()
+
+        # client_name: string
+        n = read_i16_be(data, pos)
+        pos += 2
+        if n < 0:
+            give_up()
+        end = pos + n
+        client_name = data[pos:end].decode()
+        pos = end
+        # zones: nullable array
+        n = read_i32_be(data, pos)
+        pos += 4
+        if n < 0:
+            if version >= 1:
+                zones = None
+            else:
+                give_up()
+        else:
+            zones = empty_list(n)
+            zones_count = n
+            for zones_step in range(zones_count):
+                # string[]: string
+                n = read_i16_be(data, pos)
+                pos += 2
+                if n < 0:
+                    give_up()
+                end = pos + n
+                zones_item = data[pos:end].decode()
+                pos = end
+                zones.append(zones_item)
+        legacy_offset = read_i16_be(data, pos)
+        pos += 2
+        if version >= 1:
+            deadline_ms = read_i32_be(data, pos)
+            precise = data[pos + 4] != 0
+            # correction: nullable struct
+            n = data[pos + 5]
+            pos += 6
+            if n > 127:
+                correction = None
+            else:
+                # correction
+                # correction.at
+                correction_at_seconds = read_i64_be(data, pos)
+                correction_at_nanos = read_u32(data, pos + 8)
+                correction_at = new_Moment(correction_at_seconds, correction_at_nanos)
+                # reason: string
+                n = read_i16_be(data, pos + 12)
+                pos += 14
+                if n < 0:
+                    give_up()
+                end = pos + n
+                reason = data[pos:end].decode()
+                pos = end
+                correction = new_Correction(correction_at, reason)
+        else:
+            deadline_ms = 2147483647
+            precise = True
+            correction = None
+        # alarms: array
+        n = read_i32_be(data, pos)
+        pos += 4
+        if n < 0:
+            give_up()
+        alarms = empty_list(n)
+        alarms_count = n
+        for alarms_step in range(alarms_count):
+            # alarms[]
+            id_ = read_i32_be(data, pos)
+            # alarms[].at
+            alarms_at_seconds = read_i64_be(data, pos + 4)
+            pos += 12
+            if version >= 1:
+                alarms_at_nanos = read_u32(data, pos)
+                pos += 4
+            else:
+                alarms_at_nanos = 0
+            alarms_at = new_Moment(alarms_at_seconds, alarms_at_nanos)
+            snoozes = []
+            alarms_item = new_Alarm(id_, alarms_at, snoozes)
+            alarms.append(alarms_item)
+        message = new_ClockRequest(client_name, zones, legacy_offset, deadline_ms, precise, correction, alarms)
+        return message, pos
+
+    def _write_classic(self, out: BytesWriter, version: i64) -> None:
+        """Versions 0-1."""
+        if version < 0:
+            give_up()
+
+        raw = self.client_name.encode()
+        write_i16_be(out, len(raw))
         out.write(raw)
-        known.append((2, out.getvalue()))
-    write_tags(section, known, self.unknown_tags)
+        zones = self.zones
+        if zones is None:
+            if version >= 1:
+                write_i32_be(out, -1)
+            else:
+                give_up()
+        else:
+            write_i32_be(out, len(zones))
+            for zones_item in zones:
+                raw = zones_item.encode()
+                write_i16_be(out, len(raw))
+                out.write(raw)
+        write_i16_be(out, self.legacy_offset)
+        if version <= 0:
+            if not self.precise:
+                give_up()
+            if self.correction is not None:
+                give_up()
+        else:
+            write_i32_be(out, self.deadline_ms)
+            out.append(1 if self.precise else self.precise & 0)  # & 0 refuses None
+            correction = self.correction
+            if correction is None:
+                out.append(255)
+            else:
+                out.append(1)
+                # correction
+                # correction.at
+                correction_at = correction.at
+                write_i64_be(out, correction_at.seconds)
+                write_u32(out, correction_at.nanos)
+                if correction_at.unknown_tags:
+                    give_up()
+                reason = correction.reason
+                if reason is None:
+                    give_up()
+                else:
+                    raw = reason.encode()
+                    write_i16_be(out, len(raw))
+                    out.write(raw)
+                if correction.unknown_tags:
+                    give_up()
+        alarms = self.alarms
+        write_i32_be(out, len(alarms))
+        for alarms_item in alarms:
+            # alarms[]
+            write_i32_be(out, alarms_item.id)
+            # alarms[].at
+            alarms_at = alarms_item.at
+            write_i64_be(out, alarms_at.seconds)
+            if version >= 1:
+                write_u32(out, alarms_at.nanos)
+            if alarms_at.unknown_tags:
+                give_up()
+            if alarms_item.snoozes != []:
+                give_up()
+            if alarms_item.melody is not None:
+                give_up()
+            if alarms_item.unknown_tags:
+                give_up()
+        if self.watcher is not None:
+            give_up()
+        if self.region != "here":
+            give_up()
+        if self.unknown_tags:
+            give_up()
 
 
 @mypyc_attr(acyclic=True)
@@ -484,16 +813,13 @@ class Leap(Struct):
         Field("at", "At", "int64", range(1, 5)),
         Field("added", "Added", "bool", range(1, 5)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("at", "added", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     at: int
     """Milliseconds since the epoch. Versions 1+."""
     added: bool
     """Added, or taken away. Versions 1+."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -505,10 +831,6 @@ class Leap(Struct):
         self.at = at
         self.added = added
         self.unknown_tags = unknown_tags
-
-
-def new_Leap(at: int, added: bool) -> Leap:
-    return Leap(at=at, added=added)
 
 
 @mypyc_attr(acyclic=True)
@@ -524,9 +846,7 @@ class ZoneTime(Struct):
         Field("drift_rate", "DriftRate", "float64", range(1, 5), ignorable=True),
         Field("leaps", "Leaps", "[]Leap", range(1, 5), nullable=range(3, 5), ignorable=True),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("name", "port", "quarters", "drift_rate", "leaps", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     name: str
     """Name of the zone."""
@@ -539,7 +859,6 @@ class ZoneTime(Struct):
     leaps: list[Leap] | None
     """Leap seconds; null when unknown. Versions 1+."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -559,10 +878,6 @@ class ZoneTime(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_ZoneTime(name: str, port: int, quarters: int, drift_rate: float, leaps: list[Leap] | None) -> ZoneTime:
-    return ZoneTime(name=name, port=port, quarters=quarters, drift_rate=drift_rate, leaps=leaps)
-
-
 @mypyc_attr(acyclic=True)
 class Master(Struct):
     """A clock that others follow."""
@@ -574,9 +889,7 @@ class Master(Struct):
         Field("broker_id", "BrokerId", "int32", range(2, 5)),
         Field("note", "Note", "string", range(3, 5), tag=0, tagged=range(3, 5)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("id", "broker_id", "note", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     id: Uuid
     """Its number. Versions 2+."""
@@ -585,7 +898,6 @@ class Master(Struct):
     note: str
     """A tag in a tag. Versions 3+."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -600,62 +912,55 @@ class Master(Struct):
         self.note = note
         self.unknown_tags = unknown_tags
 
-
-def new_Master(id: Uuid, broker_id: int) -> Master:
-    return Master(id=id, broker_id=broker_id)
-
-
-def read_Master_tags(self: Master, data: bytes, pos: i64, version: i64) -> i64:
-    n: i64
-    end: i64
-    note: str
-    unknown: list[tuple[int, bytes]] = []
-    previous: i64 = -1
-    count, pos = read_uvarint(data, pos)
-    if count < 0:
-        give_up()
-    for _ in range(count):
-        tag, size, pos = read_tag(data, pos)
-        if tag <= previous:
+    def _read_tags(self, data: bytes, pos: i64, version: i64) -> i64:
+        n: i64
+        end: i64
+        note: str
+        unknown: list[tuple[int, bytes]] = []
+        previous: i64 = -1
+        count, pos = read_uvarint(data, pos)
+        if count < 0:
             give_up()
-        previous = tag
-        tag_end = pos + size
-        if tag == 0:
-            if not (version >= 3):
+        for _ in range(count):
+            tag, size, pos = read_tag(data, pos)
+            if tag <= previous:
                 give_up()
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
-            note = data[pos:end].decode()
-            pos = end
-            self.note = note
-            if pos != tag_end:
-                give_up()
-        else:
-            unknown.append((tag, data[pos:tag_end]))
-            pos = tag_end
-    if unknown:
-        self.unknown_tags = tuple(unknown)
-    return pos
+            previous = tag
+            tag_end = pos + size
+            if tag == 0:
+                if not (version >= 3):
+                    give_up()
+                # note: compact string
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_string_length(data, pos)
+                end = pos + n
+                note = data[pos:end].decode()
+                pos = end
+                self.note = note
+                if pos != tag_end:
+                    give_up()
+            else:
+                unknown.append((tag, data[pos:tag_end]))
+                pos = tag_end
+        if unknown:
+            self.unknown_tags = tuple(unknown)
+        return pos
 
-
-def write_Master_tags(section: BytesWriter, self: Master, version: i64) -> None:
-    known: list[tuple[int, bytes]] = []
-    if version >= 3 and self.note != "":
-        out = BytesWriter()
-        raw = self.note.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-        known.append((0, out.getvalue()))
-    write_tags(section, known, self.unknown_tags)
+    def _write_tags(self, section: BytesWriter, version: i64) -> None:
+        known: list[tuple[int, bytes]] = []
+        if version >= 3 and self.note != "":
+            out = BytesWriter()
+            raw = self.note.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+            known.append((0, out.getvalue()))
+        write_tags(section, known, self.unknown_tags)
 
 
 @mypyc_attr(acyclic=True)
@@ -665,14 +970,11 @@ class Backup(Struct):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 5)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (Field("id", "Id", "uuid", range(2, 5)),)
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("id", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     id: Uuid
     """Its number. Versions 2+."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -684,10 +986,6 @@ class Backup(Struct):
         self.unknown_tags = unknown_tags
 
 
-def new_Backup(id: Uuid) -> Backup:
-    return Backup(id=id)
-
-
 @mypyc_attr(acyclic=True)
 class Peer(Struct):
     """A clock nearby."""
@@ -695,14 +993,11 @@ class Peer(Struct):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 5)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (Field("weight", "Weight", "float64", range(2, 5)),)
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("weight", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     weight: float
     """How much it counts. Versions 2+."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -712,10 +1007,6 @@ class Peer(Struct):
     ) -> None:
         self.weight = weight
         self.unknown_tags = unknown_tags
-
-
-def new_Peer(weight: float) -> Peer:
-    return Peer(weight=weight)
 
 
 @mypyc_attr(acyclic=True)
@@ -729,6 +1020,7 @@ class ClockResponse(Message):
     VALID_VERSIONS: ClassVar[range] = range(0, 5)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 5)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
+    HEADER_VERSIONS: ClassVar[dict[int, int]] = {0: 0, 2: 1}
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("error_code", "ErrorCode", "int16", range(0, 5)),
@@ -752,27 +1044,7 @@ class ClockResponse(Message):
         Field("load", "Load", "float64", range(2, 5), tag=9, tagged=range(2, 5), ignorable=True),
         Field("level", "Level", "int8", range(2, 5), tag=10, tagged=range(2, 5), ignorable=True, enum="Stratum"),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "error_code",
-        "error_message",
-        "zones",
-        "log_book",
-        "raw",
-        "_master",
-        "backup",
-        "ticks",
-        "peers",
-        "stopped",
-        "priority",
-        "checksum",
-        "uptime",
-        "blob",
-        "load",
-        "level",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS, lazy=("master",))
 
     error_code: int
     """Zero, or what went wrong."""
@@ -805,7 +1077,6 @@ class ClockResponse(Message):
     level: int
     """Its stratum. Versions 2+."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -857,1001 +1128,621 @@ class ClockResponse(Message):
     def master(self, value: Master) -> None:
         self._master = checked(value)
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        if version <= 1:
-            return 0
-        return 1
+    def _read_tags(self, data: bytes, pos: i64, version: i64) -> i64:
+        n: i64
+        end: i64
+        master: Master
+        backup: Backup | None
+        ticks: list[int] | None
+        peers: list[Peer]
+        peers_step: i64
+        blob: bytes
+        unknown: list[tuple[int, bytes]] = []
+        previous: i64 = -1
+        count, pos = read_uvarint(data, pos)
+        if count < 0:
+            give_up()
+        for _ in range(count):
+            tag, size, pos = read_tag(data, pos)
+            if tag <= previous:
+                give_up()
+            previous = tag
+            tag_end = pos + size
+            if tag == 0:
+                # master
+                master_id = Uuid(data[pos : pos + 16])
+                broker_id = read_i32_be(data, pos + 16)
+                master = new_Master(master_id, broker_id)
+                if data[pos + 20]:
+                    pos += 20
+                    pos = master._read_tags(data, pos, version)
+                else:
+                    pos += 21
+                self._master = master
+                if pos != tag_end:
+                    give_up()
+            elif tag == 1:
+                # backup: nullable struct
+                n, pos = read_uvarint(data, pos)
+                if n <= 0:
+                    backup = None
+                else:
+                    # backup
+                    backup_id = Uuid(data[pos : pos + 16])
+                    backup = new_Backup(backup_id)
+                    if data[pos + 16]:
+                        pos += 16
+                        backup.unknown_tags, pos = read_tags(data, pos)
+                    else:
+                        pos += 17
+                self.backup = backup
+                if pos != tag_end:
+                    give_up()
+            elif tag == 2:
+                # ticks: compact nullable array
+                n = data[pos] - 1
+                pos += 1
+                if n < 0:
+                    ticks = None
+                else:
+                    if n > 126:
+                        n, pos = read_length(data, pos)
+                    if n:
+                        ticks = read_i64s(data, pos, n)
+                        pos += 8 * n
+                    else:
+                        ticks = []
+                self.ticks = ticks
+                if pos != tag_end:
+                    give_up()
+            elif tag == 3:
+                # peers: compact array
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_length(data, pos)
+                peers = empty_list(n)
+                peers_count = n
+                for peers_step in range(peers_count):
+                    # peers[]
+                    weight = read_f64_be(data, pos)
+                    peers_item = new_Peer(weight)
+                    if data[pos + 8]:
+                        pos += 8
+                        peers_item.unknown_tags, pos = read_tags(data, pos)
+                    else:
+                        pos += 9
+                    peers.append(peers_item)
+                self.peers = peers
+                if pos != tag_end:
+                    give_up()
+            elif tag == 4:
+                stopped = data[pos] != 0
+                pos += 1
+                self.stopped = stopped
+                if pos != tag_end:
+                    give_up()
+            elif tag == 5:
+                priority = read_u16(data, pos)
+                pos += 2
+                self.priority = priority
+                if pos != tag_end:
+                    give_up()
+            elif tag == 6:
+                checksum = read_u32(data, pos)
+                pos += 4
+                self.checksum = checksum
+                if pos != tag_end:
+                    give_up()
+            elif tag == 7:
+                uptime = read_i64_be(data, pos)
+                pos += 8
+                self.uptime = uptime
+                if pos != tag_end:
+                    give_up()
+            elif tag == 8:
+                # blob: compact bytes
+                n = data[pos] - 1
+                pos += 1
+                if n < 0:
+                    give_up()
+                if n > 126:
+                    n += (data[pos] - 1) * 128
+                    pos += 1
+                    if n < 127 or n > 16382:
+                        n, pos = read_length(data, pos - 1)
+                end = pos + n
+                blob = data[pos:end]
+                pos = end
+                self.blob = blob
+                if pos != tag_end:
+                    give_up()
+            elif tag == 9:
+                load = read_f64_be(data, pos)
+                pos += 8
+                self.load = load
+                if pos != tag_end:
+                    give_up()
+            elif tag == 10:
+                level = (data[pos] ^ 128) - 128
+                pos += 1
+                self.level = level
+                if pos != tag_end:
+                    give_up()
+            else:
+                unknown.append((tag, data[pos:tag_end]))
+                pos = tag_end
+        if unknown:
+            self.unknown_tags = tuple(unknown)
+        return pos
+
+    def _write_tags(self, section: BytesWriter, version: i64) -> None:
+        known: list[tuple[int, bytes]] = []
+        if self._master is not None and self._master != Master():
+            out = BytesWriter()
+            # master
+            master = self.master
+            write_uuid(out, master.id)
+            write_i32_be(out, master.broker_id)
+            if version <= 2:
+                if master.note != "":
+                    give_up()
+            if master.note == "" and not master.unknown_tags:
+                out.append(0)
+            else:
+                master._write_tags(out, version)
+            known.append((0, out.getvalue()))
+        if self.backup is not None:
+            out = BytesWriter()
+            backup = self.backup
+            if backup is None:
+                out.append(0)
+            else:
+                out.append(1)
+                # backup
+                write_uuid(out, backup.id)
+                if backup.unknown_tags:
+                    write_tags(out, [], backup.unknown_tags)
+                else:
+                    out.append(0)
+            known.append((1, out.getvalue()))
+        if self.ticks is not None:
+            out = BytesWriter()
+            ticks = self.ticks
+            n = len(ticks)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_uvarint(out, n + 1)
+            for ticks_item in ticks:
+                write_i64_be(out, ticks_item)
+            known.append((2, out.getvalue()))
+        if self.peers != []:
+            out = BytesWriter()
+            peers = self.peers
+            n = len(peers)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_uvarint(out, n + 1)
+            for peers_item in peers:
+                # peers[]
+                write_f64_be(out, peers_item.weight)
+                if peers_item.unknown_tags:
+                    write_tags(out, [], peers_item.unknown_tags)
+                else:
+                    out.append(0)
+            known.append((3, out.getvalue()))
+        if self.stopped:
+            out = BytesWriter()
+            out.append(1 if self.stopped else self.stopped & 0)  # & 0 refuses None
+            known.append((4, out.getvalue()))
+        if self.priority != 65535:
+            out = BytesWriter()
+            write_u16(out, self.priority)
+            known.append((5, out.getvalue()))
+        if self.checksum != 0:
+            out = BytesWriter()
+            write_u32(out, self.checksum)
+            known.append((6, out.getvalue()))
+        if self.uptime != -1:
+            out = BytesWriter()
+            write_i64_be(out, self.uptime)
+            known.append((7, out.getvalue()))
+        if self.blob != b"":
+            out = BytesWriter()
+            blob = self.blob
+            n = len(blob)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_uvarint(out, n + 1)
+            out.write(blob)
+            known.append((8, out.getvalue()))
+        if self.load != -1.5:
+            out = BytesWriter()
+            write_f64_be(out, self.load)
+            known.append((9, out.getvalue()))
+        if self.level != 0:
+            out = BytesWriter()
+            write_i8(out, self.level)
+            known.append((10, out.getvalue()))
+        write_tags(section, known, self.unknown_tags)
 
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[ClockResponse, i64]:
-        if 2 <= version <= 4:
-            return read_clock_response_flexible(data, pos, version)
-        if 0 <= version <= 1:
-            return read_clock_response_classic(data, pos, version)
-        give_up()
-
-    def _write(self, out: BytesWriter, version: i64) -> None:
-        if 2 <= version <= 4:
-            return write_clock_response_flexible(out, self, version)
-        if 0 <= version <= 1:
-            return write_clock_response_classic(out, self, version)
-        give_up()
-
-
-def new_ClockResponse(
-    error_code: int, error_message: str | None, zones: list[ZoneTime], log_book: bytes | None, raw: bytes
-) -> ClockResponse:
-    return ClockResponse(error_code=error_code, error_message=error_message, zones=zones, log_book=log_book, raw=raw)
-
-
-def read_ClockResponse_tags(self: ClockResponse, data: bytes, pos: i64, version: i64) -> i64:
-    n: i64
-    end: i64
-    master: Master
-    backup: Backup | None
-    ticks: list[int] | None
-    peers: list[Peer]
-    peers_step: i64
-    blob: bytes
-    unknown: list[tuple[int, bytes]] = []
-    previous: i64 = -1
-    count, pos = read_uvarint(data, pos)
-    if count < 0:
-        give_up()
-    for _ in range(count):
-        tag, size, pos = read_tag(data, pos)
-        if tag <= previous:
+        """Versions 2-4."""
+        n: i64
+        end: i64
+        error_message: str | None
+        zones: list[ZoneTime]
+        zones_step: i64
+        name: str
+        leaps: list[Leap] | None
+        leaps_step: i64
+        log_book: bytes | None
+        raw_: bytes
+        if version < 2:
+            return ClockResponse._read_classic(data, pos, version)
+        if version > 4:
             give_up()
-        previous = tag
-        tag_end = pos + size
-        if tag == 0:
-            # master
-            master_id = Uuid(data[pos : pos + 16])
-            broker_id = read_i32_be(data, pos + 16)
-            master = new_Master(master_id, broker_id)
-            if data[pos + 20]:
-                pos += 20
-                pos = read_Master_tags(master, data, pos, version)
-            else:
-                pos += 21
-            self._master = master
-            if pos != tag_end:
-                give_up()
-        elif tag == 1:
-            n, pos = read_uvarint(data, pos)
-            if n <= 0:
-                backup = None
-            else:
-                # backup
-                backup_id = Uuid(data[pos : pos + 16])
-                backup = new_Backup(backup_id)
-                if data[pos + 16]:
-                    pos += 16
-                    backup.unknown_tags, pos = read_tags(data, pos)
-                else:
-                    pos += 17
-            self.backup = backup
-            if pos != tag_end:
-                give_up()
-        elif tag == 2:
+
+        error_code = read_i16_be(data, pos)
+        # error_message: compact nullable string
+        n = data[pos + 2] - 1
+        pos += 3
+        if n < 0:
+            error_message = None
+        else:
+            if n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            error_message = data[pos:end].decode()
+            pos = end
+        # zones: compact array
+        n = data[pos] - 1
+        pos += 1
+        if n < 0 or n > 126:
+            n, pos = read_length(data, pos)
+        zones = empty_list(n)
+        zones_count = n
+        for zones_step in range(zones_count):
+            # zones[]
+            # name: compact string
             n = data[pos] - 1
             pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            name = data[pos:end].decode()
+            pos = end
+            port = read_u16(data, pos)
+            quarters = (data[pos + 2] ^ 128) - 128
+            drift_rate = read_f64_be(data, pos + 3)
+            # leaps: compact nullable array
+            n = data[pos + 11] - 1
+            pos += 12
             if n < 0:
-                ticks = None
+                if version >= 3:
+                    leaps = None
+                else:
+                    give_up()
             else:
                 if n > 126:
                     n, pos = read_length(data, pos)
-                if n:
-                    ticks = read_i64s(data, pos, n)
-                    pos += 8 * n
-                else:
-                    ticks = []
-            self.ticks = ticks
-            if pos != tag_end:
-                give_up()
-        elif tag == 3:
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_length(data, pos)
-            peers = empty_list(n)
-            peers_count = n
-            for peers_step in range(peers_count):
-                # peers[]
-                weight = read_f64_be(data, pos)
-                peers_item = new_Peer(weight)
-                if data[pos + 8]:
-                    pos += 8
-                    peers_item.unknown_tags, pos = read_tags(data, pos)
-                else:
-                    pos += 9
-                peers.append(peers_item)
-            self.peers = peers
-            if pos != tag_end:
-                give_up()
-        elif tag == 4:
-            stopped = data[pos] != 0
-            pos += 1
-            self.stopped = stopped
-            if pos != tag_end:
-                give_up()
-        elif tag == 5:
-            priority = read_u16(data, pos)
-            pos += 2
-            self.priority = priority
-            if pos != tag_end:
-                give_up()
-        elif tag == 6:
-            checksum = read_u32(data, pos)
-            pos += 4
-            self.checksum = checksum
-            if pos != tag_end:
-                give_up()
-        elif tag == 7:
-            uptime = read_i64_be(data, pos)
-            pos += 8
-            self.uptime = uptime
-            if pos != tag_end:
-                give_up()
-        elif tag == 8:
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                give_up()
+                leaps = empty_list(n)
+                leaps_count = n
+                for leaps_step in range(leaps_count):
+                    # zones[].leaps[]
+                    at = read_i64_be(data, pos)
+                    added = data[pos + 8] != 0
+                    leaps_item = new_Leap(at, added)
+                    if data[pos + 9]:
+                        pos += 9
+                        leaps_item.unknown_tags, pos = read_tags(data, pos)
+                    else:
+                        pos += 10
+                    leaps.append(leaps_item)
+            zones_item = new_ZoneTime(name, port, quarters, drift_rate, leaps)
+            if data[pos]:
+                zones_item.unknown_tags, pos = read_tags(data, pos)
+            else:
+                pos += 1
+            zones.append(zones_item)
+        # log_book: compact nullable records
+        n = data[pos] - 1
+        pos += 1
+        if n < 0:
+            log_book = None
+        else:
             if n > 126:
                 n += (data[pos] - 1) * 128
                 pos += 1
                 if n < 127 or n > 16382:
                     n, pos = read_length(data, pos - 1)
             end = pos + n
-            blob = data[pos:end]
-            pos = end
-            self.blob = blob
-            if pos != tag_end:
-                give_up()
-        elif tag == 9:
-            load = read_f64_be(data, pos)
-            pos += 8
-            self.load = load
-            if pos != tag_end:
-                give_up()
-        elif tag == 10:
-            level = (data[pos] ^ 128) - 128
-            pos += 1
-            self.level = level
-            if pos != tag_end:
-                give_up()
-        else:
-            unknown.append((tag, data[pos:tag_end]))
-            pos = tag_end
-    if unknown:
-        self.unknown_tags = tuple(unknown)
-    return pos
-
-
-def write_ClockResponse_tags(section: BytesWriter, self: ClockResponse, version: i64) -> None:
-    known: list[tuple[int, bytes]] = []
-    if self._master is not None and self._master != Master():
-        out = BytesWriter()
-        # master
-        master = self.master
-        write_uuid(out, master.id)
-        write_i32_be(out, master.broker_id)
-        if version <= 2:
-            if master.note != "":
-                give_up()
-        if master.note == "" and not master.unknown_tags:
-            out.append(0)
-        else:
-            write_Master_tags(out, master, version)
-        known.append((0, out.getvalue()))
-    if self.backup is not None:
-        out = BytesWriter()
-        backup = self.backup
-        if backup is None:
-            out.append(0)
-        else:
-            out.append(1)
-            # backup
-            write_uuid(out, backup.id)
-            if backup.unknown_tags:
-                write_tags(out, [], backup.unknown_tags)
-            else:
-                out.append(0)
-        known.append((1, out.getvalue()))
-    if self.ticks is not None:
-        out = BytesWriter()
-        ticks = self.ticks
-        n = len(ticks)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_uvarint(out, n + 1)
-        for ticks_item in ticks:
-            write_i64_be(out, ticks_item)
-        known.append((2, out.getvalue()))
-    if self.peers != []:
-        out = BytesWriter()
-        peers = self.peers
-        n = len(peers)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_uvarint(out, n + 1)
-        for peers_item in peers:
-            # peers[]
-            write_f64_be(out, peers_item.weight)
-            if peers_item.unknown_tags:
-                write_tags(out, [], peers_item.unknown_tags)
-            else:
-                out.append(0)
-        known.append((3, out.getvalue()))
-    if self.stopped:
-        out = BytesWriter()
-        out.append(1 if self.stopped else self.stopped & 0)
-        known.append((4, out.getvalue()))
-    if self.priority != 65535:
-        out = BytesWriter()
-        write_u16(out, self.priority)
-        known.append((5, out.getvalue()))
-    if self.checksum != 0:
-        out = BytesWriter()
-        write_u32(out, self.checksum)
-        known.append((6, out.getvalue()))
-    if self.uptime != -1:
-        out = BytesWriter()
-        write_i64_be(out, self.uptime)
-        known.append((7, out.getvalue()))
-    if self.blob != b"":
-        out = BytesWriter()
-        blob = self.blob
-        n = len(blob)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_uvarint(out, n + 1)
-        out.write(blob)
-        known.append((8, out.getvalue()))
-    if self.load != -1.5:
-        out = BytesWriter()
-        write_f64_be(out, self.load)
-        known.append((9, out.getvalue()))
-    if self.level != 0:
-        out = BytesWriter()
-        write_i8(out, self.level)
-        known.append((10, out.getvalue()))
-    write_tags(section, known, self.unknown_tags)
-
-
-def read_clock_request_classic(data: bytes, pos: i64, version: i64) -> tuple[ClockRequest, i64]:
-    """Versions 0-1."""
-    n: int
-    end: i64
-    client_name: str
-    zones: list[str] | None
-    zones_step: i64
-    correction: Correction | None
-    correction_at: Moment
-    reason: str | None
-    alarms: list[Alarm]
-    alarms_step: i64
-    alarms_at: Moment
-    snoozes: list[Snooze]
-    n = read_i16_be(data, pos)
-    pos += 2
-    if n < 0:
-        give_up()
-    end = pos + n
-    client_name = data[pos:end].decode()
-    pos = end
-    n = read_i32_be(data, pos)
-    pos += 4
-    if n < 0:
-        if version >= 1:
-            zones = None
-        else:
-            give_up()
-    else:
-        zones = empty_list(n)
-        zones_count = n
-        for zones_step in range(zones_count):
-            n = read_i16_be(data, pos)
-            pos += 2
-            if n < 0:
-                give_up()
-            end = pos + n
-            zones_item = data[pos:end].decode()
-            pos = end
-            zones.append(zones_item)
-    legacy_offset = read_i16_be(data, pos)
-    pos += 2
-    if version >= 1:
-        deadline_ms = read_i32_be(data, pos)
-        precise = data[pos + 4] != 0
-        n = data[pos + 5]
-        pos += 6
-        if n > 127:
-            correction = None
-        else:
-            # correction
-            # correction.at
-            correction_at_seconds = read_i64_be(data, pos)
-            correction_at_nanos = read_u32(data, pos + 8)
-            correction_at = new_Moment(correction_at_seconds, correction_at_nanos)
-            n = read_i16_be(data, pos + 12)
-            pos += 14
-            if n < 0:
-                give_up()
-            end = pos + n
-            reason = data[pos:end].decode()
-            pos = end
-            correction = new_Correction(correction_at, reason)
-    else:
-        deadline_ms = 2147483647
-        precise = True
-        correction = None
-    n = read_i32_be(data, pos)
-    pos += 4
-    if n < 0:
-        give_up()
-    alarms = empty_list(n)
-    alarms_count = n
-    for alarms_step in range(alarms_count):
-        # alarms[]
-        id_ = read_i32_be(data, pos)
-        # alarms[].at
-        alarms_at_seconds = read_i64_be(data, pos + 4)
-        pos += 12
-        if version >= 1:
-            alarms_at_nanos = read_u32(data, pos)
-            pos += 4
-        else:
-            alarms_at_nanos = 0
-        alarms_at = new_Moment(alarms_at_seconds, alarms_at_nanos)
-        snoozes = []
-        alarms_item = new_Alarm(id_, alarms_at, snoozes)
-        alarms.append(alarms_item)
-    message = new_ClockRequest(client_name, zones, legacy_offset, deadline_ms, precise, correction, alarms)
-    return message, pos
-
-
-def write_clock_request_classic(out: BytesWriter, message: ClockRequest, version: i64) -> None:
-    """Versions 0-1."""
-    raw = message.client_name.encode()
-    write_i16_be(out, len(raw))
-    out.write(raw)
-    zones = message.zones
-    if zones is None:
-        if version >= 1:
-            write_i32_be(out, -1)
-        else:
-            give_up()
-    else:
-        write_i32_be(out, len(zones))
-        for zones_item in zones:
-            raw = zones_item.encode()
-            write_i16_be(out, len(raw))
-            out.write(raw)
-    write_i16_be(out, message.legacy_offset)
-    if version <= 0:
-        if not message.precise:
-            give_up()
-        if message.correction is not None:
-            give_up()
-    else:
-        write_i32_be(out, message.deadline_ms)
-        out.append(1 if message.precise else message.precise & 0)
-        correction = message.correction
-        if correction is None:
-            out.append(255)
-        else:
-            out.append(1)
-            # correction
-            # correction.at
-            correction_at = correction.at
-            write_i64_be(out, correction_at.seconds)
-            write_u32(out, correction_at.nanos)
-            if correction_at.unknown_tags:
-                give_up()
-            reason = correction.reason
-            if reason is None:
-                give_up()
-            else:
-                raw = reason.encode()
-                write_i16_be(out, len(raw))
-                out.write(raw)
-            if correction.unknown_tags:
-                give_up()
-    alarms = message.alarms
-    write_i32_be(out, len(alarms))
-    for alarms_item in alarms:
-        # alarms[]
-        write_i32_be(out, alarms_item.id)
-        # alarms[].at
-        alarms_at = alarms_item.at
-        write_i64_be(out, alarms_at.seconds)
-        if version >= 1:
-            write_u32(out, alarms_at.nanos)
-        if alarms_at.unknown_tags:
-            give_up()
-        if alarms_item.snoozes != []:
-            give_up()
-        if alarms_item.melody is not None:
-            give_up()
-        if alarms_item.unknown_tags:
-            give_up()
-    if message.watcher is not None:
-        give_up()
-    if message.region != "here":
-        give_up()
-    if message.unknown_tags:
-        give_up()
-
-
-def read_clock_request_flexible(data: bytes, pos: i64, version: i64) -> tuple[ClockRequest, i64]:
-    """Versions 2-4."""
-    n: int
-    end: i64
-    client_name: str
-    zones: list[str] | None
-    zones_step: i64
-    correction: Correction | None
-    correction_at: Moment
-    reason: str | None
-    alarms: list[Alarm]
-    alarms_step: i64
-    alarms_at: Moment
-    snoozes: list[Snooze]
-    snoozes_step: i64
-    n = read_i16_be(data, pos)
-    pos += 2
-    if n < 0:
-        give_up()
-    end = pos + n
-    client_name = data[pos:end].decode()
-    pos = end
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        zones = None
-    else:
-        if n > 126:
-            n, pos = read_length(data, pos)
-        zones = empty_list(n)
-        zones_count = n
-        for zones_step in range(zones_count):
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
-            zones_item = data[pos:end].decode()
-            pos = end
-            zones.append(zones_item)
-    if version <= 2:
-        legacy_offset = read_i16_be(data, pos)
-        pos += 2
-    else:
-        legacy_offset = -1
-    deadline_ms = read_i32_be(data, pos)
-    precise = data[pos + 4] != 0
-    n = data[pos + 5]
-    pos += 6
-    if n > 127:
-        correction = None
-    else:
-        # correction
-        # correction.at
-        correction_at_seconds = read_i64_be(data, pos)
-        correction_at_nanos = read_u32(data, pos + 8)
-        correction_at = new_Moment(correction_at_seconds, correction_at_nanos)
-        if data[pos + 12]:
-            pos += 12
-            correction_at.unknown_tags, pos = read_tags(data, pos)
-        else:
-            pos += 13
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            reason = None
-        else:
-            if n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
-            reason = data[pos:end].decode()
-            pos = end
-        correction = new_Correction(correction_at, reason)
-        if data[pos]:
-            correction.unknown_tags, pos = read_tags(data, pos)
-        else:
-            pos += 1
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    alarms = empty_list(n)
-    alarms_count = n
-    for alarms_step in range(alarms_count):
-        # alarms[]
-        id_ = read_i32_be(data, pos)
-        # alarms[].at
-        alarms_at_seconds = read_i64_be(data, pos + 4)
-        alarms_at_nanos = read_u32(data, pos + 12)
-        alarms_at = new_Moment(alarms_at_seconds, alarms_at_nanos)
-        if data[pos + 16]:
-            pos += 16
-            alarms_at.unknown_tags, pos = read_tags(data, pos)
-        else:
-            pos += 17
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_length(data, pos)
-        snoozes = empty_list(n)
-        snoozes_count = n
-        for snoozes_step in range(snoozes_count):
-            # alarms[].snoozes[]
-            after_ms = read_i64_be(data, pos)
-            snoozes_item = new_Snooze(after_ms)
-            if data[pos + 8]:
-                pos += 8
-                snoozes_item.unknown_tags, pos = read_tags(data, pos)
-            else:
-                pos += 9
-            snoozes.append(snoozes_item)
-        alarms_item = new_Alarm(id_, alarms_at, snoozes)
-        if data[pos]:
-            pos = read_Alarm_tags(alarms_item, data, pos, version)
-        else:
-            pos += 1
-        alarms.append(alarms_item)
-    message = new_ClockRequest(client_name, zones, legacy_offset, deadline_ms, precise, correction, alarms)
-    if data[pos]:
-        pos = read_ClockRequest_tags(message, data, pos, version)
-    else:
-        pos += 1
-    return message, pos
-
-
-def write_clock_request_flexible(out: BytesWriter, message: ClockRequest, version: i64) -> None:
-    """Versions 2-4."""
-    raw = message.client_name.encode()
-    write_i16_be(out, len(raw))
-    out.write(raw)
-    zones = message.zones
-    if zones is None:
-        out.append(0)
-    else:
-        n = len(zones)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_uvarint(out, n + 1)
-        for zones_item in zones:
-            raw = zones_item.encode()
-            n = len(raw)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_string_length(out, n)
-            out.write(raw)
-    if version <= 2:
-        write_i16_be(out, message.legacy_offset)
-    write_i32_be(out, message.deadline_ms)
-    out.append(1 if message.precise else message.precise & 0)
-    correction = message.correction
-    if correction is None:
-        out.append(255)
-    else:
-        out.append(1)
-        # correction
-        # correction.at
-        correction_at = correction.at
-        write_i64_be(out, correction_at.seconds)
-        write_u32(out, correction_at.nanos)
-        if correction_at.unknown_tags:
-            write_tags(out, [], correction_at.unknown_tags)
-        else:
-            out.append(0)
-        reason = correction.reason
-        if reason is None:
-            out.append(0)
-        else:
-            raw = reason.encode()
-            n = len(raw)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_string_length(out, n)
-            out.write(raw)
-        if correction.unknown_tags:
-            write_tags(out, [], correction.unknown_tags)
-        else:
-            out.append(0)
-    alarms = message.alarms
-    n = len(alarms)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for alarms_item in alarms:
-        # alarms[]
-        write_i32_be(out, alarms_item.id)
-        # alarms[].at
-        alarms_at = alarms_item.at
-        write_i64_be(out, alarms_at.seconds)
-        write_u32(out, alarms_at.nanos)
-        if alarms_at.unknown_tags:
-            write_tags(out, [], alarms_at.unknown_tags)
-        else:
-            out.append(0)
-        snoozes = alarms_item.snoozes
-        n = len(snoozes)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_uvarint(out, n + 1)
-        for snoozes_item in snoozes:
-            # alarms[].snoozes[]
-            write_i64_be(out, snoozes_item.after_ms)
-            if snoozes_item.unknown_tags:
-                write_tags(out, [], snoozes_item.unknown_tags)
-            else:
-                out.append(0)
-        if alarms_item.melody is None and not alarms_item.unknown_tags:
-            out.append(0)
-        else:
-            write_Alarm_tags(out, alarms_item, version)
-    if version <= 2:
-        if message.region != "here":
-            give_up()
-    if (
-        message.session == ZERO_UUID
-        and message.watcher is None
-        and message.region == "here"
-        and not message.unknown_tags
-    ):
-        out.append(0)
-    else:
-        write_ClockRequest_tags(out, message, version)
-
-
-def read_clock_response_classic(data: bytes, pos: i64, version: i64) -> tuple[ClockResponse, i64]:
-    """Versions 0-1."""
-    n: int
-    end: i64
-    error_message: str | None
-    zones: list[ZoneTime]
-    zones_step: i64
-    name: str
-    leaps: list[Leap] | None
-    leaps_step: i64
-    log_book: bytes | None
-    raw_: bytes
-    error_code = read_i16_be(data, pos)
-    pos += 2
-    if version >= 1:
-        n = read_i16_be(data, pos)
-        pos += 2
-        if n < 0:
-            error_message = None
-        else:
-            end = pos + n
-            error_message = data[pos:end].decode()
-            pos = end
-    else:
-        error_message = ""
-    n = read_i32_be(data, pos)
-    pos += 4
-    if n < 0:
-        give_up()
-    zones = empty_list(n)
-    zones_count = n
-    for zones_step in range(zones_count):
-        # zones[]
-        n = read_i16_be(data, pos)
-        pos += 2
-        if n < 0:
-            give_up()
-        end = pos + n
-        name = data[pos:end].decode()
-        pos = end
-        port = read_u16(data, pos)
-        quarters = (data[pos + 2] ^ 128) - 128
-        pos += 3
-        if version >= 1:
-            drift_rate = read_f64_be(data, pos)
-            n = read_i32_be(data, pos + 8)
-            pos += 12
-            if n < 0:
-                give_up()
-            leaps = empty_list(n)
-            leaps_count = n
-            for leaps_step in range(leaps_count):
-                # zones[].leaps[]
-                at = read_i64_be(data, pos)
-                added = data[pos + 8] != 0
-                leaps_item = new_Leap(at, added)
-                pos += 9
-                leaps.append(leaps_item)
-        else:
-            drift_rate = 0.5
-            leaps = []
-        zones_item = new_ZoneTime(name, port, quarters, drift_rate, leaps)
-        zones.append(zones_item)
-    if version >= 1:
-        n = read_i32_be(data, pos)
-        pos += 4
-        if n < 0:
-            log_book = None
-        else:
-            end = pos + n
             log_book = data[pos:end]
             pos = end
-    else:
-        log_book = None
-    raw_ = b""
-    message = new_ClockResponse(error_code, error_message, zones, log_book, raw_)
-    return message, pos
-
-
-def write_clock_response_classic(out: BytesWriter, message: ClockResponse, version: i64) -> None:
-    """Versions 0-1."""
-    write_i16_be(out, message.error_code)
-    if version >= 1:
-        error_message = message.error_message
-        if error_message is None:
-            write_i16_be(out, -1)
-        else:
-            raw = error_message.encode()
-            write_i16_be(out, len(raw))
-            out.write(raw)
-    zones = message.zones
-    write_i32_be(out, len(zones))
-    for zones_item in zones:
-        # zones[]
-        raw = zones_item.name.encode()
-        write_i16_be(out, len(raw))
-        out.write(raw)
-        write_u16(out, zones_item.port)
-        write_i8(out, zones_item.quarters)
-        if version >= 1:
-            write_f64_be(out, zones_item.drift_rate)
-            leaps = zones_item.leaps
-            if leaps is None:
-                give_up()
-            else:
-                write_i32_be(out, len(leaps))
-                for leaps_item in leaps:
-                    # zones[].leaps[]
-                    write_i64_be(out, leaps_item.at)
-                    out.append(1 if leaps_item.added else leaps_item.added & 0)
-                    if leaps_item.unknown_tags:
-                        give_up()
-        if zones_item.unknown_tags:
-            give_up()
-    if version <= 0:
-        if message.log_book is not None:
-            give_up()
-    else:
-        log_book = message.log_book
-        if log_book is None:
-            write_i32_be(out, -1)
-        else:
-            write_i32_be(out, len(log_book))
-            out.write(log_book)
-    if message.raw != b"":
-        give_up()
-    if message.unknown_tags:
-        give_up()
-
-
-def read_clock_response_flexible(data: bytes, pos: i64, version: i64) -> tuple[ClockResponse, i64]:
-    """Versions 2-4."""
-    n: i64
-    end: i64
-    error_message: str | None
-    zones: list[ZoneTime]
-    zones_step: i64
-    name: str
-    leaps: list[Leap] | None
-    leaps_step: i64
-    log_book: bytes | None
-    raw_: bytes
-    error_code = read_i16_be(data, pos)
-    n = data[pos + 2] - 1
-    pos += 3
-    if n < 0:
-        error_message = None
-    else:
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        error_message = data[pos:end].decode()
-        pos = end
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    zones = empty_list(n)
-    zones_count = n
-    for zones_step in range(zones_count):
-        # zones[]
+        # raw: compact bytes
         n = data[pos] - 1
         pos += 1
         if n < 0:
             give_up()
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        name = data[pos:end].decode()
-        pos = end
-        port = read_u16(data, pos)
-        quarters = (data[pos + 2] ^ 128) - 128
-        drift_rate = read_f64_be(data, pos + 3)
-        n = data[pos + 11] - 1
-        pos += 12
-        if n < 0:
-            if version >= 3:
-                leaps = None
-            else:
-                give_up()
-        else:
-            if n > 126:
-                n, pos = read_length(data, pos)
-            leaps = empty_list(n)
-            leaps_count = n
-            for leaps_step in range(leaps_count):
-                # zones[].leaps[]
-                at = read_i64_be(data, pos)
-                added = data[pos + 8] != 0
-                leaps_item = new_Leap(at, added)
-                if data[pos + 9]:
-                    pos += 9
-                    leaps_item.unknown_tags, pos = read_tags(data, pos)
-                else:
-                    pos += 10
-                leaps.append(leaps_item)
-        zones_item = new_ZoneTime(name, port, quarters, drift_rate, leaps)
-        if data[pos]:
-            zones_item.unknown_tags, pos = read_tags(data, pos)
-        else:
-            pos += 1
-        zones.append(zones_item)
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        log_book = None
-    else:
         if n > 126:
             n += (data[pos] - 1) * 128
             pos += 1
             if n < 127 or n > 16382:
                 n, pos = read_length(data, pos - 1)
         end = pos + n
-        log_book = data[pos:end]
+        raw_ = data[pos:end]
         pos = end
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n += (data[pos] - 1) * 128
-        pos += 1
-        if n < 127 or n > 16382:
-            n, pos = read_length(data, pos - 1)
-    end = pos + n
-    raw_ = data[pos:end]
-    pos = end
-    message = new_ClockResponse(error_code, error_message, zones, log_book, raw_)
-    if data[pos]:
-        pos = read_ClockResponse_tags(message, data, pos, version)
-    else:
-        pos += 1
-    return message, pos
+        message = new_ClockResponse(error_code, error_message, zones, log_book, raw_)
+        if data[pos]:
+            pos = message._read_tags(data, pos, version)
+        else:
+            pos += 1
+        return message, pos
 
+    def _write(self, out: BytesWriter, version: i64) -> None:
+        """Versions 2-4."""
+        if version < 2:
+            return self._write_classic(out, version)
+        if version > 4:
+            give_up()
 
-def write_clock_response_flexible(out: BytesWriter, message: ClockResponse, version: i64) -> None:
-    """Versions 2-4."""
-    write_i16_be(out, message.error_code)
-    error_message = message.error_message
-    if error_message is None:
-        out.append(0)
-    else:
-        raw = error_message.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
+        write_i16_be(out, self.error_code)
+        error_message = self.error_message
+        if error_message is None:
+            out.append(0)
         else:
-            write_string_length(out, n)
-        out.write(raw)
-    zones = message.zones
-    n = len(zones)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for zones_item in zones:
-        # zones[]
-        raw = zones_item.name.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-        write_u16(out, zones_item.port)
-        write_i8(out, zones_item.quarters)
-        write_f64_be(out, zones_item.drift_rate)
-        leaps = zones_item.leaps
-        if leaps is None:
-            if version >= 3:
-                out.append(0)
-            else:
-                give_up()
-        else:
-            n = len(leaps)
+            raw = error_message.encode()
+            n = len(raw)
             if n < 127:
                 out.append(n + 1)
             else:
-                write_uvarint(out, n + 1)
-            for leaps_item in leaps:
-                # zones[].leaps[]
-                write_i64_be(out, leaps_item.at)
-                out.append(1 if leaps_item.added else leaps_item.added & 0)
-                if leaps_item.unknown_tags:
-                    write_tags(out, [], leaps_item.unknown_tags)
-                else:
-                    out.append(0)
-        if zones_item.unknown_tags:
-            write_tags(out, [], zones_item.unknown_tags)
-        else:
-            out.append(0)
-    log_book = message.log_book
-    if log_book is None:
-        out.append(0)
-    else:
-        n = len(log_book)
+                write_string_length(out, n)
+            out.write(raw)
+        zones = self.zones
+        n = len(zones)
         if n < 127:
             out.append(n + 1)
         else:
             write_uvarint(out, n + 1)
-        out.write(log_book)
-    raw_ = message.raw
-    n = len(raw_)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    out.write(raw_)
-    if (
-        message._master is None
-        and message.backup is None
-        and message.ticks is None
-        and message.peers == []
-        and not message.stopped
-        and message.priority == 65535
-        and message.checksum == 0
-        and message.uptime == -1
-        and message.blob == b""
-        and message.load == -1.5
-        and message.level == 0
-        and not message.unknown_tags
-    ):
-        out.append(0)
-    else:
-        write_ClockResponse_tags(out, message, version)
+        for zones_item in zones:
+            # zones[]
+            raw = zones_item.name.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+            write_u16(out, zones_item.port)
+            write_i8(out, zones_item.quarters)
+            write_f64_be(out, zones_item.drift_rate)
+            leaps = zones_item.leaps
+            if leaps is None:
+                if version >= 3:
+                    out.append(0)
+                else:
+                    give_up()
+            else:
+                n = len(leaps)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_uvarint(out, n + 1)
+                for leaps_item in leaps:
+                    # zones[].leaps[]
+                    write_i64_be(out, leaps_item.at)
+                    out.append(1 if leaps_item.added else leaps_item.added & 0)  # & 0 refuses None
+                    if leaps_item.unknown_tags:
+                        write_tags(out, [], leaps_item.unknown_tags)
+                    else:
+                        out.append(0)
+            if zones_item.unknown_tags:
+                write_tags(out, [], zones_item.unknown_tags)
+            else:
+                out.append(0)
+        log_book = self.log_book
+        if log_book is None:
+            out.append(0)
+        else:
+            n = len(log_book)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_uvarint(out, n + 1)
+            out.write(log_book)
+        raw_ = self.raw
+        n = len(raw_)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_uvarint(out, n + 1)
+        out.write(raw_)
+        if (
+            self._master is None
+            and self.backup is None
+            and self.ticks is None
+            and self.peers == []
+            and not self.stopped
+            and self.priority == 65535
+            and self.checksum == 0
+            and self.uptime == -1
+            and self.blob == b""
+            and self.load == -1.5
+            and self.level == 0
+            and not self.unknown_tags
+        ):
+            out.append(0)
+        else:
+            self._write_tags(out, version)
+
+    @staticmethod
+    def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[ClockResponse, i64]:
+        """Versions 0-1."""
+        n: int
+        end: i64
+        error_message: str | None
+        zones: list[ZoneTime]
+        zones_step: i64
+        name: str
+        leaps: list[Leap] | None
+        leaps_step: i64
+        log_book: bytes | None
+        raw_: bytes
+        if version < 0:
+            give_up()
+
+        error_code = read_i16_be(data, pos)
+        pos += 2
+        if version >= 1:
+            # error_message: nullable string
+            n = read_i16_be(data, pos)
+            pos += 2
+            if n < 0:
+                error_message = None
+            else:
+                end = pos + n
+                error_message = data[pos:end].decode()
+                pos = end
+        else:
+            error_message = ""
+        # zones: array
+        n = read_i32_be(data, pos)
+        pos += 4
+        if n < 0:
+            give_up()
+        zones = empty_list(n)
+        zones_count = n
+        for zones_step in range(zones_count):
+            # zones[]
+            # name: string
+            n = read_i16_be(data, pos)
+            pos += 2
+            if n < 0:
+                give_up()
+            end = pos + n
+            name = data[pos:end].decode()
+            pos = end
+            port = read_u16(data, pos)
+            quarters = (data[pos + 2] ^ 128) - 128
+            pos += 3
+            if version >= 1:
+                drift_rate = read_f64_be(data, pos)
+                # leaps: array
+                n = read_i32_be(data, pos + 8)
+                pos += 12
+                if n < 0:
+                    give_up()
+                leaps = empty_list(n)
+                leaps_count = n
+                for leaps_step in range(leaps_count):
+                    # zones[].leaps[]
+                    at = read_i64_be(data, pos)
+                    added = data[pos + 8] != 0
+                    leaps_item = new_Leap(at, added)
+                    pos += 9
+                    leaps.append(leaps_item)
+            else:
+                drift_rate = 0.5
+                leaps = []
+            zones_item = new_ZoneTime(name, port, quarters, drift_rate, leaps)
+            zones.append(zones_item)
+        if version >= 1:
+            # log_book: nullable records
+            n = read_i32_be(data, pos)
+            pos += 4
+            if n < 0:
+                log_book = None
+            else:
+                end = pos + n
+                log_book = data[pos:end]
+                pos = end
+        else:
+            log_book = None
+        raw_ = b""
+        message = new_ClockResponse(error_code, error_message, zones, log_book, raw_)
+        return message, pos
+
+    def _write_classic(self, out: BytesWriter, version: i64) -> None:
+        """Versions 0-1."""
+        if version < 0:
+            give_up()
+
+        write_i16_be(out, self.error_code)
+        if version >= 1:
+            error_message = self.error_message
+            if error_message is None:
+                write_i16_be(out, -1)
+            else:
+                raw = error_message.encode()
+                write_i16_be(out, len(raw))
+                out.write(raw)
+        zones = self.zones
+        write_i32_be(out, len(zones))
+        for zones_item in zones:
+            # zones[]
+            raw = zones_item.name.encode()
+            write_i16_be(out, len(raw))
+            out.write(raw)
+            write_u16(out, zones_item.port)
+            write_i8(out, zones_item.quarters)
+            if version >= 1:
+                write_f64_be(out, zones_item.drift_rate)
+                leaps = zones_item.leaps
+                if leaps is None:
+                    give_up()
+                else:
+                    write_i32_be(out, len(leaps))
+                    for leaps_item in leaps:
+                        # zones[].leaps[]
+                        write_i64_be(out, leaps_item.at)
+                        out.append(1 if leaps_item.added else leaps_item.added & 0)  # & 0 refuses None
+                        if leaps_item.unknown_tags:
+                            give_up()
+            if zones_item.unknown_tags:
+                give_up()
+        if version <= 0:
+            if self.log_book is not None:
+                give_up()
+        else:
+            log_book = self.log_book
+            if log_book is None:
+                write_i32_be(out, -1)
+            else:
+                write_i32_be(out, len(log_book))
+                out.write(log_book)
+        if self.raw != b"":
+            give_up()
+        if self.unknown_tags:
+            give_up()
 
 
-install_constructors(globals())
+new_Moment = constructor(Moment)
+new_Correction = constructor(Correction)
+new_Snooze = constructor(Snooze)
+new_Alarm = constructor(Alarm, without=("melody",))
+new_ClockRequest = constructor(ClockRequest, without=("session", "watcher", "region"))
+new_Leap = constructor(Leap)
+new_ZoneTime = constructor(ZoneTime)
+new_Master = constructor(Master, without=("note",))
+new_Backup = constructor(Backup)
+new_Peer = constructor(Peer)
+new_ClockResponse = constructor(
+    ClockResponse,
+    without=(
+        "master",
+        "backup",
+        "ticks",
+        "peers",
+        "stopped",
+        "priority",
+        "checksum",
+        "uptime",
+        "blob",
+        "load",
+        "level",
+    ),
+)

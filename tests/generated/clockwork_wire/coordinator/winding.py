@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter, read_f64_be, read_i16_be, read_i64_be, write_f64_be, write_i16_be, write_i64_be
 
 from kwire.message import FieldTags, Message, Struct
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.wire import give_up, read_tag, read_tags, read_uvarint, write_tags
 
 TYPE_CHECKING = False
@@ -33,16 +33,13 @@ class WindingKey(Message):
         Field("group", "Group", "string", range(0, 1)),
         Field("clock", "Clock", "string", range(0, 1)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("group", "clock", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     group: str
     """Who winds."""
     clock: str
     """What is wound."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -55,24 +52,48 @@ class WindingKey(Message):
         self.clock = clock
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        raise LookupError(f"{cls.__name__} has no header")
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[WindingKey, i64]:
-        if 0 <= version <= 0:
-            return read_winding_key_classic(data, pos, version)
-        give_up()
+        """Version 0."""
+        n: int
+        end: i64
+        group: str
+        clock: str
+        if version < 0 or version > 0:
+            give_up()
+
+        # group: string
+        n = read_i16_be(data, pos)
+        pos += 2
+        if n < 0:
+            give_up()
+        end = pos + n
+        group = data[pos:end].decode()
+        pos = end
+        # clock: string
+        n = read_i16_be(data, pos)
+        pos += 2
+        if n < 0:
+            give_up()
+        end = pos + n
+        clock = data[pos:end].decode()
+        pos = end
+        message = new_WindingKey(group, clock)
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 0:
-            return write_winding_key_classic(out, self, version)
-        give_up()
+        """Version 0."""
+        if version < 0 or version > 0:
+            give_up()
 
-
-def new_WindingKey(group: str, clock: str) -> WindingKey:
-    return WindingKey(group=group, clock=clock)
+        raw = self.group.encode()
+        write_i16_be(out, len(raw))
+        out.write(raw)
+        raw = self.clock.encode()
+        write_i16_be(out, len(raw))
+        out.write(raw)
+        if self.unknown_tags:
+            give_up()
 
 
 @mypyc_attr(acyclic=True)
@@ -82,14 +103,11 @@ class Spring(Struct):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 3)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (Field("force", "Force", "float64", range(2, 3)),)
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("force", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     force: float
     """In newtons. Versions 2+."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -99,10 +117,6 @@ class Spring(Struct):
     ) -> None:
         self.force = force
         self.unknown_tags = unknown_tags
-
-
-def new_Spring(force: float) -> Spring:
-    return Spring(force=force)
 
 
 @mypyc_attr(acyclic=True)
@@ -123,9 +137,7 @@ class WindingValue(Message):
         Field("expires_at", "ExpiresAt", "int64", range(1, 2), ignorable=True),
         Field("spring", "Spring", "Spring", range(2, 3), nullable=range(2, 3), tag=0, tagged=range(2, 3)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("turns", "wound_at", "expires_at", "spring", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     turns: int
     """Turns of the key."""
@@ -136,7 +148,6 @@ class WindingValue(Message):
     spring: Spring | None
     """State of the spring, or null. Versions 2+."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -153,171 +164,127 @@ class WindingValue(Message):
         self.spring = spring
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        raise LookupError(f"{cls.__name__} has no header")
+    def _read_tags(self, data: bytes, pos: i64, version: i64) -> i64:
+        n: i64
+        spring: Spring | None
+        unknown: list[tuple[int, bytes]] = []
+        previous: i64 = -1
+        count, pos = read_uvarint(data, pos)
+        if count < 0:
+            give_up()
+        for _ in range(count):
+            tag, size, pos = read_tag(data, pos)
+            if tag <= previous:
+                give_up()
+            previous = tag
+            tag_end = pos + size
+            if tag == 0:
+                # spring: nullable struct
+                n, pos = read_uvarint(data, pos)
+                if n <= 0:
+                    spring = None
+                else:
+                    # spring
+                    force = read_f64_be(data, pos)
+                    spring = new_Spring(force)
+                    if data[pos + 8]:
+                        pos += 8
+                        spring.unknown_tags, pos = read_tags(data, pos)
+                    else:
+                        pos += 9
+                self.spring = spring
+                if pos != tag_end:
+                    give_up()
+            else:
+                unknown.append((tag, data[pos:tag_end]))
+                pos = tag_end
+        if unknown:
+            self.unknown_tags = tuple(unknown)
+        return pos
+
+    def _write_tags(self, section: BytesWriter, version: i64) -> None:
+        known: list[tuple[int, bytes]] = []
+        if self.spring is not None:
+            out = BytesWriter()
+            spring = self.spring
+            if spring is None:
+                out.append(0)
+            else:
+                out.append(1)
+                # spring
+                write_f64_be(out, spring.force)
+                if spring.unknown_tags:
+                    write_tags(out, [], spring.unknown_tags)
+                else:
+                    out.append(0)
+            known.append((0, out.getvalue()))
+        write_tags(section, known, self.unknown_tags)
 
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[WindingValue, i64]:
-        if 2 <= version <= 2:
-            return read_winding_value_flexible(data, pos, version)
-        if 0 <= version <= 1:
-            return read_winding_value_classic(data, pos, version)
-        give_up()
+        """Version 2."""
+        if version < 2:
+            return WindingValue._read_classic(data, pos, version)
+        if version > 2:
+            give_up()
+
+        turns = read_i64_be(data, pos)
+        wound_at = read_i64_be(data, pos + 8)
+        expires_at = -1
+        message = new_WindingValue(turns, wound_at, expires_at)
+        if data[pos + 16]:
+            pos += 16
+            pos = message._read_tags(data, pos, version)
+        else:
+            pos += 17
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 2 <= version <= 2:
-            return write_winding_value_flexible(out, self, version)
-        if 0 <= version <= 1:
-            return write_winding_value_classic(out, self, version)
-        give_up()
-
-
-def new_WindingValue(turns: int, wound_at: int, expires_at: int) -> WindingValue:
-    return WindingValue(turns=turns, wound_at=wound_at, expires_at=expires_at)
-
-
-def read_WindingValue_tags(self: WindingValue, data: bytes, pos: i64, version: i64) -> i64:
-    n: i64
-    spring: Spring | None
-    unknown: list[tuple[int, bytes]] = []
-    previous: i64 = -1
-    count, pos = read_uvarint(data, pos)
-    if count < 0:
-        give_up()
-    for _ in range(count):
-        tag, size, pos = read_tag(data, pos)
-        if tag <= previous:
+        """Version 2."""
+        if version < 2:
+            return self._write_classic(out, version)
+        if version > 2:
             give_up()
-        previous = tag
-        tag_end = pos + size
-        if tag == 0:
-            n, pos = read_uvarint(data, pos)
-            if n <= 0:
-                spring = None
-            else:
-                # spring
-                force = read_f64_be(data, pos)
-                spring = new_Spring(force)
-                if data[pos + 8]:
-                    pos += 8
-                    spring.unknown_tags, pos = read_tags(data, pos)
-                else:
-                    pos += 9
-            self.spring = spring
-            if pos != tag_end:
-                give_up()
-        else:
-            unknown.append((tag, data[pos:tag_end]))
-            pos = tag_end
-    if unknown:
-        self.unknown_tags = tuple(unknown)
-    return pos
 
-
-def write_WindingValue_tags(section: BytesWriter, self: WindingValue, version: i64) -> None:
-    known: list[tuple[int, bytes]] = []
-    if self.spring is not None:
-        out = BytesWriter()
-        spring = self.spring
-        if spring is None:
+        write_i64_be(out, self.turns)
+        write_i64_be(out, self.wound_at)
+        if self.spring is None and not self.unknown_tags:
             out.append(0)
         else:
-            out.append(1)
-            # spring
-            write_f64_be(out, spring.force)
-            if spring.unknown_tags:
-                write_tags(out, [], spring.unknown_tags)
-            else:
-                out.append(0)
-        known.append((0, out.getvalue()))
-    write_tags(section, known, self.unknown_tags)
+            self._write_tags(out, version)
 
+    @staticmethod
+    def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[WindingValue, i64]:
+        """Versions 0-1."""
+        if version < 0:
+            give_up()
 
-def read_winding_key_classic(data: bytes, pos: i64, version: i64) -> tuple[WindingKey, i64]:
-    """Version 0."""
-    n: int
-    end: i64
-    group: str
-    clock: str
-    n = read_i16_be(data, pos)
-    pos += 2
-    if n < 0:
-        give_up()
-    end = pos + n
-    group = data[pos:end].decode()
-    pos = end
-    n = read_i16_be(data, pos)
-    pos += 2
-    if n < 0:
-        give_up()
-    end = pos + n
-    clock = data[pos:end].decode()
-    pos = end
-    message = new_WindingKey(group, clock)
-    return message, pos
-
-
-def write_winding_key_classic(out: BytesWriter, message: WindingKey, version: i64) -> None:
-    """Version 0."""
-    raw = message.group.encode()
-    write_i16_be(out, len(raw))
-    out.write(raw)
-    raw = message.clock.encode()
-    write_i16_be(out, len(raw))
-    out.write(raw)
-    if message.unknown_tags:
-        give_up()
-
-
-def read_winding_value_classic(data: bytes, pos: i64, version: i64) -> tuple[WindingValue, i64]:
-    """Versions 0-1."""
-    turns = read_i64_be(data, pos)
-    wound_at = read_i64_be(data, pos + 8)
-    pos += 16
-    if version >= 1:
-        expires_at = read_i64_be(data, pos)
-        pos += 8
-    else:
-        expires_at = -1
-    message = new_WindingValue(turns, wound_at, expires_at)
-    return message, pos
-
-
-def write_winding_value_classic(out: BytesWriter, message: WindingValue, version: i64) -> None:
-    """Versions 0-1."""
-    write_i64_be(out, message.turns)
-    write_i64_be(out, message.wound_at)
-    if version >= 1:
-        write_i64_be(out, message.expires_at)
-    if message.spring is not None:
-        give_up()
-    if message.unknown_tags:
-        give_up()
-
-
-def read_winding_value_flexible(data: bytes, pos: i64, version: i64) -> tuple[WindingValue, i64]:
-    """Version 2."""
-    turns = read_i64_be(data, pos)
-    wound_at = read_i64_be(data, pos + 8)
-    expires_at = -1
-    message = new_WindingValue(turns, wound_at, expires_at)
-    if data[pos + 16]:
+        turns = read_i64_be(data, pos)
+        wound_at = read_i64_be(data, pos + 8)
         pos += 16
-        pos = read_WindingValue_tags(message, data, pos, version)
-    else:
-        pos += 17
-    return message, pos
+        if version >= 1:
+            expires_at = read_i64_be(data, pos)
+            pos += 8
+        else:
+            expires_at = -1
+        message = new_WindingValue(turns, wound_at, expires_at)
+        return message, pos
+
+    def _write_classic(self, out: BytesWriter, version: i64) -> None:
+        """Versions 0-1."""
+        if version < 0:
+            give_up()
+
+        write_i64_be(out, self.turns)
+        write_i64_be(out, self.wound_at)
+        if version >= 1:
+            write_i64_be(out, self.expires_at)
+        if self.spring is not None:
+            give_up()
+        if self.unknown_tags:
+            give_up()
 
 
-def write_winding_value_flexible(out: BytesWriter, message: WindingValue, version: i64) -> None:
-    """Version 2."""
-    write_i64_be(out, message.turns)
-    write_i64_be(out, message.wound_at)
-    if message.spring is None and not message.unknown_tags:
-        out.append(0)
-    else:
-        write_WindingValue_tags(out, message, version)
-
-
-install_constructors(globals())
+new_WindingKey = constructor(WindingKey)
+new_Spring = constructor(Spring)
+new_WindingValue = constructor(WindingValue, without=("spring",))

@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter, read_f64_be, read_i16_be, read_i32_be, write_f64_be, write_i16_be, write_i32_be
 
 from kwire.message import FieldTags, Message, Struct, UNSET
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.uuids import Uuid
 from kwire.wire import (
     checked,
@@ -46,16 +46,13 @@ class Jewel(Struct):
         Field("angle", "Angle", "int32", range(3, 6)),
         Field("stone", "Stone", "string", range(5, 6)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("angle", "stone", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     angle: int
     """In degrees. Versions 3+."""
     stone: str
     """What it is. Versions 5+."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -67,10 +64,6 @@ class Jewel(Struct):
         self.angle = angle
         self.stone = stone
         self.unknown_tags = unknown_tags
-
-
-def new_Jewel(angle: int, stone: str) -> Jewel:
-    return Jewel(angle=angle, stone=stone)
 
 
 DEFAULT_Jewel = Jewel()
@@ -90,9 +83,7 @@ class Pallet(Struct):
         Field("setting", "Setting", "Jewel", range(3, 6), nullable=range(3, 6)),
         Field("note", "Note", "string", range(4, 6), tag=0, tagged=range(5, 6)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("angle", "stone", "worn", "jewels", "setting", "note", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     angle: float
     """In degrees."""
@@ -107,7 +98,6 @@ class Pallet(Struct):
     note: str
     """Plain in 4. Versions 4+."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -128,67 +118,58 @@ class Pallet(Struct):
         self.note = note
         self.unknown_tags = unknown_tags
 
+    def _read_tags(self, data: bytes, pos: i64, version: i64) -> i64:
+        n: i64
+        end: i64
+        note: str
+        unknown: list[tuple[int, bytes]] = []
+        previous: i64 = -1
+        count, pos = read_uvarint(data, pos)
+        if count < 0:
+            give_up()
+        for _ in range(count):
+            tag, size, pos = read_tag(data, pos)
+            if tag <= previous:
+                give_up()
+            previous = tag
+            tag_end = pos + size
+            if tag == 0:
+                if not (version >= 5):
+                    give_up()
+                # note: compact string
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_string_length(data, pos)
+                end = pos + n
+                note = data[pos:end].decode()
+                pos = end
+                self.note = note
+                if pos != tag_end:
+                    give_up()
+            else:
+                unknown.append((tag, data[pos:tag_end]))
+                pos = tag_end
+        if unknown:
+            self.unknown_tags = tuple(unknown)
+        return pos
 
-def new_Pallet(
-    angle: float, stone: str | None, worn: int, jewels: list[Jewel], setting: Jewel | None, note: str
-) -> Pallet:
-    return Pallet(angle=angle, stone=stone, worn=worn, jewels=jewels, setting=setting, note=note)
+    def _write_tags(self, section: BytesWriter, version: i64) -> None:
+        known: list[tuple[int, bytes]] = []
+        if version >= 5 and self.note != "":
+            out = BytesWriter()
+            raw = self.note.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+            known.append((0, out.getvalue()))
+        write_tags(section, known, self.unknown_tags)
 
 
 DEFAULT_Pallet = Pallet()
-
-
-def read_Pallet_tags(self: Pallet, data: bytes, pos: i64, version: i64) -> i64:
-    n: i64
-    end: i64
-    note: str
-    unknown: list[tuple[int, bytes]] = []
-    previous: i64 = -1
-    count, pos = read_uvarint(data, pos)
-    if count < 0:
-        give_up()
-    for _ in range(count):
-        tag, size, pos = read_tag(data, pos)
-        if tag <= previous:
-            give_up()
-        previous = tag
-        tag_end = pos + size
-        if tag == 0:
-            if not (version >= 5):
-                give_up()
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
-            note = data[pos:end].decode()
-            pos = end
-            self.note = note
-            if pos != tag_end:
-                give_up()
-        else:
-            unknown.append((tag, data[pos:tag_end]))
-            pos = tag_end
-    if unknown:
-        self.unknown_tags = tuple(unknown)
-    return pos
-
-
-def write_Pallet_tags(section: BytesWriter, self: Pallet, version: i64) -> None:
-    known: list[tuple[int, bytes]] = []
-    if version >= 5 and self.note != "":
-        out = BytesWriter()
-        raw = self.note.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-        known.append((0, out.getvalue()))
-    write_tags(section, known, self.unknown_tags)
 
 
 @mypyc_attr(acyclic=True)
@@ -198,14 +179,11 @@ class Mark(Struct):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(4, 6)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (Field("id", "Id", "uuid", range(1, 6)),)
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("id", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     id: Uuid
     """Its number."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -215,10 +193,6 @@ class Mark(Struct):
     ) -> None:
         self.id = id
         self.unknown_tags = unknown_tags
-
-
-def new_Mark(id: Uuid) -> Mark:
-    return Mark(id=id)
 
 
 @mypyc_attr(acyclic=True)
@@ -254,30 +228,7 @@ class Escapement(Message):
         Field("wheel", "Wheel", "string", range(1, 6), tag=5, tagged=range(5, 6)),
         Field("key", "Key", "uuid", range(4, 6), tag=2, tagged=range(4, 6)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = (
-        "rest",
-        "pallets",
-        "spare",
-        "_entry",
-        "exit",
-        "lift",
-        "marks",
-        "ids",
-        "rates",
-        "beats",
-        "origin",
-        "len",
-        "data",
-        "count",
-        "locked",
-        "names_",
-        "bearing",
-        "wheel",
-        "key",
-        "unknown_tags",
-    )
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS, lazy=("entry",))
 
     rest: Pallet
     """Where it rests."""
@@ -316,7 +267,6 @@ class Escapement(Message):
     key: Uuid
     """Numbered later than it is written. Versions 4+."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -374,515 +324,464 @@ class Escapement(Message):
     def entry(self, value: Jewel) -> None:
         self._entry = checked(value)
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        raise LookupError(f"{cls.__name__} has no header")
+    def _read_tags(self, data: bytes, pos: i64, version: i64) -> i64:
+        n: i64
+        end: i64
+        names_: str | None
+        exit_: Pallet | None
+        exit_stone: str | None
+        jewels: list[Jewel]
+        jewels_step: i64
+        jewels_stone: str
+        setting: Jewel | None
+        setting_stone: str
+        note: str
+        entry: Jewel
+        entry_stone: str
+        lift: Jewel | None
+        lift_stone: str
+        wheel: str
+        unknown: list[tuple[int, bytes]] = []
+        previous: i64 = -1
+        count, pos = read_uvarint(data, pos)
+        if count < 0:
+            give_up()
+        for _ in range(count):
+            tag, size, pos = read_tag(data, pos)
+            if tag <= previous:
+                give_up()
+            previous = tag
+            tag_end = pos + size
+            if tag == 0:
+                # names_: compact nullable string
+                n = data[pos] - 1
+                pos += 1
+                if n < 0:
+                    names_ = None
+                else:
+                    if n > 126:
+                        n, pos = read_string_length(data, pos)
+                    end = pos + n
+                    names_ = data[pos:end].decode()
+                    pos = end
+                self.names_ = names_
+                if pos != tag_end:
+                    give_up()
+            elif tag == 1:
+                # exit: nullable struct
+                n, pos = read_uvarint(data, pos)
+                if n <= 0:
+                    exit_ = None
+                else:
+                    # exit
+                    exit_angle = read_f64_be(data, pos)
+                    # stone: compact nullable string
+                    n = data[pos + 8] - 1
+                    pos += 9
+                    if n < 0:
+                        exit_stone = None
+                    else:
+                        if n > 126:
+                            n, pos = read_string_length(data, pos)
+                        end = pos + n
+                        exit_stone = data[pos:end].decode()
+                        pos = end
+                    worn = 0
+                    # jewels: compact array
+                    n = data[pos] - 1
+                    pos += 1
+                    if n < 0 or n > 126:
+                        n, pos = read_length(data, pos)
+                    jewels = empty_list(n)
+                    jewels_count = n
+                    for jewels_step in range(jewels_count):
+                        # exit.jewels[]
+                        jewels_angle = read_i32_be(data, pos)
+                        pos += 4
+                        if version >= 5:
+                            # stone: compact string
+                            n = data[pos] - 1
+                            pos += 1
+                            if n < 0 or n > 126:
+                                n, pos = read_string_length(data, pos)
+                            end = pos + n
+                            jewels_stone = data[pos:end].decode()
+                            pos = end
+                        else:
+                            jewels_stone = "ruby"
+                        jewels_item = new_Jewel(jewels_angle, jewels_stone)
+                        if data[pos]:
+                            jewels_item.unknown_tags, pos = read_tags(data, pos)
+                        else:
+                            pos += 1
+                        jewels.append(jewels_item)
+                    # setting: nullable struct
+                    n = data[pos]
+                    pos += 1
+                    if n > 127:
+                        setting = None
+                    else:
+                        # exit.setting
+                        setting_angle = read_i32_be(data, pos)
+                        pos += 4
+                        if version >= 5:
+                            # stone: compact string
+                            n = data[pos] - 1
+                            pos += 1
+                            if n < 0 or n > 126:
+                                n, pos = read_string_length(data, pos)
+                            end = pos + n
+                            setting_stone = data[pos:end].decode()
+                            pos = end
+                        else:
+                            setting_stone = "ruby"
+                        setting = new_Jewel(setting_angle, setting_stone)
+                        if data[pos]:
+                            setting.unknown_tags, pos = read_tags(data, pos)
+                        else:
+                            pos += 1
+                    if version <= 4:
+                        # note: compact string
+                        n = data[pos] - 1
+                        pos += 1
+                        if n < 0 or n > 126:
+                            n, pos = read_string_length(data, pos)
+                        end = pos + n
+                        note = data[pos:end].decode()
+                        pos = end
+                    else:
+                        note = ""
+                    exit_ = new_Pallet(exit_angle, exit_stone, worn, jewels, setting, note)
+                    if data[pos]:
+                        pos = exit_._read_tags(data, pos, version)
+                    else:
+                        pos += 1
+                self.exit = exit_
+                if pos != tag_end:
+                    give_up()
+            elif tag == 2:
+                key = Uuid(data[pos : pos + 16])
+                pos += 16
+                self.key = key
+                if pos != tag_end:
+                    give_up()
+            elif tag == 3:
+                # entry
+                entry_angle = read_i32_be(data, pos)
+                pos += 4
+                if version >= 5:
+                    # stone: compact string
+                    n = data[pos] - 1
+                    pos += 1
+                    if n < 0 or n > 126:
+                        n, pos = read_string_length(data, pos)
+                    end = pos + n
+                    entry_stone = data[pos:end].decode()
+                    pos = end
+                else:
+                    entry_stone = "ruby"
+                entry = new_Jewel(entry_angle, entry_stone)
+                if data[pos]:
+                    entry.unknown_tags, pos = read_tags(data, pos)
+                else:
+                    pos += 1
+                self._entry = entry
+                if pos != tag_end:
+                    give_up()
+            elif tag == 4:
+                if not (version >= 5):
+                    give_up()
+                # lift: nullable struct
+                n, pos = read_uvarint(data, pos)
+                if n <= 0:
+                    lift = None
+                else:
+                    # lift
+                    lift_angle = read_i32_be(data, pos)
+                    # stone: compact string
+                    n = data[pos + 4] - 1
+                    pos += 5
+                    if n < 0 or n > 126:
+                        n, pos = read_string_length(data, pos)
+                    end = pos + n
+                    lift_stone = data[pos:end].decode()
+                    pos = end
+                    lift = new_Jewel(lift_angle, lift_stone)
+                    if data[pos]:
+                        lift.unknown_tags, pos = read_tags(data, pos)
+                    else:
+                        pos += 1
+                self.lift = lift
+                if pos != tag_end:
+                    give_up()
+            elif tag == 5:
+                if not (version >= 5):
+                    give_up()
+                # wheel: compact string
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_string_length(data, pos)
+                end = pos + n
+                wheel = data[pos:end].decode()
+                pos = end
+                self.wheel = wheel
+                if pos != tag_end:
+                    give_up()
+            else:
+                unknown.append((tag, data[pos:tag_end]))
+                pos = tag_end
+        if unknown:
+            self.unknown_tags = tuple(unknown)
+        return pos
+
+    def _write_tags(self, section: BytesWriter, version: i64) -> None:
+        known: list[tuple[int, bytes]] = []
+        if self.names_ != "tick":
+            out = BytesWriter()
+            names_ = self.names_
+            if names_ is None:
+                out.append(0)
+            else:
+                raw = names_.encode()
+                n = len(raw)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_string_length(out, n)
+                out.write(raw)
+            known.append((0, out.getvalue()))
+        if self.exit != Pallet():
+            out = BytesWriter()
+            exit_ = self.exit
+            if exit_ is None:
+                out.append(0)
+            else:
+                out.append(1)
+                # exit
+                write_f64_be(out, exit_.angle)
+                exit_stone = exit_.stone
+                if exit_stone is None:
+                    out.append(0)
+                else:
+                    raw = exit_stone.encode()
+                    n = len(raw)
+                    if n < 127:
+                        out.append(n + 1)
+                    else:
+                        write_string_length(out, n)
+                    out.write(raw)
+                jewels = exit_.jewels
+                n = len(jewels)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_uvarint(out, n + 1)
+                for jewels_item in jewels:
+                    # exit.jewels[]
+                    write_i32_be(out, jewels_item.angle)
+                    if version <= 4:
+                        if jewels_item.stone != "ruby":
+                            give_up()
+                    else:
+                        raw = jewels_item.stone.encode()
+                        n = len(raw)
+                        if n < 127:
+                            out.append(n + 1)
+                        else:
+                            write_string_length(out, n)
+                        out.write(raw)
+                    if jewels_item.unknown_tags:
+                        write_tags(out, [], jewels_item.unknown_tags)
+                    else:
+                        out.append(0)
+                setting = exit_.setting
+                if setting is None:
+                    out.append(255)
+                else:
+                    out.append(1)
+                    # exit.setting
+                    write_i32_be(out, setting.angle)
+                    if version <= 4:
+                        if setting.stone != "ruby":
+                            give_up()
+                    else:
+                        raw = setting.stone.encode()
+                        n = len(raw)
+                        if n < 127:
+                            out.append(n + 1)
+                        else:
+                            write_string_length(out, n)
+                        out.write(raw)
+                    if setting.unknown_tags:
+                        write_tags(out, [], setting.unknown_tags)
+                    else:
+                        out.append(0)
+                if version <= 4:
+                    raw = exit_.note.encode()
+                    n = len(raw)
+                    if n < 127:
+                        out.append(n + 1)
+                    else:
+                        write_string_length(out, n)
+                    out.write(raw)
+                if exit_.note == "" and not exit_.unknown_tags:
+                    out.append(0)
+                else:
+                    exit_._write_tags(out, version)
+            known.append((1, out.getvalue()))
+        if self.key != Uuid(b"\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x01"):
+            out = BytesWriter()
+            write_uuid(out, self.key)
+            known.append((2, out.getvalue()))
+        if self._entry is not None and self._entry != Jewel():
+            out = BytesWriter()
+            # entry
+            entry = self.entry
+            write_i32_be(out, entry.angle)
+            if version <= 4:
+                if entry.stone != "ruby":
+                    give_up()
+            else:
+                raw = entry.stone.encode()
+                n = len(raw)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_string_length(out, n)
+                out.write(raw)
+            if entry.unknown_tags:
+                write_tags(out, [], entry.unknown_tags)
+            else:
+                out.append(0)
+            known.append((3, out.getvalue()))
+        if version >= 5 and self.lift is not None:
+            out = BytesWriter()
+            lift = self.lift
+            if lift is None:
+                out.append(0)
+            else:
+                out.append(1)
+                # lift
+                write_i32_be(out, lift.angle)
+                raw = lift.stone.encode()
+                n = len(raw)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_string_length(out, n)
+                out.write(raw)
+                if lift.unknown_tags:
+                    write_tags(out, [], lift.unknown_tags)
+                else:
+                    out.append(0)
+            known.append((4, out.getvalue()))
+        if version >= 5 and self.wheel != "escape":
+            out = BytesWriter()
+            raw = self.wheel.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+            known.append((5, out.getvalue()))
+        write_tags(section, known, self.unknown_tags)
 
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[Escapement, i64]:
-        if 4 <= version <= 5:
-            return read_escapement_flexible(data, pos, version)
-        if 1 <= version <= 3:
-            return read_escapement_classic(data, pos, version)
-        give_up()
-
-    def _write(self, out: BytesWriter, version: i64) -> None:
-        if 4 <= version <= 5:
-            return write_escapement_flexible(out, self, version)
-        if 1 <= version <= 3:
-            return write_escapement_classic(out, self, version)
-        give_up()
-
-
-def new_Escapement(
-    rest: Pallet,
-    pallets: list[Pallet] | None,
-    spare: Pallet | None,
-    exit: Pallet | None,
-    lift: Jewel | None,
-    marks: list[Mark],
-    ids: list[Uuid],
-    rates: list[float] | None,
-    beats: list[bool],
-    origin: str | None,
-    len: list[bytes] | None,
-    data: bytes | None,
-    count: int,
-    locked: bool,
-    bearing: Jewel | None,
-    wheel: str,
-) -> Escapement:
-    return Escapement(
-        rest=rest,
-        pallets=pallets,
-        spare=spare,
-        exit=exit,
-        lift=lift,
-        marks=marks,
-        ids=ids,
-        rates=rates,
-        beats=beats,
-        origin=origin,
-        len=len,
-        data=data,
-        count=count,
-        locked=locked,
-        bearing=bearing,
-        wheel=wheel,
-    )
-
-
-def read_Escapement_tags(self: Escapement, data: bytes, pos: i64, version: i64) -> i64:
-    n: i64
-    end: i64
-    names_: str | None
-    exit_: Pallet | None
-    exit_stone: str | None
-    jewels: list[Jewel]
-    jewels_step: i64
-    jewels_stone: str
-    setting: Jewel | None
-    setting_stone: str
-    note: str
-    entry: Jewel
-    entry_stone: str
-    lift: Jewel | None
-    lift_stone: str
-    wheel: str
-    unknown: list[tuple[int, bytes]] = []
-    previous: i64 = -1
-    count, pos = read_uvarint(data, pos)
-    if count < 0:
-        give_up()
-    for _ in range(count):
-        tag, size, pos = read_tag(data, pos)
-        if tag <= previous:
+        """Versions 4-5."""
+        n: int
+        end: i64
+        rest: Pallet
+        rest_stone: str | None
+        rest_jewels: list[Jewel]
+        rest_jewels_step: i64
+        rest_jewels_stone: str
+        rest_setting: Jewel | None
+        rest_setting_stone: str
+        rest_note: str
+        pallets: list[Pallet] | None
+        pallets_step: i64
+        pallets_stone: str | None
+        pallets_jewels: list[Jewel]
+        pallets_jewels_step: i64
+        pallets_jewels_stone: str
+        pallets_setting: Jewel | None
+        pallets_setting_stone: str
+        pallets_note: str
+        spare: Pallet | None
+        spare_stone: str | None
+        spare_jewels: list[Jewel]
+        spare_jewels_step: i64
+        spare_jewels_stone: str
+        spare_setting: Jewel | None
+        spare_setting_stone: str
+        spare_note: str
+        exit_: Pallet | None
+        lift: Jewel | None
+        lift_stone: str
+        marks: list[Mark]
+        marks_step: i64
+        ids: list[Uuid]
+        rates: list[float] | None
+        rates_step: i64
+        beats: list[bool]
+        origin: str | None
+        len_: list[bytes] | None
+        len__step: i64
+        data_: bytes | None
+        bearing: Jewel | None
+        bearing_stone: str
+        wheel: str
+        if version < 4:
+            return Escapement._read_classic(data, pos, version)
+        if version > 5:
             give_up()
-        previous = tag
-        tag_end = pos + size
-        if tag == 0:
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                names_ = None
-            else:
-                if n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
-                names_ = data[pos:end].decode()
-                pos = end
-            self.names_ = names_
-            if pos != tag_end:
-                give_up()
-        elif tag == 1:
-            n, pos = read_uvarint(data, pos)
-            if n <= 0:
-                exit_ = None
-            else:
-                # exit
-                exit_angle = read_f64_be(data, pos)
-                n = data[pos + 8] - 1
-                pos += 9
-                if n < 0:
-                    exit_stone = None
-                else:
-                    if n > 126:
-                        n, pos = read_string_length(data, pos)
-                    end = pos + n
-                    exit_stone = data[pos:end].decode()
-                    pos = end
-                worn = 0
-                n = data[pos] - 1
-                pos += 1
-                if n < 0:
-                    give_up()
-                if n > 126:
-                    n, pos = read_length(data, pos)
-                jewels = empty_list(n)
-                jewels_count = n
-                for jewels_step in range(jewels_count):
-                    # exit.jewels[]
-                    jewels_angle = read_i32_be(data, pos)
-                    pos += 4
-                    if version >= 5:
-                        n = data[pos] - 1
-                        pos += 1
-                        if n < 0:
-                            give_up()
-                        if n > 126:
-                            n, pos = read_string_length(data, pos)
-                        end = pos + n
-                        jewels_stone = data[pos:end].decode()
-                        pos = end
-                    else:
-                        jewels_stone = "ruby"
-                    jewels_item = new_Jewel(jewels_angle, jewels_stone)
-                    if data[pos]:
-                        jewels_item.unknown_tags, pos = read_tags(data, pos)
-                    else:
-                        pos += 1
-                    jewels.append(jewels_item)
-                n = data[pos]
-                pos += 1
-                if n > 127:
-                    setting = None
-                else:
-                    # exit.setting
-                    setting_angle = read_i32_be(data, pos)
-                    pos += 4
-                    if version >= 5:
-                        n = data[pos] - 1
-                        pos += 1
-                        if n < 0:
-                            give_up()
-                        if n > 126:
-                            n, pos = read_string_length(data, pos)
-                        end = pos + n
-                        setting_stone = data[pos:end].decode()
-                        pos = end
-                    else:
-                        setting_stone = "ruby"
-                    setting = new_Jewel(setting_angle, setting_stone)
-                    if data[pos]:
-                        setting.unknown_tags, pos = read_tags(data, pos)
-                    else:
-                        pos += 1
-                if version <= 4:
-                    n = data[pos] - 1
-                    pos += 1
-                    if n < 0:
-                        give_up()
-                    if n > 126:
-                        n, pos = read_string_length(data, pos)
-                    end = pos + n
-                    note = data[pos:end].decode()
-                    pos = end
-                else:
-                    note = ""
-                exit_ = new_Pallet(exit_angle, exit_stone, worn, jewels, setting, note)
-                if data[pos]:
-                    pos = read_Pallet_tags(exit_, data, pos, version)
-                else:
-                    pos += 1
-            self.exit = exit_
-            if pos != tag_end:
-                give_up()
-        elif tag == 2:
-            key = Uuid(data[pos : pos + 16])
-            pos += 16
-            self.key = key
-            if pos != tag_end:
-                give_up()
-        elif tag == 3:
-            # entry
-            entry_angle = read_i32_be(data, pos)
-            pos += 4
-            if version >= 5:
-                n = data[pos] - 1
-                pos += 1
-                if n < 0:
-                    give_up()
-                if n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
-                entry_stone = data[pos:end].decode()
-                pos = end
-            else:
-                entry_stone = "ruby"
-            entry = new_Jewel(entry_angle, entry_stone)
-            if data[pos]:
-                entry.unknown_tags, pos = read_tags(data, pos)
-            else:
-                pos += 1
-            self._entry = entry
-            if pos != tag_end:
-                give_up()
-        elif tag == 4:
-            if not (version >= 5):
-                give_up()
-            n, pos = read_uvarint(data, pos)
-            if n <= 0:
-                lift = None
-            else:
-                # lift
-                lift_angle = read_i32_be(data, pos)
-                n = data[pos + 4] - 1
-                pos += 5
-                if n < 0:
-                    give_up()
-                if n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
-                lift_stone = data[pos:end].decode()
-                pos = end
-                lift = new_Jewel(lift_angle, lift_stone)
-                if data[pos]:
-                    lift.unknown_tags, pos = read_tags(data, pos)
-                else:
-                    pos += 1
-            self.lift = lift
-            if pos != tag_end:
-                give_up()
-        elif tag == 5:
-            if not (version >= 5):
-                give_up()
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                give_up()
+
+        # rest
+        rest_angle = read_f64_be(data, pos)
+        # stone: compact nullable string
+        n = data[pos + 8] - 1
+        pos += 9
+        if n < 0:
+            rest_stone = None
+        else:
             if n > 126:
                 n, pos = read_string_length(data, pos)
             end = pos + n
-            wheel = data[pos:end].decode()
-            pos = end
-            self.wheel = wheel
-            if pos != tag_end:
-                give_up()
-        else:
-            unknown.append((tag, data[pos:tag_end]))
-            pos = tag_end
-    if unknown:
-        self.unknown_tags = tuple(unknown)
-    return pos
-
-
-def write_Escapement_tags(section: BytesWriter, self: Escapement, version: i64) -> None:
-    known: list[tuple[int, bytes]] = []
-    if self.names_ != "tick":
-        out = BytesWriter()
-        names_ = self.names_
-        if names_ is None:
-            out.append(0)
-        else:
-            raw = names_.encode()
-            n = len(raw)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_string_length(out, n)
-            out.write(raw)
-        known.append((0, out.getvalue()))
-    if self.exit != Pallet():
-        out = BytesWriter()
-        exit_ = self.exit
-        if exit_ is None:
-            out.append(0)
-        else:
-            out.append(1)
-            # exit
-            write_f64_be(out, exit_.angle)
-            exit_stone = exit_.stone
-            if exit_stone is None:
-                out.append(0)
-            else:
-                raw = exit_stone.encode()
-                n = len(raw)
-                if n < 127:
-                    out.append(n + 1)
-                else:
-                    write_string_length(out, n)
-                out.write(raw)
-            jewels = exit_.jewels
-            n = len(jewels)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_uvarint(out, n + 1)
-            for jewels_item in jewels:
-                # exit.jewels[]
-                write_i32_be(out, jewels_item.angle)
-                if version <= 4:
-                    if jewels_item.stone != "ruby":
-                        give_up()
-                else:
-                    raw = jewels_item.stone.encode()
-                    n = len(raw)
-                    if n < 127:
-                        out.append(n + 1)
-                    else:
-                        write_string_length(out, n)
-                    out.write(raw)
-                if jewels_item.unknown_tags:
-                    write_tags(out, [], jewels_item.unknown_tags)
-                else:
-                    out.append(0)
-            setting = exit_.setting
-            if setting is None:
-                out.append(255)
-            else:
-                out.append(1)
-                # exit.setting
-                write_i32_be(out, setting.angle)
-                if version <= 4:
-                    if setting.stone != "ruby":
-                        give_up()
-                else:
-                    raw = setting.stone.encode()
-                    n = len(raw)
-                    if n < 127:
-                        out.append(n + 1)
-                    else:
-                        write_string_length(out, n)
-                    out.write(raw)
-                if setting.unknown_tags:
-                    write_tags(out, [], setting.unknown_tags)
-                else:
-                    out.append(0)
-            if version <= 4:
-                raw = exit_.note.encode()
-                n = len(raw)
-                if n < 127:
-                    out.append(n + 1)
-                else:
-                    write_string_length(out, n)
-                out.write(raw)
-            if exit_.note == "" and not exit_.unknown_tags:
-                out.append(0)
-            else:
-                write_Pallet_tags(out, exit_, version)
-        known.append((1, out.getvalue()))
-    if self.key != Uuid(b"\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x01"):
-        out = BytesWriter()
-        write_uuid(out, self.key)
-        known.append((2, out.getvalue()))
-    if self._entry is not None and self._entry != Jewel():
-        out = BytesWriter()
-        # entry
-        entry = self.entry
-        write_i32_be(out, entry.angle)
-        if version <= 4:
-            if entry.stone != "ruby":
-                give_up()
-        else:
-            raw = entry.stone.encode()
-            n = len(raw)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_string_length(out, n)
-            out.write(raw)
-        if entry.unknown_tags:
-            write_tags(out, [], entry.unknown_tags)
-        else:
-            out.append(0)
-        known.append((3, out.getvalue()))
-    if version >= 5 and self.lift is not None:
-        out = BytesWriter()
-        lift = self.lift
-        if lift is None:
-            out.append(0)
-        else:
-            out.append(1)
-            # lift
-            write_i32_be(out, lift.angle)
-            raw = lift.stone.encode()
-            n = len(raw)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_string_length(out, n)
-            out.write(raw)
-            if lift.unknown_tags:
-                write_tags(out, [], lift.unknown_tags)
-            else:
-                out.append(0)
-        known.append((4, out.getvalue()))
-    if version >= 5 and self.wheel != "escape":
-        out = BytesWriter()
-        raw = self.wheel.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-        known.append((5, out.getvalue()))
-    write_tags(section, known, self.unknown_tags)
-
-
-def read_escapement_classic(data: bytes, pos: i64, version: i64) -> tuple[Escapement, i64]:
-    """Versions 1-3."""
-    n: int
-    end: i64
-    rest: Pallet
-    rest_stone: str | None
-    rest_jewels: list[Jewel]
-    rest_setting: Jewel | None
-    rest_jewels_step: i64
-    rest_jewels_stone: str
-    rest_setting_stone: str
-    rest_note: str
-    pallets: list[Pallet] | None
-    pallets_step: i64
-    pallets_stone: str | None
-    pallets_jewels: list[Jewel]
-    pallets_setting: Jewel | None
-    pallets_jewels_step: i64
-    pallets_jewels_stone: str
-    pallets_setting_stone: str
-    pallets_note: str
-    spare: Pallet | None
-    spare_stone: str | None
-    spare_jewels: list[Jewel]
-    spare_setting: Jewel | None
-    spare_note: str
-    spare_jewels_step: i64
-    spare_jewels_stone: str
-    spare_setting_stone: str
-    exit_: Pallet | None
-    lift: Jewel | None
-    lift_stone: str
-    marks: list[Mark]
-    marks_step: i64
-    ids: list[Uuid]
-    rates: list[float] | None
-    rates_step: i64
-    beats: list[bool]
-    beats_step: i64
-    origin: str | None
-    len_: list[bytes] | None
-    len__step: i64
-    data_: bytes | None
-    bearing: Jewel | None
-    bearing_stone: str
-    wheel: str
-    # rest
-    rest_angle = read_f64_be(data, pos)
-    pos += 8
-    if version >= 2:
-        n = read_i16_be(data, pos)
-        pos += 2
-        if n < 0:
-            if version >= 3:
-                rest_stone = None
-            else:
-                give_up()
-        else:
-            end = pos + n
             rest_stone = data[pos:end].decode()
             pos = end
-    else:
-        rest_stone = ""
-    if version <= 2:
-        rest_worn = (data[pos] ^ 128) - 128
-        rest_jewels = []
-        rest_setting = Jewel()
-        pos += 1
-    else:
         rest_worn = 0
-        n = read_i32_be(data, pos)
-        pos += 4
-        if n < 0:
-            give_up()
+        # jewels: compact array
+        n = data[pos] - 1
+        pos += 1
+        if n < 0 or n > 126:
+            n, pos = read_length(data, pos)
         rest_jewels = empty_list(n)
         rest_jewels_count = n
         for rest_jewels_step in range(rest_jewels_count):
             # rest.jewels[]
             rest_jewels_angle = read_i32_be(data, pos)
-            rest_jewels_stone = "ruby"
-            rest_jewels_item = new_Jewel(rest_jewels_angle, rest_jewels_stone)
             pos += 4
+            if version >= 5:
+                # stone: compact string
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_string_length(data, pos)
+                end = pos + n
+                rest_jewels_stone = data[pos:end].decode()
+                pos = end
+            else:
+                rest_jewels_stone = "ruby"
+            rest_jewels_item = new_Jewel(rest_jewels_angle, rest_jewels_stone)
+            if data[pos]:
+                rest_jewels_item.unknown_tags, pos = read_tags(data, pos)
+            else:
+                pos += 1
             rest_jewels.append(rest_jewels_item)
+        # setting: nullable struct
         n = data[pos]
         pos += 1
         if n > 127:
@@ -890,47 +789,70 @@ def read_escapement_classic(data: bytes, pos: i64, version: i64) -> tuple[Escape
         else:
             # rest.setting
             rest_setting_angle = read_i32_be(data, pos)
-            rest_setting_stone = "ruby"
-            rest_setting = new_Jewel(rest_setting_angle, rest_setting_stone)
             pos += 4
-    rest_note = ""
-    rest = new_Pallet(rest_angle, rest_stone, rest_worn, rest_jewels, rest_setting, rest_note)
-    if version >= 2:
-        n = read_i32_be(data, pos)
-        pos += 4
-        if n < 0:
-            if version >= 3:
+            if version >= 5:
+                # stone: compact string
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_string_length(data, pos)
+                end = pos + n
+                rest_setting_stone = data[pos:end].decode()
+                pos = end
+            else:
+                rest_setting_stone = "ruby"
+            rest_setting = new_Jewel(rest_setting_angle, rest_setting_stone)
+            if data[pos]:
+                rest_setting.unknown_tags, pos = read_tags(data, pos)
+            else:
+                pos += 1
+        if version <= 4:
+            # note: compact string
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            rest_note = data[pos:end].decode()
+            pos = end
+        else:
+            rest_note = ""
+        rest = new_Pallet(rest_angle, rest_stone, rest_worn, rest_jewels, rest_setting, rest_note)
+        if data[pos]:
+            pos = rest._read_tags(data, pos, version)
+        else:
+            pos += 1
+        if version <= 4:
+            # pallets: compact nullable array
+            n = data[pos] - 1
+            pos += 1
+            if n < 0:
                 pallets = None
             else:
-                give_up()
-        else:
-            pallets = empty_list(n)
-            pallets_count = n
-            for pallets_step in range(pallets_count):
-                # pallets[]
-                pallets_angle = read_f64_be(data, pos)
-                n = read_i16_be(data, pos + 8)
-                pos += 10
-                if n < 0:
-                    if version >= 3:
+                if n > 126:
+                    n, pos = read_length(data, pos)
+                pallets = empty_list(n)
+                pallets_count = n
+                for pallets_step in range(pallets_count):
+                    # pallets[]
+                    pallets_angle = read_f64_be(data, pos)
+                    # stone: compact nullable string
+                    n = data[pos + 8] - 1
+                    pos += 9
+                    if n < 0:
                         pallets_stone = None
                     else:
-                        give_up()
-                else:
-                    end = pos + n
-                    pallets_stone = data[pos:end].decode()
-                    pos = end
-                if version <= 2:
-                    pallets_worn = (data[pos] ^ 128) - 128
-                    pallets_jewels = []
-                    pallets_setting = Jewel()
-                    pos += 1
-                else:
+                        if n > 126:
+                            n, pos = read_string_length(data, pos)
+                        end = pos + n
+                        pallets_stone = data[pos:end].decode()
+                        pos = end
                     pallets_worn = 0
-                    n = read_i32_be(data, pos)
-                    pos += 4
-                    if n < 0:
-                        give_up()
+                    # jewels: compact array
+                    n = data[pos] - 1
+                    pos += 1
+                    if n < 0 or n > 126:
+                        n, pos = read_length(data, pos)
                     pallets_jewels = empty_list(n)
                     pallets_jewels_count = n
                     for pallets_jewels_step in range(pallets_jewels_count):
@@ -938,8 +860,13 @@ def read_escapement_classic(data: bytes, pos: i64, version: i64) -> tuple[Escape
                         pallets_jewels_angle = read_i32_be(data, pos)
                         pallets_jewels_stone = "ruby"
                         pallets_jewels_item = new_Jewel(pallets_jewels_angle, pallets_jewels_stone)
-                        pos += 4
+                        if data[pos + 4]:
+                            pos += 4
+                            pallets_jewels_item.unknown_tags, pos = read_tags(data, pos)
+                        else:
+                            pos += 5
                         pallets_jewels.append(pallets_jewels_item)
+                    # setting: nullable struct
                     n = data[pos]
                     pos += 1
                     if n > 127:
@@ -949,35 +876,30 @@ def read_escapement_classic(data: bytes, pos: i64, version: i64) -> tuple[Escape
                         pallets_setting_angle = read_i32_be(data, pos)
                         pallets_setting_stone = "ruby"
                         pallets_setting = new_Jewel(pallets_setting_angle, pallets_setting_stone)
-                        pos += 4
-                pallets_note = ""
-                pallets_item = new_Pallet(
-                    pallets_angle, pallets_stone, pallets_worn, pallets_jewels, pallets_setting, pallets_note
-                )
-                pallets.append(pallets_item)
-    else:
-        pallets = []
-    if version <= 2:
-        # spare
-        spare_angle = read_f64_be(data, pos)
-        pos += 8
-        if version >= 2:
-            n = read_i16_be(data, pos)
-            pos += 2
-            if n < 0:
-                give_up()
-            end = pos + n
-            spare_stone = data[pos:end].decode()
-            pos = end
+                        if data[pos + 4]:
+                            pos += 4
+                            pallets_setting.unknown_tags, pos = read_tags(data, pos)
+                        else:
+                            pos += 5
+                    # note: compact string
+                    n = data[pos] - 1
+                    pos += 1
+                    if n < 0 or n > 126:
+                        n, pos = read_string_length(data, pos)
+                    end = pos + n
+                    pallets_note = data[pos:end].decode()
+                    pos = end
+                    pallets_item = new_Pallet(
+                        pallets_angle, pallets_stone, pallets_worn, pallets_jewels, pallets_setting, pallets_note
+                    )
+                    if data[pos]:
+                        pos = pallets_item._read_tags(data, pos, version)
+                    else:
+                        pos += 1
+                    pallets.append(pallets_item)
         else:
-            spare_stone = ""
-        spare_worn = (data[pos] ^ 128) - 128
-        spare_jewels = []
-        spare_setting = Jewel()
-        spare_note = ""
-        spare = new_Pallet(spare_angle, spare_stone, spare_worn, spare_jewels, spare_setting, spare_note)
-        pos += 1
-    else:
+            pallets = []
+        # spare: nullable struct
         n = data[pos]
         pos += 1
         if n > 127:
@@ -985,28 +907,47 @@ def read_escapement_classic(data: bytes, pos: i64, version: i64) -> tuple[Escape
         else:
             # spare
             spare_angle = read_f64_be(data, pos)
-            n = read_i16_be(data, pos + 8)
-            pos += 10
+            # stone: compact nullable string
+            n = data[pos + 8] - 1
+            pos += 9
             if n < 0:
                 spare_stone = None
             else:
+                if n > 126:
+                    n, pos = read_string_length(data, pos)
                 end = pos + n
                 spare_stone = data[pos:end].decode()
                 pos = end
             spare_worn = 0
-            n = read_i32_be(data, pos)
-            pos += 4
-            if n < 0:
-                give_up()
+            # jewels: compact array
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_length(data, pos)
             spare_jewels = empty_list(n)
             spare_jewels_count = n
             for spare_jewels_step in range(spare_jewels_count):
                 # spare.jewels[]
                 spare_jewels_angle = read_i32_be(data, pos)
-                spare_jewels_stone = "ruby"
-                spare_jewels_item = new_Jewel(spare_jewels_angle, spare_jewels_stone)
                 pos += 4
+                if version >= 5:
+                    # stone: compact string
+                    n = data[pos] - 1
+                    pos += 1
+                    if n < 0 or n > 126:
+                        n, pos = read_string_length(data, pos)
+                    end = pos + n
+                    spare_jewels_stone = data[pos:end].decode()
+                    pos = end
+                else:
+                    spare_jewels_stone = "ruby"
+                spare_jewels_item = new_Jewel(spare_jewels_angle, spare_jewels_stone)
+                if data[pos]:
+                    spare_jewels_item.unknown_tags, pos = read_tags(data, pos)
+                else:
+                    pos += 1
                 spare_jewels.append(spare_jewels_item)
+            # setting: nullable struct
             n = data[pos]
             pos += 1
             if n > 127:
@@ -1014,124 +955,158 @@ def read_escapement_classic(data: bytes, pos: i64, version: i64) -> tuple[Escape
             else:
                 # spare.setting
                 spare_setting_angle = read_i32_be(data, pos)
-                spare_setting_stone = "ruby"
+                pos += 4
+                if version >= 5:
+                    # stone: compact string
+                    n = data[pos] - 1
+                    pos += 1
+                    if n < 0 or n > 126:
+                        n, pos = read_string_length(data, pos)
+                    end = pos + n
+                    spare_setting_stone = data[pos:end].decode()
+                    pos = end
+                else:
+                    spare_setting_stone = "ruby"
                 spare_setting = new_Jewel(spare_setting_angle, spare_setting_stone)
-                pos += 4
-            spare_note = ""
-            spare = new_Pallet(spare_angle, spare_stone, spare_worn, spare_jewels, spare_setting, spare_note)
-    exit_ = Pallet()
-    if version >= 2:
-        n = data[pos]
-        pos += 1
-        if n > 127:
-            lift = None
-        else:
-            # lift
-            if version >= 3:
-                lift_angle = read_i32_be(data, pos)
-                pos += 4
+                if data[pos]:
+                    spare_setting.unknown_tags, pos = read_tags(data, pos)
+                else:
+                    pos += 1
+            if version <= 4:
+                # note: compact string
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_string_length(data, pos)
+                end = pos + n
+                spare_note = data[pos:end].decode()
+                pos = end
             else:
-                lift_angle = 90
-            lift_stone = "ruby"
-            lift = new_Jewel(lift_angle, lift_stone)
-    else:
-        lift = None
-    n = read_i32_be(data, pos)
-    pos += 4
-    if n < 0:
-        give_up()
-    if n > len(data) - pos:
-        give_up()
-    marks = empty_list(n)
-    marks_count = n
-    for marks_step in range(marks_count):
-        # marks[]
-        id_ = Uuid(data[pos : pos + 16])
-        marks_item = new_Mark(id_)
-        pos += 16
-        marks.append(marks_item)
-    n = read_i32_be(data, pos)
-    pos += 4
-    if n < 0:
-        give_up()
-    if n:
-        ids = read_uuids(data, pos, n)
-        pos += 16 * n
-    else:
-        ids = []
-    if version >= 2:
-        n = read_i32_be(data, pos)
-        pos += 4
+                spare_note = ""
+            spare = new_Pallet(spare_angle, spare_stone, spare_worn, spare_jewels, spare_setting, spare_note)
+            if data[pos]:
+                pos = spare._read_tags(data, pos, version)
+            else:
+                pos += 1
+        exit_ = Pallet()
+        if version <= 4:
+            # lift: nullable struct
+            n = data[pos]
+            pos += 1
+            if n > 127:
+                lift = None
+            else:
+                # lift
+                lift_angle = read_i32_be(data, pos)
+                lift_stone = "ruby"
+                lift = new_Jewel(lift_angle, lift_stone)
+                if data[pos + 4]:
+                    pos += 4
+                    lift.unknown_tags, pos = read_tags(data, pos)
+                else:
+                    pos += 5
+        else:
+            lift = None
+        # marks: compact array
+        n = data[pos] - 1
+        pos += 1
+        if n < 0 or n > 126:
+            n, pos = read_length(data, pos)
+        marks = empty_list(n)
+        marks_count = n
+        for marks_step in range(marks_count):
+            # marks[]
+            id_ = Uuid(data[pos : pos + 16])
+            marks_item = new_Mark(id_)
+            if data[pos + 16]:
+                pos += 16
+                marks_item.unknown_tags, pos = read_tags(data, pos)
+            else:
+                pos += 17
+            marks.append(marks_item)
+        # ids: compact array
+        n = data[pos] - 1
+        pos += 1
+        if n < 0 or n > 126:
+            n, pos = read_length(data, pos)
+        if n:
+            ids = read_uuids(data, pos, n)
+            pos += 16 * n
+        else:
+            ids = []
+        # rates: compact nullable array
+        n = data[pos] - 1
+        pos += 1
         if n < 0:
             rates = None
         else:
+            if n > 126:
+                n, pos = read_length(data, pos)
             rates = empty_list(n)
             rates_count = n
             for rates_step in range(rates_count):
                 rates_item = read_f64_be(data, pos)
                 pos += 8
                 rates.append(rates_item)
-    else:
-        rates = None
-    if version >= 3:
-        n = read_i32_be(data, pos)
-        pos += 4
-        if n < 0:
-            give_up()
-        beats = empty_list(n)
-        beats_count = n
-        for beats_step in range(beats_count):
-            beats_item = data[pos] != 0
-            pos += 1
-            beats.append(beats_item)
-    else:
         beats = []
-    n = read_i16_be(data, pos)
-    pos += 2
-    if n < 0:
-        origin = None
-    else:
+        # origin: compact string
+        n = data[pos] - 1
+        pos += 1
+        if n < 0 or n > 126:
+            n, pos = read_string_length(data, pos)
         end = pos + n
         origin = data[pos:end].decode()
         pos = end
-    n = read_i32_be(data, pos)
-    pos += 4
-    if n < 0:
-        if version >= 2:
-            len_ = None
-        else:
-            give_up()
-    else:
+        # len: compact array
+        n = data[pos] - 1
+        pos += 1
+        if n < 0 or n > 126:
+            n, pos = read_length(data, pos)
         len_ = empty_list(n)
         len__count = n
         for len__step in range(len__count):
-            n = read_i32_be(data, pos)
-            pos += 4
+            # bytes[]: compact bytes
+            n = data[pos] - 1
+            pos += 1
             if n < 0:
                 give_up()
+            if n > 126:
+                n += (data[pos] - 1) * 128
+                pos += 1
+                if n < 127 or n > 16382:
+                    n, pos = read_length(data, pos - 1)
             end = pos + n
             len__item = data[pos:end]
             pos = end
             len_.append(len__item)
-    if version >= 2:
-        n = read_i32_be(data, pos)
-        pos += 4
-        if n < 0:
-            if version >= 3:
+        if version <= 4:
+            # data: nullable bytes
+            n = read_i32_be(data, pos)
+            pos += 4
+            if n < 0:
                 data_ = None
             else:
-                give_up()
+                end = pos + n
+                data_ = data[pos:end]
+                pos = end
         else:
-            end = pos + n
-            data_ = data[pos:end]
-            pos = end
-        count_ = read_u16(data, pos)
-        pos += 2
-    else:
-        data_ = b""
+            # data: compact nullable bytes
+            n = data[pos] - 1
+            pos += 1
+            if n < 0:
+                data_ = None
+            else:
+                if n > 126:
+                    n += (data[pos] - 1) * 128
+                    pos += 1
+                    if n < 127 or n > 16382:
+                        n, pos = read_length(data, pos - 1)
+                end = pos + n
+                data_ = data[pos:end]
+                pos = end
         count_ = 65535
-    if version >= 3:
         locked = data[pos] != 0
+        # bearing: nullable struct
         n = data[pos + 1]
         pos += 2
         if n > 127:
@@ -1139,75 +1114,103 @@ def read_escapement_classic(data: bytes, pos: i64, version: i64) -> tuple[Escape
         else:
             # bearing
             bearing_angle = read_i32_be(data, pos)
-            bearing_stone = "ruby"
-            bearing = new_Jewel(bearing_angle, bearing_stone)
             pos += 4
-    else:
-        locked = True
-        bearing = Jewel()
-    n = read_i16_be(data, pos)
-    pos += 2
-    if n < 0:
-        give_up()
-    end = pos + n
-    wheel = data[pos:end].decode()
-    pos = end
-    message = new_Escapement(
-        rest,
-        pallets,
-        spare,
-        exit_,
-        lift,
-        marks,
-        ids,
-        rates,
-        beats,
-        origin,
-        len_,
-        data_,
-        count_,
-        locked,
-        bearing,
-        wheel,
-    )
-    return message, pos
+            if version >= 5:
+                # stone: compact string
+                n = data[pos] - 1
+                pos += 1
+                if n < 0 or n > 126:
+                    n, pos = read_string_length(data, pos)
+                end = pos + n
+                bearing_stone = data[pos:end].decode()
+                pos = end
+            else:
+                bearing_stone = "ruby"
+            bearing = new_Jewel(bearing_angle, bearing_stone)
+            if data[pos]:
+                bearing.unknown_tags, pos = read_tags(data, pos)
+            else:
+                pos += 1
+        if version <= 4:
+            # wheel: compact string
+            n = data[pos] - 1
+            pos += 1
+            if n < 0 or n > 126:
+                n, pos = read_string_length(data, pos)
+            end = pos + n
+            wheel = data[pos:end].decode()
+            pos = end
+        else:
+            wheel = "escape"
+        message = new_Escapement(
+            rest,
+            pallets,
+            spare,
+            exit_,
+            lift,
+            marks,
+            ids,
+            rates,
+            beats,
+            origin,
+            len_,
+            data_,
+            count_,
+            locked,
+            bearing,
+            wheel,
+        )
+        if data[pos]:
+            pos = message._read_tags(data, pos, version)
+        else:
+            pos += 1
+        return message, pos
 
-
-def write_escapement_classic(out: BytesWriter, message: Escapement, version: i64) -> None:
-    """Versions 1-3."""
-    # rest
-    rest = message.rest
-    write_f64_be(out, rest.angle)
-    if version <= 1:
-        if rest.stone != "":
+    def _write(self, out: BytesWriter, version: i64) -> None:
+        """Versions 4-5."""
+        if version < 4:
+            return self._write_classic(out, version)
+        if version > 5:
             give_up()
-    else:
+
+        # rest
+        rest = self.rest
+        write_f64_be(out, rest.angle)
         rest_stone = rest.stone
         if rest_stone is None:
-            if version >= 3:
-                write_i16_be(out, -1)
-            else:
-                give_up()
+            out.append(0)
         else:
             raw = rest_stone.encode()
-            write_i16_be(out, len(raw))
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
             out.write(raw)
-    if version <= 2:
-        write_i8(out, rest.worn)
-        if rest.jewels != []:
-            give_up()
-        if rest.setting != Jewel():
-            give_up()
-    else:
         rest_jewels = rest.jewels
-        write_i32_be(out, len(rest_jewels))
+        n = len(rest_jewels)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_uvarint(out, n + 1)
         for rest_jewels_item in rest_jewels:
             # rest.jewels[]
             write_i32_be(out, rest_jewels_item.angle)
-            if rest_jewels_item.stone != "ruby":
-                give_up()
+            if version <= 4:
+                if rest_jewels_item.stone != "ruby":
+                    give_up()
+            else:
+                raw = rest_jewels_item.stone.encode()
+                n = len(raw)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_string_length(out, n)
+                out.write(raw)
             if rest_jewels_item.unknown_tags:
-                give_up()
+                write_tags(out, [], rest_jewels_item.unknown_tags)
+            else:
+                out.append(0)
         rest_setting = rest.setting
         if rest_setting is None:
             out.append(255)
@@ -1215,55 +1218,72 @@ def write_escapement_classic(out: BytesWriter, message: Escapement, version: i64
             out.append(1)
             # rest.setting
             write_i32_be(out, rest_setting.angle)
-            if rest_setting.stone != "ruby":
-                give_up()
-            if rest_setting.unknown_tags:
-                give_up()
-    if rest.note != "":
-        give_up()
-    if rest.unknown_tags:
-        give_up()
-    if version <= 1:
-        if message.pallets != []:
-            give_up()
-    else:
-        pallets = message.pallets
-        if pallets is None:
-            if version >= 3:
-                write_i32_be(out, -1)
+            if version <= 4:
+                if rest_setting.stone != "ruby":
+                    give_up()
             else:
-                give_up()
+                raw = rest_setting.stone.encode()
+                n = len(raw)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_string_length(out, n)
+                out.write(raw)
+            if rest_setting.unknown_tags:
+                write_tags(out, [], rest_setting.unknown_tags)
+            else:
+                out.append(0)
+        if version <= 4:
+            raw = rest.note.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+        if rest.note == "" and not rest.unknown_tags:
+            out.append(0)
         else:
-            write_i32_be(out, len(pallets))
-            for pallets_item in pallets:
-                # pallets[]
-                write_f64_be(out, pallets_item.angle)
-                pallets_stone = pallets_item.stone
-                if pallets_stone is None:
-                    if version >= 3:
-                        write_i16_be(out, -1)
+            rest._write_tags(out, version)
+        if version <= 4:
+            pallets = self.pallets
+            if pallets is None:
+                out.append(0)
+            else:
+                n = len(pallets)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_uvarint(out, n + 1)
+                for pallets_item in pallets:
+                    # pallets[]
+                    write_f64_be(out, pallets_item.angle)
+                    pallets_stone = pallets_item.stone
+                    if pallets_stone is None:
+                        out.append(0)
                     else:
-                        give_up()
-                else:
-                    raw = pallets_stone.encode()
-                    write_i16_be(out, len(raw))
-                    out.write(raw)
-                if version <= 2:
-                    write_i8(out, pallets_item.worn)
-                    if pallets_item.jewels != []:
-                        give_up()
-                    if pallets_item.setting != Jewel():
-                        give_up()
-                else:
+                        raw = pallets_stone.encode()
+                        n = len(raw)
+                        if n < 127:
+                            out.append(n + 1)
+                        else:
+                            write_string_length(out, n)
+                        out.write(raw)
                     pallets_jewels = pallets_item.jewels
-                    write_i32_be(out, len(pallets_jewels))
+                    n = len(pallets_jewels)
+                    if n < 127:
+                        out.append(n + 1)
+                    else:
+                        write_uvarint(out, n + 1)
                     for pallets_jewels_item in pallets_jewels:
                         # pallets[].jewels[]
                         write_i32_be(out, pallets_jewels_item.angle)
                         if pallets_jewels_item.stone != "ruby":
                             give_up()
                         if pallets_jewels_item.unknown_tags:
-                            give_up()
+                            write_tags(out, [], pallets_jewels_item.unknown_tags)
+                        else:
+                            out.append(0)
                     pallets_setting = pallets_item.setting
                     if pallets_setting is None:
                         out.append(255)
@@ -1274,40 +1294,24 @@ def write_escapement_classic(out: BytesWriter, message: Escapement, version: i64
                         if pallets_setting.stone != "ruby":
                             give_up()
                         if pallets_setting.unknown_tags:
-                            give_up()
-                if pallets_item.note != "":
-                    give_up()
-                if pallets_item.unknown_tags:
-                    give_up()
-    if version <= 2:
-        spare = message.spare
-        if spare is None:
-            give_up()
-        else:
-            # spare
-            write_f64_be(out, spare.angle)
-            if version <= 1:
-                if spare.stone != "":
-                    give_up()
-            else:
-                spare_stone = spare.stone
-                if spare_stone is None:
-                    give_up()
-                else:
-                    raw = spare_stone.encode()
-                    write_i16_be(out, len(raw))
+                            write_tags(out, [], pallets_setting.unknown_tags)
+                        else:
+                            out.append(0)
+                    raw = pallets_item.note.encode()
+                    n = len(raw)
+                    if n < 127:
+                        out.append(n + 1)
+                    else:
+                        write_string_length(out, n)
                     out.write(raw)
-            write_i8(out, spare.worn)
-            if spare.jewels != []:
+                    if pallets_item.note == "" and not pallets_item.unknown_tags:
+                        out.append(0)
+                    else:
+                        pallets_item._write_tags(out, version)
+        else:
+            if self.pallets != []:
                 give_up()
-            if spare.setting != Jewel():
-                give_up()
-            if spare.note != "":
-                give_up()
-            if spare.unknown_tags:
-                give_up()
-    else:
-        spare = message.spare
+        spare = self.spare
         if spare is None:
             out.append(255)
         else:
@@ -1316,20 +1320,39 @@ def write_escapement_classic(out: BytesWriter, message: Escapement, version: i64
             write_f64_be(out, spare.angle)
             spare_stone = spare.stone
             if spare_stone is None:
-                write_i16_be(out, -1)
+                out.append(0)
             else:
                 raw = spare_stone.encode()
-                write_i16_be(out, len(raw))
+                n = len(raw)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_string_length(out, n)
                 out.write(raw)
             spare_jewels = spare.jewels
-            write_i32_be(out, len(spare_jewels))
+            n = len(spare_jewels)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_uvarint(out, n + 1)
             for spare_jewels_item in spare_jewels:
                 # spare.jewels[]
                 write_i32_be(out, spare_jewels_item.angle)
-                if spare_jewels_item.stone != "ruby":
-                    give_up()
+                if version <= 4:
+                    if spare_jewels_item.stone != "ruby":
+                        give_up()
+                else:
+                    raw = spare_jewels_item.stone.encode()
+                    n = len(raw)
+                    if n < 127:
+                        out.append(n + 1)
+                    else:
+                        write_string_length(out, n)
+                    out.write(raw)
                 if spare_jewels_item.unknown_tags:
-                    give_up()
+                    write_tags(out, [], spare_jewels_item.unknown_tags)
+                else:
+                    out.append(0)
             spare_setting = spare.setting
             if spare_setting is None:
                 out.append(255)
@@ -1337,958 +1360,862 @@ def write_escapement_classic(out: BytesWriter, message: Escapement, version: i64
                 out.append(1)
                 # spare.setting
                 write_i32_be(out, spare_setting.angle)
-                if spare_setting.stone != "ruby":
-                    give_up()
-                if spare_setting.unknown_tags:
-                    give_up()
-            if spare.note != "":
-                give_up()
-            if spare.unknown_tags:
-                give_up()
-    if message._entry is not None and message._entry != Jewel():
-        give_up()
-    if message.exit != Pallet():
-        give_up()
-    if version <= 1:
-        if message.lift is not None:
-            give_up()
-    else:
-        lift = message.lift
-        if lift is None:
-            out.append(255)
-        else:
-            out.append(1)
-            # lift
-            if version <= 2:
-                if lift.angle != 90:
-                    give_up()
-            else:
-                write_i32_be(out, lift.angle)
-            if lift.stone != "ruby":
-                give_up()
-            if lift.unknown_tags:
-                give_up()
-    marks = message.marks
-    write_i32_be(out, len(marks))
-    for marks_item in marks:
-        # marks[]
-        write_uuid(out, marks_item.id)
-        if marks_item.unknown_tags:
-            give_up()
-    ids = message.ids
-    write_i32_be(out, len(ids))
-    for ids_item in ids:
-        write_uuid(out, ids_item)
-    if version >= 2:
-        rates = message.rates
-        if rates is None:
-            write_i32_be(out, -1)
-        else:
-            write_i32_be(out, len(rates))
-            for rates_item in rates:
-                write_f64_be(out, rates_item)
-    if version <= 2:
-        if message.beats != []:
-            give_up()
-    else:
-        beats = message.beats
-        write_i32_be(out, len(beats))
-        for beats_item in beats:
-            out.append(1 if beats_item else beats_item & 0)
-    origin = message.origin
-    if origin is None:
-        write_i16_be(out, -1)
-    else:
-        raw = origin.encode()
-        write_i16_be(out, len(raw))
-        out.write(raw)
-    len_ = message.len
-    if len_ is None:
-        if version >= 2:
-            write_i32_be(out, -1)
-        else:
-            give_up()
-    else:
-        write_i32_be(out, len(len_))
-        for len__item in len_:
-            write_i32_be(out, len(len__item))
-            out.write(len__item)
-    if version <= 1:
-        if message.data != b"":
-            give_up()
-        if message.count != 65535:
-            give_up()
-    else:
-        data_ = message.data
-        if data_ is None:
-            if version >= 3:
-                write_i32_be(out, -1)
-            else:
-                give_up()
-        else:
-            write_i32_be(out, len(data_))
-            out.write(data_)
-        write_u16(out, message.count)
-    if version <= 2:
-        if not message.locked:
-            give_up()
-    else:
-        out.append(1 if message.locked else message.locked & 0)
-    if message.names_ != "tick":
-        give_up()
-    if version <= 2:
-        if message.bearing != Jewel():
-            give_up()
-    else:
-        bearing = message.bearing
-        if bearing is None:
-            out.append(255)
-        else:
-            out.append(1)
-            # bearing
-            write_i32_be(out, bearing.angle)
-            if bearing.stone != "ruby":
-                give_up()
-            if bearing.unknown_tags:
-                give_up()
-    raw = message.wheel.encode()
-    write_i16_be(out, len(raw))
-    out.write(raw)
-    if message.key != Uuid(b"\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x01"):
-        give_up()
-    if message.unknown_tags:
-        give_up()
-
-
-def read_escapement_flexible(data: bytes, pos: i64, version: i64) -> tuple[Escapement, i64]:
-    """Versions 4-5."""
-    n: int
-    end: i64
-    rest: Pallet
-    rest_stone: str | None
-    rest_jewels: list[Jewel]
-    rest_jewels_step: i64
-    rest_jewels_stone: str
-    rest_setting: Jewel | None
-    rest_setting_stone: str
-    rest_note: str
-    pallets: list[Pallet] | None
-    pallets_step: i64
-    pallets_stone: str | None
-    pallets_jewels: list[Jewel]
-    pallets_jewels_step: i64
-    pallets_jewels_stone: str
-    pallets_setting: Jewel | None
-    pallets_setting_stone: str
-    pallets_note: str
-    spare: Pallet | None
-    spare_stone: str | None
-    spare_jewels: list[Jewel]
-    spare_jewels_step: i64
-    spare_jewels_stone: str
-    spare_setting: Jewel | None
-    spare_setting_stone: str
-    spare_note: str
-    exit_: Pallet | None
-    lift: Jewel | None
-    lift_stone: str
-    marks: list[Mark]
-    marks_step: i64
-    ids: list[Uuid]
-    rates: list[float] | None
-    rates_step: i64
-    beats: list[bool]
-    origin: str | None
-    len_: list[bytes] | None
-    len__step: i64
-    data_: bytes | None
-    bearing: Jewel | None
-    bearing_stone: str
-    wheel: str
-    # rest
-    rest_angle = read_f64_be(data, pos)
-    n = data[pos + 8] - 1
-    pos += 9
-    if n < 0:
-        rest_stone = None
-    else:
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        rest_stone = data[pos:end].decode()
-        pos = end
-    rest_worn = 0
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    rest_jewels = empty_list(n)
-    rest_jewels_count = n
-    for rest_jewels_step in range(rest_jewels_count):
-        # rest.jewels[]
-        rest_jewels_angle = read_i32_be(data, pos)
-        pos += 4
-        if version >= 5:
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
-            rest_jewels_stone = data[pos:end].decode()
-            pos = end
-        else:
-            rest_jewels_stone = "ruby"
-        rest_jewels_item = new_Jewel(rest_jewels_angle, rest_jewels_stone)
-        if data[pos]:
-            rest_jewels_item.unknown_tags, pos = read_tags(data, pos)
-        else:
-            pos += 1
-        rest_jewels.append(rest_jewels_item)
-    n = data[pos]
-    pos += 1
-    if n > 127:
-        rest_setting = None
-    else:
-        # rest.setting
-        rest_setting_angle = read_i32_be(data, pos)
-        pos += 4
-        if version >= 5:
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
-            rest_setting_stone = data[pos:end].decode()
-            pos = end
-        else:
-            rest_setting_stone = "ruby"
-        rest_setting = new_Jewel(rest_setting_angle, rest_setting_stone)
-        if data[pos]:
-            rest_setting.unknown_tags, pos = read_tags(data, pos)
-        else:
-            pos += 1
-    if version <= 4:
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        rest_note = data[pos:end].decode()
-        pos = end
-    else:
-        rest_note = ""
-    rest = new_Pallet(rest_angle, rest_stone, rest_worn, rest_jewels, rest_setting, rest_note)
-    if data[pos]:
-        pos = read_Pallet_tags(rest, data, pos, version)
-    else:
-        pos += 1
-    if version <= 4:
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            pallets = None
-        else:
-            if n > 126:
-                n, pos = read_length(data, pos)
-            pallets = empty_list(n)
-            pallets_count = n
-            for pallets_step in range(pallets_count):
-                # pallets[]
-                pallets_angle = read_f64_be(data, pos)
-                n = data[pos + 8] - 1
-                pos += 9
-                if n < 0:
-                    pallets_stone = None
+                if version <= 4:
+                    if spare_setting.stone != "ruby":
+                        give_up()
                 else:
-                    if n > 126:
-                        n, pos = read_string_length(data, pos)
-                    end = pos + n
-                    pallets_stone = data[pos:end].decode()
-                    pos = end
-                pallets_worn = 0
-                n = data[pos] - 1
-                pos += 1
-                if n < 0:
-                    give_up()
-                if n > 126:
-                    n, pos = read_length(data, pos)
-                pallets_jewels = empty_list(n)
-                pallets_jewels_count = n
-                for pallets_jewels_step in range(pallets_jewels_count):
-                    # pallets[].jewels[]
-                    pallets_jewels_angle = read_i32_be(data, pos)
-                    pallets_jewels_stone = "ruby"
-                    pallets_jewels_item = new_Jewel(pallets_jewels_angle, pallets_jewels_stone)
-                    if data[pos + 4]:
-                        pos += 4
-                        pallets_jewels_item.unknown_tags, pos = read_tags(data, pos)
-                    else:
-                        pos += 5
-                    pallets_jewels.append(pallets_jewels_item)
-                n = data[pos]
-                pos += 1
-                if n > 127:
-                    pallets_setting = None
-                else:
-                    # pallets[].setting
-                    pallets_setting_angle = read_i32_be(data, pos)
-                    pallets_setting_stone = "ruby"
-                    pallets_setting = new_Jewel(pallets_setting_angle, pallets_setting_stone)
-                    if data[pos + 4]:
-                        pos += 4
-                        pallets_setting.unknown_tags, pos = read_tags(data, pos)
-                    else:
-                        pos += 5
-                n = data[pos] - 1
-                pos += 1
-                if n < 0:
-                    give_up()
-                if n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
-                pallets_note = data[pos:end].decode()
-                pos = end
-                pallets_item = new_Pallet(
-                    pallets_angle, pallets_stone, pallets_worn, pallets_jewels, pallets_setting, pallets_note
-                )
-                if data[pos]:
-                    pos = read_Pallet_tags(pallets_item, data, pos, version)
-                else:
-                    pos += 1
-                pallets.append(pallets_item)
-    else:
-        pallets = []
-    n = data[pos]
-    pos += 1
-    if n > 127:
-        spare = None
-    else:
-        # spare
-        spare_angle = read_f64_be(data, pos)
-        n = data[pos + 8] - 1
-        pos += 9
-        if n < 0:
-            spare_stone = None
-        else:
-            if n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
-            spare_stone = data[pos:end].decode()
-            pos = end
-        spare_worn = 0
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_length(data, pos)
-        spare_jewels = empty_list(n)
-        spare_jewels_count = n
-        for spare_jewels_step in range(spare_jewels_count):
-            # spare.jewels[]
-            spare_jewels_angle = read_i32_be(data, pos)
-            pos += 4
-            if version >= 5:
-                n = data[pos] - 1
-                pos += 1
-                if n < 0:
-                    give_up()
-                if n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
-                spare_jewels_stone = data[pos:end].decode()
-                pos = end
-            else:
-                spare_jewels_stone = "ruby"
-            spare_jewels_item = new_Jewel(spare_jewels_angle, spare_jewels_stone)
-            if data[pos]:
-                spare_jewels_item.unknown_tags, pos = read_tags(data, pos)
-            else:
-                pos += 1
-            spare_jewels.append(spare_jewels_item)
-        n = data[pos]
-        pos += 1
-        if n > 127:
-            spare_setting = None
-        else:
-            # spare.setting
-            spare_setting_angle = read_i32_be(data, pos)
-            pos += 4
-            if version >= 5:
-                n = data[pos] - 1
-                pos += 1
-                if n < 0:
-                    give_up()
-                if n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
-                spare_setting_stone = data[pos:end].decode()
-                pos = end
-            else:
-                spare_setting_stone = "ruby"
-            spare_setting = new_Jewel(spare_setting_angle, spare_setting_stone)
-            if data[pos]:
-                spare_setting.unknown_tags, pos = read_tags(data, pos)
-            else:
-                pos += 1
-        if version <= 4:
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
-            spare_note = data[pos:end].decode()
-            pos = end
-        else:
-            spare_note = ""
-        spare = new_Pallet(spare_angle, spare_stone, spare_worn, spare_jewels, spare_setting, spare_note)
-        if data[pos]:
-            pos = read_Pallet_tags(spare, data, pos, version)
-        else:
-            pos += 1
-    exit_ = Pallet()
-    if version <= 4:
-        n = data[pos]
-        pos += 1
-        if n > 127:
-            lift = None
-        else:
-            # lift
-            lift_angle = read_i32_be(data, pos)
-            lift_stone = "ruby"
-            lift = new_Jewel(lift_angle, lift_stone)
-            if data[pos + 4]:
-                pos += 4
-                lift.unknown_tags, pos = read_tags(data, pos)
-            else:
-                pos += 5
-    else:
-        lift = None
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    marks = empty_list(n)
-    marks_count = n
-    for marks_step in range(marks_count):
-        # marks[]
-        id_ = Uuid(data[pos : pos + 16])
-        marks_item = new_Mark(id_)
-        if data[pos + 16]:
-            pos += 16
-            marks_item.unknown_tags, pos = read_tags(data, pos)
-        else:
-            pos += 17
-        marks.append(marks_item)
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    if n:
-        ids = read_uuids(data, pos, n)
-        pos += 16 * n
-    else:
-        ids = []
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        rates = None
-    else:
-        if n > 126:
-            n, pos = read_length(data, pos)
-        rates = empty_list(n)
-        rates_count = n
-        for rates_step in range(rates_count):
-            rates_item = read_f64_be(data, pos)
-            pos += 8
-            rates.append(rates_item)
-    beats = []
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_string_length(data, pos)
-    end = pos + n
-    origin = data[pos:end].decode()
-    pos = end
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    len_ = empty_list(n)
-    len__count = n
-    for len__step in range(len__count):
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n += (data[pos] - 1) * 128
-            pos += 1
-            if n < 127 or n > 16382:
-                n, pos = read_length(data, pos - 1)
-        end = pos + n
-        len__item = data[pos:end]
-        pos = end
-        len_.append(len__item)
-    if version <= 4:
-        n = read_i32_be(data, pos)
-        pos += 4
-        if n < 0:
-            data_ = None
-        else:
-            end = pos + n
-            data_ = data[pos:end]
-            pos = end
-    else:
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            data_ = None
-        else:
-            if n > 126:
-                n += (data[pos] - 1) * 128
-                pos += 1
-                if n < 127 or n > 16382:
-                    n, pos = read_length(data, pos - 1)
-            end = pos + n
-            data_ = data[pos:end]
-            pos = end
-    count_ = 65535
-    locked = data[pos] != 0
-    n = data[pos + 1]
-    pos += 2
-    if n > 127:
-        bearing = None
-    else:
-        # bearing
-        bearing_angle = read_i32_be(data, pos)
-        pos += 4
-        if version >= 5:
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                give_up()
-            if n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
-            bearing_stone = data[pos:end].decode()
-            pos = end
-        else:
-            bearing_stone = "ruby"
-        bearing = new_Jewel(bearing_angle, bearing_stone)
-        if data[pos]:
-            bearing.unknown_tags, pos = read_tags(data, pos)
-        else:
-            pos += 1
-    if version <= 4:
-        n = data[pos] - 1
-        pos += 1
-        if n < 0:
-            give_up()
-        if n > 126:
-            n, pos = read_string_length(data, pos)
-        end = pos + n
-        wheel = data[pos:end].decode()
-        pos = end
-    else:
-        wheel = "escape"
-    message = new_Escapement(
-        rest,
-        pallets,
-        spare,
-        exit_,
-        lift,
-        marks,
-        ids,
-        rates,
-        beats,
-        origin,
-        len_,
-        data_,
-        count_,
-        locked,
-        bearing,
-        wheel,
-    )
-    if data[pos]:
-        pos = read_Escapement_tags(message, data, pos, version)
-    else:
-        pos += 1
-    return message, pos
-
-
-def write_escapement_flexible(out: BytesWriter, message: Escapement, version: i64) -> None:
-    """Versions 4-5."""
-    # rest
-    rest = message.rest
-    write_f64_be(out, rest.angle)
-    rest_stone = rest.stone
-    if rest_stone is None:
-        out.append(0)
-    else:
-        raw = rest_stone.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-    rest_jewels = rest.jewels
-    n = len(rest_jewels)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for rest_jewels_item in rest_jewels:
-        # rest.jewels[]
-        write_i32_be(out, rest_jewels_item.angle)
-        if version <= 4:
-            if rest_jewels_item.stone != "ruby":
-                give_up()
-        else:
-            raw = rest_jewels_item.stone.encode()
-            n = len(raw)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_string_length(out, n)
-            out.write(raw)
-        if rest_jewels_item.unknown_tags:
-            write_tags(out, [], rest_jewels_item.unknown_tags)
-        else:
-            out.append(0)
-    rest_setting = rest.setting
-    if rest_setting is None:
-        out.append(255)
-    else:
-        out.append(1)
-        # rest.setting
-        write_i32_be(out, rest_setting.angle)
-        if version <= 4:
-            if rest_setting.stone != "ruby":
-                give_up()
-        else:
-            raw = rest_setting.stone.encode()
-            n = len(raw)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_string_length(out, n)
-            out.write(raw)
-        if rest_setting.unknown_tags:
-            write_tags(out, [], rest_setting.unknown_tags)
-        else:
-            out.append(0)
-    if version <= 4:
-        raw = rest.note.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-    if rest.note == "" and not rest.unknown_tags:
-        out.append(0)
-    else:
-        write_Pallet_tags(out, rest, version)
-    if version <= 4:
-        pallets = message.pallets
-        if pallets is None:
-            out.append(0)
-        else:
-            n = len(pallets)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_uvarint(out, n + 1)
-            for pallets_item in pallets:
-                # pallets[]
-                write_f64_be(out, pallets_item.angle)
-                pallets_stone = pallets_item.stone
-                if pallets_stone is None:
-                    out.append(0)
-                else:
-                    raw = pallets_stone.encode()
+                    raw = spare_setting.stone.encode()
                     n = len(raw)
                     if n < 127:
                         out.append(n + 1)
                     else:
                         write_string_length(out, n)
                     out.write(raw)
-                pallets_jewels = pallets_item.jewels
-                n = len(pallets_jewels)
+                if spare_setting.unknown_tags:
+                    write_tags(out, [], spare_setting.unknown_tags)
+                else:
+                    out.append(0)
+            if version <= 4:
+                raw = spare.note.encode()
+                n = len(raw)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_string_length(out, n)
+                out.write(raw)
+            if spare.note == "" and not spare.unknown_tags:
+                out.append(0)
+            else:
+                spare._write_tags(out, version)
+        if version <= 4:
+            lift = self.lift
+            if lift is None:
+                out.append(255)
+            else:
+                out.append(1)
+                # lift
+                write_i32_be(out, lift.angle)
+                if lift.stone != "ruby":
+                    give_up()
+                if lift.unknown_tags:
+                    write_tags(out, [], lift.unknown_tags)
+                else:
+                    out.append(0)
+        marks = self.marks
+        n = len(marks)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_uvarint(out, n + 1)
+        for marks_item in marks:
+            # marks[]
+            write_uuid(out, marks_item.id)
+            if marks_item.unknown_tags:
+                write_tags(out, [], marks_item.unknown_tags)
+            else:
+                out.append(0)
+        ids = self.ids
+        n = len(ids)
+        if n < 127:
+            out.append(n + 1)
+        else:
+            write_uvarint(out, n + 1)
+        for ids_item in ids:
+            write_uuid(out, ids_item)
+        rates = self.rates
+        if rates is None:
+            out.append(0)
+        else:
+            n = len(rates)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_uvarint(out, n + 1)
+            for rates_item in rates:
+                write_f64_be(out, rates_item)
+        if self.beats != []:
+            give_up()
+        origin = self.origin
+        if origin is None:
+            give_up()
+        else:
+            raw = origin.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+        len_ = self.len
+        if len_ is None:
+            give_up()
+        else:
+            n = len(len_)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_uvarint(out, n + 1)
+            for len__item in len_:
+                n = len(len__item)
                 if n < 127:
                     out.append(n + 1)
                 else:
                     write_uvarint(out, n + 1)
-                for pallets_jewels_item in pallets_jewels:
-                    # pallets[].jewels[]
-                    write_i32_be(out, pallets_jewels_item.angle)
-                    if pallets_jewels_item.stone != "ruby":
-                        give_up()
-                    if pallets_jewels_item.unknown_tags:
-                        write_tags(out, [], pallets_jewels_item.unknown_tags)
+                out.write(len__item)
+        if version <= 4:
+            data_ = self.data
+            if data_ is None:
+                write_i32_be(out, -1)
+            else:
+                write_i32_be(out, len(data_))
+                out.write(data_)
+        else:
+            data_ = self.data
+            if data_ is None:
+                out.append(0)
+            else:
+                n = len(data_)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_uvarint(out, n + 1)
+                out.write(data_)
+        if self.count != 65535:
+            give_up()
+        out.append(1 if self.locked else self.locked & 0)  # & 0 refuses None
+        bearing = self.bearing
+        if bearing is None:
+            out.append(255)
+        else:
+            out.append(1)
+            # bearing
+            write_i32_be(out, bearing.angle)
+            if version <= 4:
+                if bearing.stone != "ruby":
+                    give_up()
+            else:
+                raw = bearing.stone.encode()
+                n = len(raw)
+                if n < 127:
+                    out.append(n + 1)
+                else:
+                    write_string_length(out, n)
+                out.write(raw)
+            if bearing.unknown_tags:
+                write_tags(out, [], bearing.unknown_tags)
+            else:
+                out.append(0)
+        if version <= 4:
+            raw = self.wheel.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+        if (
+            self._entry is None
+            and self.exit == Pallet()
+            and self.lift is None
+            and self.names_ == "tick"
+            and self.wheel == "escape"
+            and self.key == Uuid(b"\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x01")
+            and not self.unknown_tags
+        ):
+            out.append(0)
+        else:
+            self._write_tags(out, version)
+
+    @staticmethod
+    def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[Escapement, i64]:
+        """Versions 1-3."""
+        n: int
+        end: i64
+        rest: Pallet
+        rest_stone: str | None
+        rest_jewels: list[Jewel]
+        rest_setting: Jewel | None
+        rest_jewels_step: i64
+        rest_jewels_stone: str
+        rest_setting_stone: str
+        rest_note: str
+        pallets: list[Pallet] | None
+        pallets_step: i64
+        pallets_stone: str | None
+        pallets_jewels: list[Jewel]
+        pallets_setting: Jewel | None
+        pallets_jewels_step: i64
+        pallets_jewels_stone: str
+        pallets_setting_stone: str
+        pallets_note: str
+        spare: Pallet | None
+        spare_stone: str | None
+        spare_jewels: list[Jewel]
+        spare_setting: Jewel | None
+        spare_note: str
+        spare_jewels_step: i64
+        spare_jewels_stone: str
+        spare_setting_stone: str
+        exit_: Pallet | None
+        lift: Jewel | None
+        lift_stone: str
+        marks: list[Mark]
+        marks_step: i64
+        ids: list[Uuid]
+        rates: list[float] | None
+        rates_step: i64
+        beats: list[bool]
+        beats_step: i64
+        origin: str | None
+        len_: list[bytes] | None
+        len__step: i64
+        data_: bytes | None
+        bearing: Jewel | None
+        bearing_stone: str
+        wheel: str
+        if version < 1:
+            give_up()
+
+        # rest
+        rest_angle = read_f64_be(data, pos)
+        pos += 8
+        if version >= 2:
+            # stone: nullable string
+            n = read_i16_be(data, pos)
+            pos += 2
+            if n < 0:
+                if version >= 3:
+                    rest_stone = None
+                else:
+                    give_up()
+            else:
+                end = pos + n
+                rest_stone = data[pos:end].decode()
+                pos = end
+        else:
+            rest_stone = ""
+        if version <= 2:
+            rest_worn = (data[pos] ^ 128) - 128
+            rest_jewels = []
+            rest_setting = Jewel()
+            pos += 1
+        else:
+            rest_worn = 0
+            # jewels: array
+            n = read_i32_be(data, pos)
+            pos += 4
+            if n < 0:
+                give_up()
+            rest_jewels = empty_list(n)
+            rest_jewels_count = n
+            for rest_jewels_step in range(rest_jewels_count):
+                # rest.jewels[]
+                rest_jewels_angle = read_i32_be(data, pos)
+                rest_jewels_stone = "ruby"
+                rest_jewels_item = new_Jewel(rest_jewels_angle, rest_jewels_stone)
+                pos += 4
+                rest_jewels.append(rest_jewels_item)
+            # setting: nullable struct
+            n = data[pos]
+            pos += 1
+            if n > 127:
+                rest_setting = None
+            else:
+                # rest.setting
+                rest_setting_angle = read_i32_be(data, pos)
+                rest_setting_stone = "ruby"
+                rest_setting = new_Jewel(rest_setting_angle, rest_setting_stone)
+                pos += 4
+        rest_note = ""
+        rest = new_Pallet(rest_angle, rest_stone, rest_worn, rest_jewels, rest_setting, rest_note)
+        if version >= 2:
+            # pallets: nullable array
+            n = read_i32_be(data, pos)
+            pos += 4
+            if n < 0:
+                if version >= 3:
+                    pallets = None
+                else:
+                    give_up()
+            else:
+                pallets = empty_list(n)
+                pallets_count = n
+                for pallets_step in range(pallets_count):
+                    # pallets[]
+                    pallets_angle = read_f64_be(data, pos)
+                    # stone: nullable string
+                    n = read_i16_be(data, pos + 8)
+                    pos += 10
+                    if n < 0:
+                        if version >= 3:
+                            pallets_stone = None
+                        else:
+                            give_up()
                     else:
-                        out.append(0)
-                pallets_setting = pallets_item.setting
-                if pallets_setting is None:
+                        end = pos + n
+                        pallets_stone = data[pos:end].decode()
+                        pos = end
+                    if version <= 2:
+                        pallets_worn = (data[pos] ^ 128) - 128
+                        pallets_jewels = []
+                        pallets_setting = Jewel()
+                        pos += 1
+                    else:
+                        pallets_worn = 0
+                        # jewels: array
+                        n = read_i32_be(data, pos)
+                        pos += 4
+                        if n < 0:
+                            give_up()
+                        pallets_jewels = empty_list(n)
+                        pallets_jewels_count = n
+                        for pallets_jewels_step in range(pallets_jewels_count):
+                            # pallets[].jewels[]
+                            pallets_jewels_angle = read_i32_be(data, pos)
+                            pallets_jewels_stone = "ruby"
+                            pallets_jewels_item = new_Jewel(pallets_jewels_angle, pallets_jewels_stone)
+                            pos += 4
+                            pallets_jewels.append(pallets_jewels_item)
+                        # setting: nullable struct
+                        n = data[pos]
+                        pos += 1
+                        if n > 127:
+                            pallets_setting = None
+                        else:
+                            # pallets[].setting
+                            pallets_setting_angle = read_i32_be(data, pos)
+                            pallets_setting_stone = "ruby"
+                            pallets_setting = new_Jewel(pallets_setting_angle, pallets_setting_stone)
+                            pos += 4
+                    pallets_note = ""
+                    pallets_item = new_Pallet(
+                        pallets_angle, pallets_stone, pallets_worn, pallets_jewels, pallets_setting, pallets_note
+                    )
+                    pallets.append(pallets_item)
+        else:
+            pallets = []
+        if version <= 2:
+            # spare
+            spare_angle = read_f64_be(data, pos)
+            pos += 8
+            if version >= 2:
+                # stone: string
+                n = read_i16_be(data, pos)
+                pos += 2
+                if n < 0:
+                    give_up()
+                end = pos + n
+                spare_stone = data[pos:end].decode()
+                pos = end
+            else:
+                spare_stone = ""
+            spare_worn = (data[pos] ^ 128) - 128
+            spare_jewels = []
+            spare_setting = Jewel()
+            spare_note = ""
+            spare = new_Pallet(spare_angle, spare_stone, spare_worn, spare_jewels, spare_setting, spare_note)
+            pos += 1
+        else:
+            # spare: nullable struct
+            n = data[pos]
+            pos += 1
+            if n > 127:
+                spare = None
+            else:
+                # spare
+                spare_angle = read_f64_be(data, pos)
+                # stone: nullable string
+                n = read_i16_be(data, pos + 8)
+                pos += 10
+                if n < 0:
+                    spare_stone = None
+                else:
+                    end = pos + n
+                    spare_stone = data[pos:end].decode()
+                    pos = end
+                spare_worn = 0
+                # jewels: array
+                n = read_i32_be(data, pos)
+                pos += 4
+                if n < 0:
+                    give_up()
+                spare_jewels = empty_list(n)
+                spare_jewels_count = n
+                for spare_jewels_step in range(spare_jewels_count):
+                    # spare.jewels[]
+                    spare_jewels_angle = read_i32_be(data, pos)
+                    spare_jewels_stone = "ruby"
+                    spare_jewels_item = new_Jewel(spare_jewels_angle, spare_jewels_stone)
+                    pos += 4
+                    spare_jewels.append(spare_jewels_item)
+                # setting: nullable struct
+                n = data[pos]
+                pos += 1
+                if n > 127:
+                    spare_setting = None
+                else:
+                    # spare.setting
+                    spare_setting_angle = read_i32_be(data, pos)
+                    spare_setting_stone = "ruby"
+                    spare_setting = new_Jewel(spare_setting_angle, spare_setting_stone)
+                    pos += 4
+                spare_note = ""
+                spare = new_Pallet(spare_angle, spare_stone, spare_worn, spare_jewels, spare_setting, spare_note)
+        exit_ = Pallet()
+        if version >= 2:
+            # lift: nullable struct
+            n = data[pos]
+            pos += 1
+            if n > 127:
+                lift = None
+            else:
+                # lift
+                if version >= 3:
+                    lift_angle = read_i32_be(data, pos)
+                    pos += 4
+                else:
+                    lift_angle = 90
+                lift_stone = "ruby"
+                lift = new_Jewel(lift_angle, lift_stone)
+        else:
+            lift = None
+        # marks: array
+        n = read_i32_be(data, pos)
+        pos += 4
+        if n < 0:
+            give_up()
+        if n > len(data) - pos:
+            give_up()
+        marks = empty_list(n)
+        marks_count = n
+        for marks_step in range(marks_count):
+            # marks[]
+            id_ = Uuid(data[pos : pos + 16])
+            marks_item = new_Mark(id_)
+            pos += 16
+            marks.append(marks_item)
+        # ids: array
+        n = read_i32_be(data, pos)
+        pos += 4
+        if n < 0:
+            give_up()
+        if n:
+            ids = read_uuids(data, pos, n)
+            pos += 16 * n
+        else:
+            ids = []
+        if version >= 2:
+            # rates: nullable array
+            n = read_i32_be(data, pos)
+            pos += 4
+            if n < 0:
+                rates = None
+            else:
+                rates = empty_list(n)
+                rates_count = n
+                for rates_step in range(rates_count):
+                    rates_item = read_f64_be(data, pos)
+                    pos += 8
+                    rates.append(rates_item)
+        else:
+            rates = None
+        if version >= 3:
+            # beats: array
+            n = read_i32_be(data, pos)
+            pos += 4
+            if n < 0:
+                give_up()
+            beats = empty_list(n)
+            beats_count = n
+            for beats_step in range(beats_count):
+                beats_item = data[pos] != 0
+                pos += 1
+                beats.append(beats_item)
+        else:
+            beats = []
+        # origin: nullable string
+        n = read_i16_be(data, pos)
+        pos += 2
+        if n < 0:
+            origin = None
+        else:
+            end = pos + n
+            origin = data[pos:end].decode()
+            pos = end
+        # len: nullable array
+        n = read_i32_be(data, pos)
+        pos += 4
+        if n < 0:
+            if version >= 2:
+                len_ = None
+            else:
+                give_up()
+        else:
+            len_ = empty_list(n)
+            len__count = n
+            for len__step in range(len__count):
+                # bytes[]: bytes
+                n = read_i32_be(data, pos)
+                pos += 4
+                if n < 0:
+                    give_up()
+                end = pos + n
+                len__item = data[pos:end]
+                pos = end
+                len_.append(len__item)
+        if version >= 2:
+            # data: nullable bytes
+            n = read_i32_be(data, pos)
+            pos += 4
+            if n < 0:
+                if version >= 3:
+                    data_ = None
+                else:
+                    give_up()
+            else:
+                end = pos + n
+                data_ = data[pos:end]
+                pos = end
+            count_ = read_u16(data, pos)
+            pos += 2
+        else:
+            data_ = b""
+            count_ = 65535
+        if version >= 3:
+            locked = data[pos] != 0
+            # bearing: nullable struct
+            n = data[pos + 1]
+            pos += 2
+            if n > 127:
+                bearing = None
+            else:
+                # bearing
+                bearing_angle = read_i32_be(data, pos)
+                bearing_stone = "ruby"
+                bearing = new_Jewel(bearing_angle, bearing_stone)
+                pos += 4
+        else:
+            locked = True
+            bearing = Jewel()
+        # wheel: string
+        n = read_i16_be(data, pos)
+        pos += 2
+        if n < 0:
+            give_up()
+        end = pos + n
+        wheel = data[pos:end].decode()
+        pos = end
+        message = new_Escapement(
+            rest,
+            pallets,
+            spare,
+            exit_,
+            lift,
+            marks,
+            ids,
+            rates,
+            beats,
+            origin,
+            len_,
+            data_,
+            count_,
+            locked,
+            bearing,
+            wheel,
+        )
+        return message, pos
+
+    def _write_classic(self, out: BytesWriter, version: i64) -> None:
+        """Versions 1-3."""
+        if version < 1:
+            give_up()
+
+        # rest
+        rest = self.rest
+        write_f64_be(out, rest.angle)
+        if version <= 1:
+            if rest.stone != "":
+                give_up()
+        else:
+            rest_stone = rest.stone
+            if rest_stone is None:
+                if version >= 3:
+                    write_i16_be(out, -1)
+                else:
+                    give_up()
+            else:
+                raw = rest_stone.encode()
+                write_i16_be(out, len(raw))
+                out.write(raw)
+        if version <= 2:
+            write_i8(out, rest.worn)
+            if rest.jewels != []:
+                give_up()
+            if rest.setting != Jewel():
+                give_up()
+        else:
+            rest_jewels = rest.jewels
+            write_i32_be(out, len(rest_jewels))
+            for rest_jewels_item in rest_jewels:
+                # rest.jewels[]
+                write_i32_be(out, rest_jewels_item.angle)
+                if rest_jewels_item.stone != "ruby":
+                    give_up()
+                if rest_jewels_item.unknown_tags:
+                    give_up()
+            rest_setting = rest.setting
+            if rest_setting is None:
+                out.append(255)
+            else:
+                out.append(1)
+                # rest.setting
+                write_i32_be(out, rest_setting.angle)
+                if rest_setting.stone != "ruby":
+                    give_up()
+                if rest_setting.unknown_tags:
+                    give_up()
+        if rest.note != "":
+            give_up()
+        if rest.unknown_tags:
+            give_up()
+        if version <= 1:
+            if self.pallets != []:
+                give_up()
+        else:
+            pallets = self.pallets
+            if pallets is None:
+                if version >= 3:
+                    write_i32_be(out, -1)
+                else:
+                    give_up()
+            else:
+                write_i32_be(out, len(pallets))
+                for pallets_item in pallets:
+                    # pallets[]
+                    write_f64_be(out, pallets_item.angle)
+                    pallets_stone = pallets_item.stone
+                    if pallets_stone is None:
+                        if version >= 3:
+                            write_i16_be(out, -1)
+                        else:
+                            give_up()
+                    else:
+                        raw = pallets_stone.encode()
+                        write_i16_be(out, len(raw))
+                        out.write(raw)
+                    if version <= 2:
+                        write_i8(out, pallets_item.worn)
+                        if pallets_item.jewels != []:
+                            give_up()
+                        if pallets_item.setting != Jewel():
+                            give_up()
+                    else:
+                        pallets_jewels = pallets_item.jewels
+                        write_i32_be(out, len(pallets_jewels))
+                        for pallets_jewels_item in pallets_jewels:
+                            # pallets[].jewels[]
+                            write_i32_be(out, pallets_jewels_item.angle)
+                            if pallets_jewels_item.stone != "ruby":
+                                give_up()
+                            if pallets_jewels_item.unknown_tags:
+                                give_up()
+                        pallets_setting = pallets_item.setting
+                        if pallets_setting is None:
+                            out.append(255)
+                        else:
+                            out.append(1)
+                            # pallets[].setting
+                            write_i32_be(out, pallets_setting.angle)
+                            if pallets_setting.stone != "ruby":
+                                give_up()
+                            if pallets_setting.unknown_tags:
+                                give_up()
+                    if pallets_item.note != "":
+                        give_up()
+                    if pallets_item.unknown_tags:
+                        give_up()
+        if version <= 2:
+            spare = self.spare
+            if spare is None:
+                give_up()
+            else:
+                # spare
+                write_f64_be(out, spare.angle)
+                if version <= 1:
+                    if spare.stone != "":
+                        give_up()
+                else:
+                    spare_stone = spare.stone
+                    if spare_stone is None:
+                        give_up()
+                    else:
+                        raw = spare_stone.encode()
+                        write_i16_be(out, len(raw))
+                        out.write(raw)
+                write_i8(out, spare.worn)
+                if spare.jewels != []:
+                    give_up()
+                if spare.setting != Jewel():
+                    give_up()
+                if spare.note != "":
+                    give_up()
+                if spare.unknown_tags:
+                    give_up()
+        else:
+            spare = self.spare
+            if spare is None:
+                out.append(255)
+            else:
+                out.append(1)
+                # spare
+                write_f64_be(out, spare.angle)
+                spare_stone = spare.stone
+                if spare_stone is None:
+                    write_i16_be(out, -1)
+                else:
+                    raw = spare_stone.encode()
+                    write_i16_be(out, len(raw))
+                    out.write(raw)
+                spare_jewels = spare.jewels
+                write_i32_be(out, len(spare_jewels))
+                for spare_jewels_item in spare_jewels:
+                    # spare.jewels[]
+                    write_i32_be(out, spare_jewels_item.angle)
+                    if spare_jewels_item.stone != "ruby":
+                        give_up()
+                    if spare_jewels_item.unknown_tags:
+                        give_up()
+                spare_setting = spare.setting
+                if spare_setting is None:
                     out.append(255)
                 else:
                     out.append(1)
-                    # pallets[].setting
-                    write_i32_be(out, pallets_setting.angle)
-                    if pallets_setting.stone != "ruby":
+                    # spare.setting
+                    write_i32_be(out, spare_setting.angle)
+                    if spare_setting.stone != "ruby":
                         give_up()
-                    if pallets_setting.unknown_tags:
-                        write_tags(out, [], pallets_setting.unknown_tags)
-                    else:
-                        out.append(0)
-                raw = pallets_item.note.encode()
-                n = len(raw)
-                if n < 127:
-                    out.append(n + 1)
-                else:
-                    write_string_length(out, n)
-                out.write(raw)
-                if pallets_item.note == "" and not pallets_item.unknown_tags:
-                    out.append(0)
-                else:
-                    write_Pallet_tags(out, pallets_item, version)
-    else:
-        if message.pallets != []:
+                    if spare_setting.unknown_tags:
+                        give_up()
+                if spare.note != "":
+                    give_up()
+                if spare.unknown_tags:
+                    give_up()
+        if self._entry is not None and self._entry != Jewel():
             give_up()
-    spare = message.spare
-    if spare is None:
-        out.append(255)
-    else:
-        out.append(1)
-        # spare
-        write_f64_be(out, spare.angle)
-        spare_stone = spare.stone
-        if spare_stone is None:
-            out.append(0)
-        else:
-            raw = spare_stone.encode()
-            n = len(raw)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_string_length(out, n)
-            out.write(raw)
-        spare_jewels = spare.jewels
-        n = len(spare_jewels)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_uvarint(out, n + 1)
-        for spare_jewels_item in spare_jewels:
-            # spare.jewels[]
-            write_i32_be(out, spare_jewels_item.angle)
-            if version <= 4:
-                if spare_jewels_item.stone != "ruby":
-                    give_up()
-            else:
-                raw = spare_jewels_item.stone.encode()
-                n = len(raw)
-                if n < 127:
-                    out.append(n + 1)
-                else:
-                    write_string_length(out, n)
-                out.write(raw)
-            if spare_jewels_item.unknown_tags:
-                write_tags(out, [], spare_jewels_item.unknown_tags)
-            else:
-                out.append(0)
-        spare_setting = spare.setting
-        if spare_setting is None:
-            out.append(255)
-        else:
-            out.append(1)
-            # spare.setting
-            write_i32_be(out, spare_setting.angle)
-            if version <= 4:
-                if spare_setting.stone != "ruby":
-                    give_up()
-            else:
-                raw = spare_setting.stone.encode()
-                n = len(raw)
-                if n < 127:
-                    out.append(n + 1)
-                else:
-                    write_string_length(out, n)
-                out.write(raw)
-            if spare_setting.unknown_tags:
-                write_tags(out, [], spare_setting.unknown_tags)
-            else:
-                out.append(0)
-        if version <= 4:
-            raw = spare.note.encode()
-            n = len(raw)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_string_length(out, n)
-            out.write(raw)
-        if spare.note == "" and not spare.unknown_tags:
-            out.append(0)
-        else:
-            write_Pallet_tags(out, spare, version)
-    if version <= 4:
-        lift = message.lift
-        if lift is None:
-            out.append(255)
-        else:
-            out.append(1)
-            # lift
-            write_i32_be(out, lift.angle)
-            if lift.stone != "ruby":
-                give_up()
-            if lift.unknown_tags:
-                write_tags(out, [], lift.unknown_tags)
-            else:
-                out.append(0)
-    marks = message.marks
-    n = len(marks)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for marks_item in marks:
-        # marks[]
-        write_uuid(out, marks_item.id)
-        if marks_item.unknown_tags:
-            write_tags(out, [], marks_item.unknown_tags)
-        else:
-            out.append(0)
-    ids = message.ids
-    n = len(ids)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for ids_item in ids:
-        write_uuid(out, ids_item)
-    rates = message.rates
-    if rates is None:
-        out.append(0)
-    else:
-        n = len(rates)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_uvarint(out, n + 1)
-        for rates_item in rates:
-            write_f64_be(out, rates_item)
-    if message.beats != []:
-        give_up()
-    origin = message.origin
-    if origin is None:
-        give_up()
-    else:
-        raw = origin.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-    len_ = message.len
-    if len_ is None:
-        give_up()
-    else:
-        n = len(len_)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_uvarint(out, n + 1)
-        for len__item in len_:
-            n = len(len__item)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_uvarint(out, n + 1)
-            out.write(len__item)
-    if version <= 4:
-        data_ = message.data
-        if data_ is None:
-            write_i32_be(out, -1)
-        else:
-            write_i32_be(out, len(data_))
-            out.write(data_)
-    else:
-        data_ = message.data
-        if data_ is None:
-            out.append(0)
-        else:
-            n = len(data_)
-            if n < 127:
-                out.append(n + 1)
-            else:
-                write_uvarint(out, n + 1)
-            out.write(data_)
-    if message.count != 65535:
-        give_up()
-    out.append(1 if message.locked else message.locked & 0)
-    bearing = message.bearing
-    if bearing is None:
-        out.append(255)
-    else:
-        out.append(1)
-        # bearing
-        write_i32_be(out, bearing.angle)
-        if version <= 4:
-            if bearing.stone != "ruby":
+        if self.exit != Pallet():
+            give_up()
+        if version <= 1:
+            if self.lift is not None:
                 give_up()
         else:
-            raw = bearing.stone.encode()
-            n = len(raw)
-            if n < 127:
-                out.append(n + 1)
+            lift = self.lift
+            if lift is None:
+                out.append(255)
             else:
-                write_string_length(out, n)
+                out.append(1)
+                # lift
+                if version <= 2:
+                    if lift.angle != 90:
+                        give_up()
+                else:
+                    write_i32_be(out, lift.angle)
+                if lift.stone != "ruby":
+                    give_up()
+                if lift.unknown_tags:
+                    give_up()
+        marks = self.marks
+        write_i32_be(out, len(marks))
+        for marks_item in marks:
+            # marks[]
+            write_uuid(out, marks_item.id)
+            if marks_item.unknown_tags:
+                give_up()
+        ids = self.ids
+        write_i32_be(out, len(ids))
+        for ids_item in ids:
+            write_uuid(out, ids_item)
+        if version >= 2:
+            rates = self.rates
+            if rates is None:
+                write_i32_be(out, -1)
+            else:
+                write_i32_be(out, len(rates))
+                for rates_item in rates:
+                    write_f64_be(out, rates_item)
+        if version <= 2:
+            if self.beats != []:
+                give_up()
+        else:
+            beats = self.beats
+            write_i32_be(out, len(beats))
+            for beats_item in beats:
+                out.append(1 if beats_item else beats_item & 0)  # & 0 refuses None
+        origin = self.origin
+        if origin is None:
+            write_i16_be(out, -1)
+        else:
+            raw = origin.encode()
+            write_i16_be(out, len(raw))
             out.write(raw)
-        if bearing.unknown_tags:
-            write_tags(out, [], bearing.unknown_tags)
+        len_ = self.len
+        if len_ is None:
+            if version >= 2:
+                write_i32_be(out, -1)
+            else:
+                give_up()
         else:
-            out.append(0)
-    if version <= 4:
-        raw = message.wheel.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
+            write_i32_be(out, len(len_))
+            for len__item in len_:
+                write_i32_be(out, len(len__item))
+                out.write(len__item)
+        if version <= 1:
+            if self.data != b"":
+                give_up()
+            if self.count != 65535:
+                give_up()
         else:
-            write_string_length(out, n)
+            data_ = self.data
+            if data_ is None:
+                if version >= 3:
+                    write_i32_be(out, -1)
+                else:
+                    give_up()
+            else:
+                write_i32_be(out, len(data_))
+                out.write(data_)
+            write_u16(out, self.count)
+        if version <= 2:
+            if not self.locked:
+                give_up()
+        else:
+            out.append(1 if self.locked else self.locked & 0)  # & 0 refuses None
+        if self.names_ != "tick":
+            give_up()
+        if version <= 2:
+            if self.bearing != Jewel():
+                give_up()
+        else:
+            bearing = self.bearing
+            if bearing is None:
+                out.append(255)
+            else:
+                out.append(1)
+                # bearing
+                write_i32_be(out, bearing.angle)
+                if bearing.stone != "ruby":
+                    give_up()
+                if bearing.unknown_tags:
+                    give_up()
+        raw = self.wheel.encode()
+        write_i16_be(out, len(raw))
         out.write(raw)
-    if (
-        message._entry is None
-        and message.exit == Pallet()
-        and message.lift is None
-        and message.names_ == "tick"
-        and message.wheel == "escape"
-        and message.key == Uuid(b"\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x01")
-        and not message.unknown_tags
-    ):
-        out.append(0)
-    else:
-        write_Escapement_tags(out, message, version)
+        if self.key != Uuid(b"\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x01"):
+            give_up()
+        if self.unknown_tags:
+            give_up()
 
 
-install_constructors(globals())
+new_Jewel = constructor(Jewel)
+new_Pallet = constructor(Pallet)
+new_Mark = constructor(Mark)
+new_Escapement = constructor(Escapement, without=("entry", "names_", "key"))

@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter, read_i32_be, write_i32_be
 
 from kwire.message import FieldTags, Message, Struct
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.wire import empty_list, give_up, read_i32s, read_length, read_tags, write_tags, write_uvarint
 
 TYPE_CHECKING = False
@@ -24,12 +24,9 @@ class Empty(Struct):
     FLEXIBLE_VERSIONS: ClassVar[range] = range(2, 3)
 
     FIELDS: ClassVar[tuple[Field, ...]] = ()
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("unknown_tags",)
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -37,10 +34,6 @@ class Empty(Struct):
         unknown_tags: FieldTags = (),
     ) -> None:
         self.unknown_tags = unknown_tags
-
-
-def new_Empty() -> Empty:
-    return Empty()
 
 
 @mypyc_attr(acyclic=True)
@@ -53,16 +46,13 @@ class Wheel(Struct):
         Field("teeth", "Teeth", "int32", range(1, 3)),
         Field("empty", "Empty", "Empty", range(2, 3)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("teeth", "empty", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     teeth: int
     """How many. Versions 1+."""
     empty: Empty
     """Nothing but its tags. Versions 2+."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -74,10 +64,6 @@ class Wheel(Struct):
         self.teeth = teeth
         self.empty = Empty() if empty is None else empty
         self.unknown_tags = unknown_tags
-
-
-def new_Wheel(teeth: int, empty: Empty) -> Wheel:
-    return Wheel(teeth=teeth, empty=empty)
 
 
 @mypyc_attr(acyclic=True)
@@ -97,9 +83,7 @@ class Gear(Message):
         Field("wheels", "Wheels", "[]Wheel", range(1, 3)),
         Field("serial", "Serial", "bytes", range(2, 3), nullable=range(2, 3)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("teeth_of", "wheels", "serial", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     teeth_of: list[int]
     """Teeth of every wheel. Versions 0."""
@@ -108,7 +92,6 @@ class Gear(Message):
     serial: bytes | None
     """Engraved number. Versions 2+."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -123,188 +106,183 @@ class Gear(Message):
         self.serial = serial
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        raise LookupError(f"{cls.__name__} has no header")
-
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[Gear, i64]:
-        if 2 <= version <= 2:
-            return read_gear_flexible(data, pos, version)
-        if 0 <= version <= 1:
-            return read_gear_classic(data, pos, version)
-        give_up()
-
-    def _write(self, out: BytesWriter, version: i64) -> None:
-        if 2 <= version <= 2:
-            return write_gear_flexible(out, self, version)
-        if 0 <= version <= 1:
-            return write_gear_classic(out, self, version)
-        give_up()
-
-
-def new_Gear(teeth_of: list[int], wheels: list[Wheel], serial: bytes | None) -> Gear:
-    return Gear(teeth_of=teeth_of, wheels=wheels, serial=serial)
-
-
-def read_gear_classic(data: bytes, pos: i64, version: i64) -> tuple[Gear, i64]:
-    """Versions 0-1."""
-    n: int
-    teeth_of: list[int]
-    wheels: list[Wheel]
-    wheels_step: i64
-    empty: Empty
-    serial: bytes | None
-    if version <= 0:
-        n = read_i32_be(data, pos)
-        pos += 4
-        if n < 0:
+        """Version 2."""
+        n: i64
+        end: i64
+        teeth_of: list[int]
+        wheels: list[Wheel]
+        wheels_step: i64
+        empty: Empty
+        serial: bytes | None
+        if version < 2:
+            return Gear._read_classic(data, pos, version)
+        if version > 2:
             give_up()
-        if n:
-            teeth_of = read_i32s(data, pos, n)
-            pos += 4 * n
-        else:
-            teeth_of = []
-        wheels = []
-    else:
+
         teeth_of = []
-        n = read_i32_be(data, pos)
-        pos += 4
-        if n < 0:
-            give_up()
+        # wheels: compact array
+        n = data[pos] - 1
+        pos += 1
+        if n < 0 or n > 126:
+            n, pos = read_length(data, pos)
         wheels = empty_list(n)
         wheels_count = n
         for wheels_step in range(wheels_count):
             # wheels[]
             teeth = read_i32_be(data, pos)
-            empty = Empty()
+            # wheels[].empty
+            empty = new_Empty()
+            if data[pos + 4]:
+                pos += 4
+                empty.unknown_tags, pos = read_tags(data, pos)
+            else:
+                pos += 5
             wheels_item = new_Wheel(teeth, empty)
-            pos += 4
+            if data[pos]:
+                wheels_item.unknown_tags, pos = read_tags(data, pos)
+            else:
+                pos += 1
             wheels.append(wheels_item)
-    serial = b""
-    message = new_Gear(teeth_of, wheels, serial)
-    return message, pos
-
-
-def write_gear_classic(out: BytesWriter, message: Gear, version: i64) -> None:
-    """Versions 0-1."""
-    if version <= 0:
-        teeth_of = message.teeth_of
-        write_i32_be(out, len(teeth_of))
-        for teeth_of_item in teeth_of:
-            write_i32_be(out, teeth_of_item)
-        if message.wheels != []:
-            give_up()
-    else:
-        if message.teeth_of != []:
-            give_up()
-        wheels = message.wheels
-        write_i32_be(out, len(wheels))
-        for wheels_item in wheels:
-            # wheels[]
-            write_i32_be(out, wheels_item.teeth)
-            if wheels_item.empty != Empty():
-                give_up()
-            if wheels_item.unknown_tags:
-                give_up()
-    if message.serial != b"":
-        give_up()
-    if message.unknown_tags:
-        give_up()
-
-
-def read_gear_flexible(data: bytes, pos: i64, version: i64) -> tuple[Gear, i64]:
-    """Version 2."""
-    n: i64
-    end: i64
-    teeth_of: list[int]
-    wheels: list[Wheel]
-    wheels_step: i64
-    empty: Empty
-    serial: bytes | None
-    teeth_of = []
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        give_up()
-    if n > 126:
-        n, pos = read_length(data, pos)
-    wheels = empty_list(n)
-    wheels_count = n
-    for wheels_step in range(wheels_count):
-        # wheels[]
-        teeth = read_i32_be(data, pos)
-        # wheels[].empty
-        empty = new_Empty()
-        if data[pos + 4]:
-            pos += 4
-            empty.unknown_tags, pos = read_tags(data, pos)
-        else:
-            pos += 5
-        wheels_item = new_Wheel(teeth, empty)
-        if data[pos]:
-            wheels_item.unknown_tags, pos = read_tags(data, pos)
-        else:
-            pos += 1
-        wheels.append(wheels_item)
-    n = data[pos] - 1
-    pos += 1
-    if n < 0:
-        serial = None
-    else:
-        if n > 126:
-            n += (data[pos] - 1) * 128
-            pos += 1
-            if n < 127 or n > 16382:
-                n, pos = read_length(data, pos - 1)
-        end = pos + n
-        serial = data[pos:end]
-        pos = end
-    message = new_Gear(teeth_of, wheels, serial)
-    if data[pos]:
-        message.unknown_tags, pos = read_tags(data, pos)
-    else:
+        # serial: compact nullable bytes
+        n = data[pos] - 1
         pos += 1
-    return message, pos
-
-
-def write_gear_flexible(out: BytesWriter, message: Gear, version: i64) -> None:
-    """Version 2."""
-    if message.teeth_of != []:
-        give_up()
-    wheels = message.wheels
-    n = len(wheels)
-    if n < 127:
-        out.append(n + 1)
-    else:
-        write_uvarint(out, n + 1)
-    for wheels_item in wheels:
-        # wheels[]
-        write_i32_be(out, wheels_item.teeth)
-        # wheels[].empty
-        empty = wheels_item.empty
-        if empty.unknown_tags:
-            write_tags(out, [], empty.unknown_tags)
+        if n < 0:
+            serial = None
         else:
-            out.append(0)
-        if wheels_item.unknown_tags:
-            write_tags(out, [], wheels_item.unknown_tags)
+            if n > 126:
+                n += (data[pos] - 1) * 128
+                pos += 1
+                if n < 127 or n > 16382:
+                    n, pos = read_length(data, pos - 1)
+            end = pos + n
+            serial = data[pos:end]
+            pos = end
+        message = new_Gear(teeth_of, wheels, serial)
+        if data[pos]:
+            message.unknown_tags, pos = read_tags(data, pos)
         else:
-            out.append(0)
-    serial = message.serial
-    if serial is None:
-        out.append(0)
-    else:
-        n = len(serial)
+            pos += 1
+        return message, pos
+
+    def _write(self, out: BytesWriter, version: i64) -> None:
+        """Version 2."""
+        if version < 2:
+            return self._write_classic(out, version)
+        if version > 2:
+            give_up()
+
+        if self.teeth_of != []:
+            give_up()
+        wheels = self.wheels
+        n = len(wheels)
         if n < 127:
             out.append(n + 1)
         else:
             write_uvarint(out, n + 1)
-        out.write(serial)
-    if message.unknown_tags:
-        write_tags(out, [], message.unknown_tags)
-    else:
-        out.append(0)
+        for wheels_item in wheels:
+            # wheels[]
+            write_i32_be(out, wheels_item.teeth)
+            # wheels[].empty
+            empty = wheels_item.empty
+            if empty.unknown_tags:
+                write_tags(out, [], empty.unknown_tags)
+            else:
+                out.append(0)
+            if wheels_item.unknown_tags:
+                write_tags(out, [], wheels_item.unknown_tags)
+            else:
+                out.append(0)
+        serial = self.serial
+        if serial is None:
+            out.append(0)
+        else:
+            n = len(serial)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_uvarint(out, n + 1)
+            out.write(serial)
+        if self.unknown_tags:
+            write_tags(out, [], self.unknown_tags)
+        else:
+            out.append(0)
+
+    @staticmethod
+    def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[Gear, i64]:
+        """Versions 0-1."""
+        n: int
+        teeth_of: list[int]
+        wheels: list[Wheel]
+        wheels_step: i64
+        empty: Empty
+        serial: bytes | None
+        if version < 0:
+            give_up()
+
+        if version <= 0:
+            # teeth_of: array
+            n = read_i32_be(data, pos)
+            pos += 4
+            if n < 0:
+                give_up()
+            if n:
+                teeth_of = read_i32s(data, pos, n)
+                pos += 4 * n
+            else:
+                teeth_of = []
+            wheels = []
+        else:
+            teeth_of = []
+            # wheels: array
+            n = read_i32_be(data, pos)
+            pos += 4
+            if n < 0:
+                give_up()
+            wheels = empty_list(n)
+            wheels_count = n
+            for wheels_step in range(wheels_count):
+                # wheels[]
+                teeth = read_i32_be(data, pos)
+                empty = Empty()
+                wheels_item = new_Wheel(teeth, empty)
+                pos += 4
+                wheels.append(wheels_item)
+        serial = b""
+        message = new_Gear(teeth_of, wheels, serial)
+        return message, pos
+
+    def _write_classic(self, out: BytesWriter, version: i64) -> None:
+        """Versions 0-1."""
+        if version < 0:
+            give_up()
+
+        if version <= 0:
+            teeth_of = self.teeth_of
+            write_i32_be(out, len(teeth_of))
+            for teeth_of_item in teeth_of:
+                write_i32_be(out, teeth_of_item)
+            if self.wheels != []:
+                give_up()
+        else:
+            if self.teeth_of != []:
+                give_up()
+            wheels = self.wheels
+            write_i32_be(out, len(wheels))
+            for wheels_item in wheels:
+                # wheels[]
+                write_i32_be(out, wheels_item.teeth)
+                if wheels_item.empty != Empty():
+                    give_up()
+                if wheels_item.unknown_tags:
+                    give_up()
+        if self.serial != b"":
+            give_up()
+        if self.unknown_tags:
+            give_up()
 
 
-install_constructors(globals())
+new_Empty = constructor(Empty)
+new_Wheel = constructor(Wheel)
+new_Gear = constructor(Gear)

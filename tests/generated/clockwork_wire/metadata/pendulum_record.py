@@ -8,8 +8,8 @@ from __future__ import annotations
 from librt.strings import BytesWriter, read_f64_be, read_i32_be, write_f64_be, write_i32_be
 
 from kwire.message import FieldTags, Message
-from kwire.native import i64, install_constructors, mypyc_attr
-from kwire.schema import Field
+from kwire.native import constructor, i64, mypyc_attr
+from kwire.schema import Field, slots
 from kwire.wire import give_up, read_string_length, read_tag, read_uvarint, write_string_length, write_tags
 
 TYPE_CHECKING = False
@@ -34,9 +34,7 @@ class PendulumRecord(Message):
         Field("length_mm", "LengthMm", "float64", range(0, 2)),
         Field("owner", "Owner", "string", range(1, 2), nullable=range(1, 2), tag=0, tagged=range(1, 2)),
     )
-
-    SLOTS: ClassVar[tuple[str, ...]] = ("pendulum_id", "length_mm", "owner", "unknown_tags")
-    __slots__ = SLOTS
+    __slots__ = slots(FIELDS)
 
     pendulum_id: int
     """Its number."""
@@ -45,7 +43,6 @@ class PendulumRecord(Message):
     owner: str | None
     """Whose it is, or null. Versions 1+."""
     unknown_tags: FieldTags
-    """Tagged fields that this class does not know, as pairs of tag and payload, ascending."""
 
     def __init__(
         self,
@@ -60,104 +57,89 @@ class PendulumRecord(Message):
         self.owner = owner
         self.unknown_tags = unknown_tags
 
-    @classmethod
-    def header_version(cls, version: int) -> int:
-        raise LookupError(f"{cls.__name__} has no header")
+    def _read_tags(self, data: bytes, pos: i64, version: i64) -> i64:
+        n: i64
+        end: i64
+        owner: str | None
+        unknown: list[tuple[int, bytes]] = []
+        previous: i64 = -1
+        count, pos = read_uvarint(data, pos)
+        if count < 0:
+            give_up()
+        for _ in range(count):
+            tag, size, pos = read_tag(data, pos)
+            if tag <= previous:
+                give_up()
+            previous = tag
+            tag_end = pos + size
+            if tag == 0:
+                if not (version >= 1):
+                    give_up()
+                # owner: compact nullable string
+                n = data[pos] - 1
+                pos += 1
+                if n < 0:
+                    owner = None
+                else:
+                    if n > 126:
+                        n, pos = read_string_length(data, pos)
+                    end = pos + n
+                    owner = data[pos:end].decode()
+                    pos = end
+                self.owner = owner
+                if pos != tag_end:
+                    give_up()
+            else:
+                unknown.append((tag, data[pos:tag_end]))
+                pos = tag_end
+        if unknown:
+            self.unknown_tags = tuple(unknown)
+        return pos
+
+    def _write_tags(self, section: BytesWriter, version: i64) -> None:
+        known: list[tuple[int, bytes]] = []
+        if version >= 1 and self.owner is not None:
+            out = BytesWriter()
+            raw = self.owner.encode()
+            n = len(raw)
+            if n < 127:
+                out.append(n + 1)
+            else:
+                write_string_length(out, n)
+            out.write(raw)
+            known.append((0, out.getvalue()))
+        write_tags(section, known, self.unknown_tags)
 
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[PendulumRecord, i64]:
-        if 0 <= version <= 1:
-            return read_pendulum_record_flexible(data, pos, version)
-        give_up()
+        """Versions 0-1."""
+        if version < 0 or version > 1:
+            give_up()
+
+        pendulum_id = read_i32_be(data, pos)
+        length_mm = read_f64_be(data, pos + 4)
+        message = new_PendulumRecord(pendulum_id, length_mm)
+        if data[pos + 12]:
+            pos += 12
+            pos = message._read_tags(data, pos, version)
+        else:
+            pos += 13
+        return message, pos
 
     def _write(self, out: BytesWriter, version: i64) -> None:
-        if 0 <= version <= 1:
-            return write_pendulum_record_flexible(out, self, version)
-        give_up()
-
-
-def new_PendulumRecord(pendulum_id: int, length_mm: float) -> PendulumRecord:
-    return PendulumRecord(pendulum_id=pendulum_id, length_mm=length_mm)
-
-
-def read_PendulumRecord_tags(self: PendulumRecord, data: bytes, pos: i64, version: i64) -> i64:
-    n: i64
-    end: i64
-    owner: str | None
-    unknown: list[tuple[int, bytes]] = []
-    previous: i64 = -1
-    count, pos = read_uvarint(data, pos)
-    if count < 0:
-        give_up()
-    for _ in range(count):
-        tag, size, pos = read_tag(data, pos)
-        if tag <= previous:
+        """Versions 0-1."""
+        if version < 0 or version > 1:
             give_up()
-        previous = tag
-        tag_end = pos + size
-        if tag == 0:
-            if not (version >= 1):
+
+        write_i32_be(out, self.pendulum_id)
+        write_f64_be(out, self.length_mm)
+        if version <= 0:
+            if self.owner is not None:
                 give_up()
-            n = data[pos] - 1
-            pos += 1
-            if n < 0:
-                owner = None
-            else:
-                if n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
-                owner = data[pos:end].decode()
-                pos = end
-            self.owner = owner
-            if pos != tag_end:
-                give_up()
+        if self.owner is None and not self.unknown_tags:
+            out.append(0)
         else:
-            unknown.append((tag, data[pos:tag_end]))
-            pos = tag_end
-    if unknown:
-        self.unknown_tags = tuple(unknown)
-    return pos
+            self._write_tags(out, version)
 
 
-def write_PendulumRecord_tags(section: BytesWriter, self: PendulumRecord, version: i64) -> None:
-    known: list[tuple[int, bytes]] = []
-    if version >= 1 and self.owner is not None:
-        out = BytesWriter()
-        raw = self.owner.encode()
-        n = len(raw)
-        if n < 127:
-            out.append(n + 1)
-        else:
-            write_string_length(out, n)
-        out.write(raw)
-        known.append((0, out.getvalue()))
-    write_tags(section, known, self.unknown_tags)
-
-
-def read_pendulum_record_flexible(data: bytes, pos: i64, version: i64) -> tuple[PendulumRecord, i64]:
-    """Versions 0-1."""
-    pendulum_id = read_i32_be(data, pos)
-    length_mm = read_f64_be(data, pos + 4)
-    message = new_PendulumRecord(pendulum_id, length_mm)
-    if data[pos + 12]:
-        pos += 12
-        pos = read_PendulumRecord_tags(message, data, pos, version)
-    else:
-        pos += 13
-    return message, pos
-
-
-def write_pendulum_record_flexible(out: BytesWriter, message: PendulumRecord, version: i64) -> None:
-    """Versions 0-1."""
-    write_i32_be(out, message.pendulum_id)
-    write_f64_be(out, message.length_mm)
-    if version <= 0:
-        if message.owner is not None:
-            give_up()
-    if message.owner is None and not message.unknown_tags:
-        out.append(0)
-    else:
-        write_PendulumRecord_tags(out, message, version)
-
-
-install_constructors(globals())
+new_PendulumRecord = constructor(PendulumRecord, without=("owner",))
