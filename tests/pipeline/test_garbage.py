@@ -9,6 +9,8 @@ from struct import pack
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from kwire import is_native
 from kwire.connection import CLIENT, SERVER, ConnectionDecoder
@@ -16,11 +18,11 @@ from kwire.frames import frame
 from kwire_inspect.capture import Broken, Peer, Piece, read_pieces, servers
 from kwire_inspect.capture.files import file_packets
 from kwire_inspect.capture.packets import Packet
-from kwire_inspect.capture.pcap import MAX_COUNTED, MAX_PACKET, _mark
+from kwire_inspect.capture.pcap import APART, MAX_COUNTED, MAX_PACKET, _mark
 from kwire_inspect.connections import batches, direction_detection, frame_batches
 from kwire_inspect.reasons import UNDECIDED
 from kwire_kafka import PROTOCOL
-from tests.effort import peak
+from tests.effort import examples, peak
 from tests.pipeline.capture_files import Conversation, Segment, merged, packets, recorded, write_pcap
 from tests.pipeline.connection_pieces import Cells, cells
 
@@ -133,10 +135,12 @@ def test_many_connections_take_bounded_memory(tmp_path: Any, monkeypatch: pytest
     assert memory(1600) < 1.5 * memory(400)
 
 
+TCP = bytes.fromhex("45000028000000004006000001020304050607082384238400000000000000005010000000000000")
+
+
 def test_after_damage_no_block_is_passed_over(tmp_path: Path) -> None:
     """Nor where what is searched at once ends."""
-    tcp = bytes.fromhex("45000028000000004006000001020304050607082384238400000000000000005010000000000000")
-    packet = pack("<IIIIIII", 6, 72, 0, 0, 5, 40, 40) + tcp + pack("<I", 72)
+    packet = pack("<IIIIIII", 6, 72, 0, 0, 5, 40, 40) + TCP + pack("<I", 72)
     head = pack("<IIIHHqI", 0x0A0D0D0A, 28, 0x1A2B3C4D, 1, 0, -1, 28) + pack("<IIHHII", 1, 20, 101, 0, 0, 20)
     head += pack("<II", 6, 13)
     path = tmp_path / "damaged.pcapng"
@@ -154,6 +158,40 @@ def test_what_is_searched_after_damage_is_not_tried_byte_by_byte(order: str) -> 
     packets = (pack(f"{order}IIII", 0, 999_999, size, size) + b"\1" * size for size in (24, 255, 65_536, 1 << 24))
     for packet in packets:
         assert mark.before in [found.start() for found in mark.pattern.finditer(packet)]
+
+
+@pytest.mark.parametrize("order", ["<", ">"])
+@examples(1)
+@given(parts=st.lists(st.sampled_from(["header", "other time", "short", "long", "word", "byte"]), max_size=40))
+def test_packets_are_found_alike_one_by_one_and_all_at_once(order: str, parts: list[str]) -> None:
+    first = 0x01010101
+    kinds = {
+        "header": pack(f"{order}IIII", first, 1, 24, 24) + b"\1" * 24,
+        "other time": pack(f"{order}IIII", first + APART + 1, 1, 24, 24) + b"\1" * 24,
+        "short": pack(f"{order}IIII", first, 1, 23, 24) + b"\1" * 23,
+        "long": pack(f"{order}IIII", first, 10**9 - 1, 25, 24) + b"\1" * 25,
+        "word": b"\1" * 4,
+        "byte": b"\0",
+    }
+    buffer = b"".join(kinds[part] for part in parts)
+    mark = _mark(order, 16, first, MAX_PACKET)
+    assert mark.headers is not None
+    for start in (0, len(buffer) // 2):
+        for stop in (len(buffer), len(buffer) - 30):
+            found = next((at for at in range(start, stop) if mark.plausible(buffer, at)), -1)
+            assert mark.headers.first(buffer, start, stop) == found
+
+
+def test_a_packet_after_thousands_of_false_headers_is_found_wherever_it_is(tmp_path: Path) -> None:
+    """Each byte might begin a packet: looked at one by one, a megabyte takes most of a second."""
+    first = 0x01010101
+    packet = pack("<IIII", first, 0, 40, 40) + TCP
+    head = pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, MAX_PACKET, 101) + packet + b"\xff" * 16
+    path = tmp_path / "false.pcap"
+    for size in range(1 << 16, 1 << 20, 1 << 18):
+        for more in (-1, 0, 7):  # wherever a piece ends
+            path.write_bytes(head + b"\1" * (size + more) + packet * 8)
+            assert sum(isinstance(item, Packet) for item in file_packets(str(path))) == 9
 
 
 def test_no_number_of_packets_is_more_than_tables_can_add_up(tmp_path: Path) -> None:

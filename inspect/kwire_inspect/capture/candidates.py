@@ -1,0 +1,55 @@
+"""The search for the next packet of a pcap file where very many bytes might begin one: all positions at once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    Places = npt.NDArray[np.int64]
+
+PIECE = 1 << 16
+"""Positions that are looked at together."""
+
+
+class Headers:
+    """Finds what ``plausible`` of a ``Mark`` accepts: a header, and another where its packet ends, or the end of the
+    file. ``times``, ``sizes`` are the least and the greatest of a packet, ``head`` is the size of a header."""
+
+    def __init__(self, order: str, head: int, times: tuple[int, int], sizes: tuple[int, int]) -> None:
+        self._order, self._head, self._times, self._sizes = order, head, times, sizes
+
+    def first(self, buffer: bytes, start: int, stop: int) -> int:
+        """The first position from ``start`` on, and before ``stop``; -1 if there is none."""
+        data = np.frombuffer(buffer, np.uint8)
+        for begin in range(start, stop, PIECE):
+            places = np.arange(begin, min(begin + PIECE, stop), dtype=np.int64)
+            places, ends = self._headers(data, places)
+            inside = ends < len(data)
+            found, _ = self._headers(data, ends[inside])
+            good = (ends == len(data)) | np.isin(ends, found)
+            if good.any():
+                return int(places[good][0])
+        return -1
+
+    def _headers(self, data: npt.NDArray[np.uint8], places: Places) -> tuple[Places, Places]:
+        """The places that may be headers, and where the packets of these end."""
+        places = places[places <= len(data) - self._head]
+        seconds = self._word(data, places)
+        places = places[(seconds >= self._times[0]) & (seconds <= self._times[1])]
+        places = places[self._word(data, places + 4) < 10**9]
+        size, length = self._word(data, places + 8), self._word(data, places + 12)
+        good = (size >= self._sizes[0]) & (size <= np.minimum(length, self._sizes[1]))
+        places = places[good]
+        return places, places + self._head + size[good]
+
+    def _word(self, data: npt.NDArray[np.uint8], places: Places) -> Places:
+        """The numbers of four bytes at these places."""
+        shifts = (0, 8, 16, 24) if self._order == "<" else (24, 16, 8, 0)
+        word = np.zeros(len(places), np.int64)
+        for index, shift in enumerate(shifts):
+            word |= data[places + index].astype(np.int64) << shift
+        return word
