@@ -85,10 +85,11 @@ SPARK_LAYERS = (
 )
 
 PACKAGES = {
-    "compiler/kwirec": ("kwirec", LAYERS, set()),
-    "runtime/kwire": ("kwire", RUNTIME_LAYERS, set()),
+    "runtime/kwire_rules": ("kwire_rules", (("commands", "guide"),), set()),
+    "compiler/kwirec": ("kwirec", LAYERS, {"kwire_rules"}),
+    "runtime/kwire": ("kwire", RUNTIME_LAYERS, {"kwire_rules"}),
     "generated/kwire_kafka": ("kwire_kafka", GENERATED_LAYERS, {"kwire"}),
-    "inspect/kwire_inspect": ("kwire_inspect", INSPECT_LAYERS, {"kwire", "kwire_kafka"}),
+    "inspect/kwire_inspect": ("kwire_inspect", INSPECT_LAYERS, {"kwire", "kwire_kafka", "kwire_rules"}),
     "spark/kwire_spark": ("kwire_spark", SPARK_LAYERS, {"kwire", "kwire_kafka", "kwire_inspect"}),
 }
 """The packages, their layers, and which other packages they import."""

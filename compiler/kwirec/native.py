@@ -165,7 +165,7 @@ def build_native(
     jobs: int = os.cpu_count() or 1,
 ) -> Build:
     """Compile the runtime and ``modules`` of a generated package in ``target``, which is replaced."""
-    _copy((runtime, package), target)
+    _copy((runtime, runtime.with_name("kwire_rules"), package), target)
     folders = [target / runtime.name, target / package.name]
     return compile_in_place(*folders, modules=modules, work=target / "build", level=level, jobs=jobs)
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from enum import IntEnum
 
-from kwire.schema import INTEGER_RANGES, description
+from kwire.schema import description
+from kwire_rules import INTEGER_RANGES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

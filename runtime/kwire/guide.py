@@ -6,13 +6,13 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
+
+from kwire_rules.guide import message_place
 
 if TYPE_CHECKING:
     from kwire.message import Message
     from kwire.protocol import MessageRegistry
 
-_URL = re.compile(r"[\w.~:/@!$&'()*+,;=%-]*", re.ASCII)
 _RUNTIME = {"kwire.headers": "headers"}
 """Modules of the runtime with messages of a protocol → the name that they have below its package."""
 
@@ -23,7 +23,7 @@ _RENAMED = {("headers", name): f"request_{name}" for name in ("api_key", "api_ve
 
 @dataclass(frozen=True)
 class Guide:
-    """The guide of the messages of ``protocol``; ``base`` is its folder, from :func:`guide_base`, or empty for
+    """The guide of the messages of ``protocol``; ``base`` is its folder, from ``guide_base``, or empty for
     addresses that are relative to it."""
 
     base: str
@@ -38,8 +38,7 @@ class Guide:
         known = version is not None and version in cls.VALID_VERSIONS
         field = re.sub(r"\[\d+\]", "", path)
         field = _RENAMED.get((module, field), field)
-        anchor = f"{part_of(cls, module)}{f'-v{version}' if known else ''}{f'.{field}' if field else ''}"
-        return f"{self.base}{module.replace('.', '/')}.html#{anchor}"
+        return self.base + message_place(module, part_of(cls, module), version if known else None, field=field)
 
     def api(self, name: str, versions: Sequence[int]) -> str:
         """The address of the newest of these versions that the API has, else of the API; empty if it is unknown."""
@@ -60,17 +59,3 @@ def part_of(cls: type[Message], module: str) -> str:
         return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", cls.__name__).lower()
     endings = {"api": ("Request", "Response"), "coordinator": ("Key", "Value")}.get(module.partition(".")[0], ())
     return next((one.lower() for one in endings if cls.__name__.endswith(one)), "message")
-
-
-def guide_base(url: str) -> str:
-    """The address of a guide, with a ``/`` at its end. Raises ``ValueError`` unless links may lead there."""
-    parts = urlsplit(url)
-    leads = {"http": bool(parts.netloc), "https": bool(parts.netloc), "file": True, "": not url.startswith("//")}
-    if "@" in parts.netloc:
-        raise ValueError("the address of a guide with a user or password cannot be given: pages show it")
-    if not url or not _URL.fullmatch(url) or not leads.get(parts.scheme, False):
-        raise ValueError(
-            f"`{url}` is not the address of a folder: use http, https, file or a relative path, "
-            "with other characters as %XX and nothing after the path"
-        )
-    return f"{url.rstrip('/')}/"

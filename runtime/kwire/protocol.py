@@ -19,6 +19,7 @@ from kwire.headers import RequestHeader, ResponseHeader
 from kwire.lookup import MessageMapping
 from kwire.message import decode_within
 from kwire.policy import STRICT, Policy
+from kwire_rules import API_VERSIONS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
 
     M = TypeVar("M", bound=Message)
 
-API_VERSIONS = 18
 UNSUPPORTED_VERSION = b"\0\x23"
 """Error 35, the first field of every ApiVersions response."""
 MAX_HEADER = 1 << 16

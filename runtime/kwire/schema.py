@@ -11,6 +11,7 @@ import sys
 from operator import index
 
 from kwire.errors import UnknownVersionError
+from kwire_rules import SIZES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,19 +32,6 @@ FORMATS = {
     "float64": ">d",
 }
 """Number type → its format in the module ``struct``."""
-
-SIZES = {"bool": 1, "int8": 1, "int16": 2, "uint16": 2, "int32": 4, "uint32": 4, "int64": 8, "float64": 8, "uuid": 16}
-"""Type of fixed size → bytes."""
-
-INTEGER_RANGES = {
-    "int8": (-(2**7), 2**7 - 1),
-    "int16": (-(2**15), 2**15 - 1),
-    "uint16": (0, 2**16 - 1),
-    "int32": (-(2**31), 2**31 - 1),
-    "uint32": (0, 2**32 - 1),
-    "int64": (-(2**63), 2**63 - 1),
-}
-"""Integer type → its smallest and largest value."""
 
 BLOBS = ("string", "bytes", "records")
 """The types of variable size."""

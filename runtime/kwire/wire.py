@@ -13,6 +13,7 @@ from librt.strings import BytesWriter, read_i16_be, read_i32_be, read_i64_be, wr
 from kwire import uuids
 from kwire.native import i64, u8
 from kwire.uuids import Uuid
+from kwire_rules import MAX_STRING, MAX_TAG
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,12 +21,6 @@ if TYPE_CHECKING:
 
 ZERO_UUID: Final = uuids.ZERO_UUID
 """The one of :mod:`kwire.uuids`. Of a compiled module native code reads it without a look-up by name."""
-
-MAX_STRING = 0x7FFF
-"""The longest string Kafka accepts, in bytes, compact or not [KAFKA-WIRE 14]."""
-
-MAX_TAG = 0x7FFFFFFE
-"""The largest tag: Kafka refuses to write the next one, which it uses as a mark."""
 
 
 def give_up() -> NoReturn:
@@ -78,7 +73,7 @@ def read_length(data: bytes, pos: i64) -> tuple[i64, i64]:
 
 
 def read_string_length(data: bytes, pos: i64) -> tuple[i64, i64]:
-    """Like :func:`read_length`, for strings: they hold at most :data:`MAX_STRING` bytes."""
+    """Like :func:`read_length`, for strings: they hold at most :data:`~kwire_rules.MAX_STRING` bytes."""
     size, pos = read_length(data, pos)
     if size > MAX_STRING:
         give_up()

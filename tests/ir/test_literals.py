@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kwire_rules import INTEGER_RANGES
 from kwirec.frontend.syntax import Literal
 from kwirec.ir.literals import default_literal, typed_default
-from kwirec.ir.schema import IMPLICIT, INTEGER_RANGES, PRIMITIVES, ArrayType, PrimitiveType, StructType, Type
+from kwirec.ir.schema import IMPLICIT, PRIMITIVES, ArrayType, PrimitiveType, StructType, Type
 
 ARRAY = ArrayType(PrimitiveType("int32"))
 STRUCT = StructType("Zone")

@@ -14,7 +14,8 @@ import kwire
 from kwire import Policy
 from kwire.message import Message, Struct
 from kwire.records import Record, encode_batch, read_batches
-from kwire.schema import INTEGER_RANGES, struct_class
+from kwire.schema import struct_class
+from kwire_rules import INTEGER_RANGES
 from tests.fuzz.mutation import mutate
 from tests.properties.values import BLOBS, NAMES, RandomSource, exact, make, message_class
 

@@ -91,7 +91,7 @@ def test_what_is_generated_needs_nothing_but_kwire() -> None:
         "print(*{name.split('.')[0] for name in set(sys.modules) - before} - set(sys.stdlib_module_names))"
     )
     done = run(sys.executable, "-c", code, str(ROOT / "runtime"), cwd=".")
-    assert sorted(done.stdout.split()) == ["acme", "kwire", "librt"], done.stderr
+    assert sorted(done.stdout.split()) == ["acme", "kwire", "kwire_rules", "librt"], done.stderr
 
 
 def test_the_fields_that_the_tutorial_shows_are_those_of_the_template() -> None:

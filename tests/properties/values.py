@@ -16,9 +16,10 @@ from typing import Any, Protocol, TypeVar
 from hypothesis import strategies as st
 
 from kwire.message import Message, Struct
-from kwire.schema import INTEGER_RANGES, Field, struct_class
+from kwire.schema import Field, struct_class
 from kwire.uuids import ZERO_UUID, Uuid
 from kwire_kafka.index import MODULES, PROTOCOL
+from kwire_rules import INTEGER_RANGES
 from tests.each import each
 
 T = TypeVar("T")

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
+from kwire_rules import INTEGER_RANGES
 from kwirec.diagnostics.diagnostic import Diagnostic, Label, Report, Severity
 from kwirec.diagnostics.examples import (
     ABSENT,
@@ -31,7 +32,6 @@ from kwirec.emitters.codecs import emit_module
 from kwirec.emitters.modules import group_modules
 from kwirec.frontend import parse
 from kwirec.ir import resolve
-from kwirec.ir.schema import INTEGER_RANGES
 from kwirec.lowering import lower
 from kwirec.validation.types import MAX_FIELDS, MAX_LAYOUT_FIELDS, MAX_NESTING
 from tests.rules.support import Check, CheckFiles

@@ -12,7 +12,7 @@ import pytest
 
 from kwire import EncodeError
 from kwire.message import Message, Struct
-from kwire.schema import INTEGER_RANGES, Field, struct_class
+from kwire.schema import Field, struct_class
 from kwire_kafka import (
     ApiVersionsResponse,
     FetchRequest,
@@ -24,6 +24,7 @@ from kwire_kafka import (
 from kwire_kafka.api.fetch import ReplicaState
 from kwire_kafka.api.metadata import MetadataRequestTopic
 from kwire_kafka.api.produce import PartitionProduceData, TopicProduceData
+from kwire_rules import INTEGER_RANGES
 from tests.properties.values import (
     LONGEST,
     Source,

@@ -235,17 +235,17 @@ def described(name: str, data: bytes) -> str:
 @pytest.mark.parametrize(
     ("attributes", "text"),
     [
-        (0, "none"),
+        (0, "uncompressed"),
         (1, "gzip"),
         (2, "snappy"),
         (3, "lz4"),
         (4, "zstd"),
         (5, "codec 5"),
-        (8, "none, append time"),
-        (16, "none, transactional"),
-        (32, "none, control"),
-        (64, "none, delete horizon"),
-        (128, "none"),
+        (8, "uncompressed, append time"),
+        (16, "uncompressed, transactional"),
+        (32, "uncompressed, control"),
+        (64, "uncompressed, delete horizon"),
+        (128, "uncompressed"),
         (4 + 8 + 16 + 32 + 64, "zstd, append time, transactional, control, delete horizon"),
     ],
 )

@@ -53,7 +53,7 @@ def config(name: str, section: str, load: Callable[[Path | None], object]) -> Ca
 
 
 def _guide_base(context: click.Context, parameter: click.Parameter, url: str) -> str:
-    from kwirec.guide.links import guide_base
+    from kwire_rules.guide import guide_base
 
     try:
         return guide_base(url) if url else ""

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kwire_rules import INTEGER_RANGES
 from kwirec.diff import changes as c
 from kwirec.diff.matching import Entry
 from kwirec.diff.pairing import FieldPair, MessagePair, StructPair
 from kwirec.ir.literals import default_literal
-from kwirec.ir.schema import INTEGER_RANGES, Field, Implicit, StructType, base_type
+from kwirec.ir.schema import Field, Implicit, StructType, base_type
 from kwirec.lowering.layout import ArrayKind, BlobKind, Kind, ScalarKind, StructKind
 
 TWINS = ({"i16", "u16"}, {"i32", "u32"}, {"i8", "bool"})

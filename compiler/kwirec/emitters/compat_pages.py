@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 
+from kwire_rules import REFUSED
 from kwirec.emitters.compat_matrix import MessageMatrix
 from kwirec.emitters.environment import Artifact, render
 from kwirec.emitters.modules import ModuleGroup
-from kwirec.emitters.release_facts import REFUSED, ApiNegotiation, offer, version_facts
+from kwirec.emitters.release_facts import ApiNegotiation, offer, version_facts
 from kwirec.ir.schema import MessageKind
 from kwirec.merge.history import ApiFacts, History, release_runs, span_text, spans
 

@@ -8,17 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kwire_rules import model_name
 from kwirec.emitters.environment import Artifact, docstring, render
 from kwirec.emitters.modules import ClassSource, ModuleGroup
 from kwirec.emitters.views import described, is_nullable, type_name
 from kwirec.ir.schema import PrimitiveType
-
-RESERVED = frozenset(
-    {"construct", "copy", "dict", "from_orm", "json", "parse_file", "parse_obj", "parse_raw", "schema"}
-    | {"schema_json", "update_forward_refs", "validate", "for_version", "from_codec", "to_codec", "unknown_tags"}
-)
-"""Attributes that every model has; must match ``kwire.models.build``."""
-
 
 Attribute = tuple[str, str, str]
 """Name, annotation with default, and docstring."""
@@ -51,8 +45,3 @@ def _attributes(source: ClassSource) -> Iterator[Attribute]:
         if records:
             size = docstring(f"Size of {name} in bytes if nothing else is known about them.", indent=8)
             yield f"{name}_size_in_bytes", "int | None = OPTIONAL", size
-
-
-def model_name(name: str) -> str:
-    """The attribute of a model: as in the codec, unless pydantic has the name for something else."""
-    return f"{name}_" if name in RESERVED or name.startswith("model_") else name

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from kwire_rules import choose
 from kwirec.emitters.compat_matrix import MessageMatrix
 from kwirec.ir.schema import Message
 from kwirec.lowering.headers import header_versions
 from kwirec.merge.history import ApiFacts, History, Span, release_runs, spans
 from kwirec.merge.proof import as_of
 from kwirec.versions import NONE, VersionRange
-
-REFUSED = "refused"
-"""The broker advertises the version but closes the connection when it is used [KAFKA-18659]."""
 
 
 @dataclass(frozen=True)
@@ -41,12 +39,12 @@ class ApiNegotiation:
 
     def table(self) -> list[list[int | str | None]]:
         """For every client and every broker the version they use: ``None`` for none in common, or :data:`REFUSED`."""
-        return [[choose(client, broker) for _, broker in self.runs] for _, client in self.runs]
+        return [[chosen(client, broker) for _, broker in self.runs] for _, client in self.runs]
 
     def fails(self, client: str, broker: str) -> bool:
         """Whether both releases offer the API and cannot use it with each other."""
         ours, theirs = self.offer(client), self.offer(broker)
-        return bool(ours.accepted and theirs.advertised) and not isinstance(choose(ours, theirs), int)
+        return bool(ours.accepted and theirs.advertised) and not isinstance(chosen(ours, theirs), int)
 
 
 def negotiations(history: History) -> list[ApiNegotiation]:
@@ -66,12 +64,9 @@ def offer(api: ApiFacts) -> Offer:
     return Offer(accepted, VersionRange.parse(api.advertises) if api.advertises else accepted)
 
 
-def choose(client: Offer, broker: Offer) -> int | str | None:
-    """The highest common version, if the broker accepts what it advertises."""
-    common = client.accepted.intersect(broker.advertised)
-    if not common:
-        return None
-    return common.high if common.high in broker.accepted else REFUSED
+def chosen(client: Offer, broker: Offer) -> int | str | None:
+    """Choose the version that a client of one release uses with a broker of another."""
+    return choose(*(range(one.low, one.high + 1) for one in (client.accepted, broker.advertised, broker.accepted)))
 
 
 def version_facts(matrix: MessageMatrix, history: History) -> Iterator[dict[str, object]]:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from urllib.parse import urlsplit
 
+from kwire_rules.guide import message_place
 from kwirec.diagnostics.diagnostic import Diagnostic
 from kwirec.emitters.modules import module_path
 from kwirec.guide.fields import field_rows
@@ -22,8 +21,6 @@ PARTS = {
 }
 """The part of a page that a message is. Anchors begin with it: ``#request-v12.topics``."""
 
-_URL = re.compile(r"[\w.~:/@!$&'()*+,;=%-]*", re.ASCII)
-
 
 def part_of(message: Message) -> str:
     """What the anchors of a message begin with."""
@@ -31,17 +28,10 @@ def part_of(message: Message) -> str:
     return PARTS.get(message.kind, named)
 
 
-def page_of(module: str) -> str:
-    """The page of a module's messages, from the folder of the guide: ``api/fetch.html``."""
-    return f"{module.replace('.', '/')}.html"
-
-
 def place_of(message: Message, version: int | None = None, before: int | None = None, *, field: str = "") -> str:
     """A message, in a version, or what it changed since version ``before``; and a field, by its names in snake case:
     ``api/fetch.html#request-v16-vs-11.topics.partitions``."""
-    chosen = "" if version is None else f"-v{version}"
-    other = "" if before is None else f"-vs-{before}"
-    return f"{page_of(module_path(message))}#{part_of(message)}{chosen}{other}{f'.{field}' if field else ''}"
+    return message_place(module_path(message), part_of(message), version, before, field)
 
 
 def field_place(message: Message, path: str) -> str:
@@ -84,17 +74,3 @@ def linked(diagnostics: Iterable[Diagnostic], schema: Schema, base: str) -> Iter
         else:
             here = enum_place(name, path if path in enums[name] else None) if name in enums else ""
         yield replace(one, guide=f"{base}{here}") if here else one
-
-
-def guide_base(url: str) -> str:
-    """The address of a guide, with a ``/`` at its end. Raises ``ValueError`` unless links may lead there."""
-    parts = urlsplit(url)
-    leads = {"http": bool(parts.netloc), "https": bool(parts.netloc), "file": True, "": not url.startswith("//")}
-    if "@" in parts.netloc:
-        raise ValueError("the address of a guide with a user or password cannot be given: pages show it")
-    if not url or not _URL.fullmatch(url) or not leads.get(parts.scheme, False):
-        raise ValueError(
-            f"`{url}` is not the address of a folder: use http, https, file or a relative path, "
-            "with other characters as %XX and nothing after the path"
-        )
-    return f"{url.rstrip('/')}/"

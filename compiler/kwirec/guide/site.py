@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
+from kwire_rules.guide import page_of
 from kwirec.emitters.compat_matrix import message_matrix
 from kwirec.emitters.compat_pages import negotiation_table
 from kwirec.emitters.environment import Artifact
@@ -16,7 +17,6 @@ from kwirec.guide.chapters import Chapter
 from kwirec.guide.documents import Document
 from kwirec.guide.examples import Examples, Recorded
 from kwirec.guide.kips import Kips
-from kwirec.guide.links import page_of
 from kwirec.guide.messages import message_view
 from kwirec.guide.nav import DocumentPage, Site, index_page, navigation
 from kwirec.guide.page import render

@@ -12,13 +12,13 @@ import binascii
 import math
 import re
 
+from kwire_rules import INTEGER_RANGES, MAX_STRING
 from kwirec.frontend.syntax import Literal
-from kwirec.ir.schema import IMPLICIT, INTEGER_RANGES, Default, Implicit, PrimitiveType, Type
+from kwirec.ir.schema import IMPLICIT, Default, Implicit, PrimitiveType, Type
 
 _INTEGER = re.compile(r"(?P<sign>-?)(?P<digits>0[xX][0-9a-fA-F]{1,99}|[0-9]{1,99})")
 _FLOAT = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,9})?")
 UUID_SIZE = 16
-MAX_STRING = 0x7FFF
 
 
 def typed_default(literal: Literal, type_: Type) -> Default | Implicit:

@@ -12,6 +12,7 @@ from functools import cached_property
 from pathlib import PurePosixPath
 from typing import Protocol
 
+from kwire_rules import INTEGER_RANGES
 from kwirec.frontend.syntax import EnumDecl, EnumValueDecl, FieldDecl, MessageDecl, StructDecl
 from kwirec.versions import NONE, VersionRange
 
@@ -35,14 +36,6 @@ class MessageKind(enum.Enum):
     COORDINATOR_VALUE = "coordinator-value"
 
 
-INTEGER_RANGES = {
-    "int8": (-(2**7), 2**7 - 1),
-    "int16": (-(2**15), 2**15 - 1),
-    "uint16": (0, 2**16 - 1),
-    "int32": (-(2**31), 2**31 - 1),
-    "uint32": (0, 2**32 - 1),
-    "int64": (-(2**63), 2**63 - 1),
-}
 PRIMITIVES = ("bool", *INTEGER_RANGES, "float64", "string", "uuid", "bytes", "records")
 NO_WIRE_KIND = frozenset({"varint", "varlong", "varint-string", "varint-bytes", "varint-array", "length-field-minus"})
 """Types of the indentation notation that only records have, not messages."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from kwire_rules import INTEGER_RANGES
 from kwirec.diagnostics.diagnostic import Finding, Severity, did_you_mean
 from kwirec.diagnostics.examples import clock, enum, field, files, value
-from kwirec.ir.schema import INTEGER_RANGES
 from kwirec.ir.sites import EnumSite, FieldSite
 from kwirec.naming import RESERVED_ENUMS, constant_name
 from kwirec.validation.rule import repeated, rule

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kwire_rules import MAX_TAG
 from kwirec.diagnostics.diagnostic import Finding, Severity
 from kwirec.diagnostics.examples import clock, field, tagged
 from kwirec.ir.schema import Struct
 from kwirec.ir.sites import FieldSite, StructSite
 from kwirec.validation.rule import rule
 from kwirec.versions import NONE, RELEASE, in_words
-
-MAX_TAG = 0x7FFFFFFE
 
 
 @rule(

@@ -15,11 +15,11 @@ from typing import IO, Any
 
 import click
 
-from kwire.command import missing
 from kwire.errors import KwireError, UnknownReleaseError
 from kwire.protocol import TAKE_IN
 from kwire_inspect.options import BrokenInputError, OptionError
 from kwire_inspect.reports.text import visible
+from kwire_rules.commands import missing
 
 USAGE, FAILED = 2, 3
 

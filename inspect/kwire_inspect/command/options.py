@@ -39,7 +39,7 @@ RELEASES = click.option(
 
 
 def _guide_base(context: click.Context, parameter: click.Parameter, url: str) -> str:
-    from kwire.guide import guide_base
+    from kwire_rules.guide import guide_base
 
     try:
         return guide_base(url) if url else ""

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from librt.strings import read_i16_be, read_i32_be
 
-from kwire.schema import SIZES, PresentField, present_fields, struct_class
+from kwire.schema import PresentField, present_fields, struct_class
 from kwire.wire import read_uvarint
+from kwire_rules import SIZES
 
 if TYPE_CHECKING:
     from kwire.message import Message, Struct

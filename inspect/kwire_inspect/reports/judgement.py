@@ -9,10 +9,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from kwire.protocol import API_VERSIONS
 from kwire_inspect.reports.client_usage import Client, Use, grouped
 from kwire_inspect.reports.release_support import REFUSED, SEVERITY, Verdict, judge
 from kwire_kafka.releases import RELEASES
+from kwire_rules import API_VERSIONS
 
 if TYPE_CHECKING:
     from kwire.releases import Release, Releases

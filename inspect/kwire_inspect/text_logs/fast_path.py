@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING
 
 from kwire import request_log
 from kwire.request_log import Json, LoggedHeader, RequestLogLine
-from kwire.request_log.line import API_VERSIONS, ENVELOPE, UNSUPPORTED_VERSION, known_software
+from kwire.request_log.line import UNSUPPORTED_VERSION, known_software
 from kwire_inspect.connections.context import Columns
 from kwire_inspect.projection import may_pass
 from kwire_inspect.row_layout import LAYOUTS
 from kwire_inspect.text_logs.bodies import payloads
 from kwire_inspect.text_logs.hosts import peers
 from kwire_kafka import ApiKey
+from kwire_rules import API_VERSIONS, ENVELOPE
 
 if TYPE_CHECKING:
     from kwire_inspect.projection import Projection

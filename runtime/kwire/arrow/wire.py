@@ -18,7 +18,7 @@ from kwire.columns.messages import Machine
 from kwire.columns.program import Lists, Pieces, Place, Program, Structs, Values, Wanted
 from kwire.columns.rows import ends, signed, unsigned, uuids
 from kwire.message import Message
-from kwire.schema import SIZES
+from kwire_rules import SIZES
 
 
 def wanted(kind: pa.StructType) -> Wanted:

@@ -21,7 +21,8 @@ from librt.strings import (
 )
 
 from kwire.native import i32, i64
-from kwire.wire import MAX_STRING, give_up, read_length, read_tag, read_uvarint
+from kwire.wire import give_up, read_length, read_tag, read_uvarint
+from kwire_rules import MAX_STRING
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

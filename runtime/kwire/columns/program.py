@@ -26,7 +26,8 @@ from kwire.columns.messages import (
     UNWANTED,
     WANTED,
 )
-from kwire.schema import SIZES, PresentField, present_fields, struct_class
+from kwire.schema import PresentField, present_fields, struct_class
+from kwire_rules import SIZES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

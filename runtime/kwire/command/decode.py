@@ -16,7 +16,7 @@ from kwire.command.names import api_key, notes
 from kwire.command.not_a_request import other_file, responses
 from kwire.command.options import PROTOCOL, SECRETS, Options, epilog, format_option, number_option, put, put_members
 from kwire.errors import DecodeError, UnknownNameError
-from kwire.guide import Guide, guide_base
+from kwire.guide import Guide
 from kwire.json_form import JsonFormError
 from kwire.message import decode_within
 from kwire.policy import LIKE_KAFKA, STRICT, Policy
@@ -28,6 +28,7 @@ from kwire.trace.internal import trace_record
 from kwire.trace.page import MAX_BYTES, Page, addresses
 from kwire.trace.spans import Trace, trace_message
 from kwire.trace.view import as_json, show
+from kwire_rules.guide import guide_base
 
 if TYPE_CHECKING:
     from kwire.message import Message

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from kwire.errors import DecodeError, counted
 from kwire.interpreter.context import Context
-from kwire.schema import BLOBS, FORMATS, SIZES, PresentField, present_fields, struct_class
+from kwire.schema import BLOBS, FORMATS, PresentField, present_fields, struct_class
 from kwire.uuids import Uuid
-from kwire.wire import MAX_STRING, MAX_TAG
+from kwire_rules import MAX_STRING, MAX_TAG, SIZES
 
 if TYPE_CHECKING:
     from kwire.message import Message

@@ -12,14 +12,13 @@ from kwire.interpreter.context import Context
 from kwire.schema import (
     BLOBS,
     FORMATS,
-    INTEGER_RANGES,
-    SIZES,
     PresentField,
     absent_fields,
     present_fields,
     struct_class,
 )
-from kwire.wire import MAX_STRING, MAX_TAG, write_tags, write_uvarint
+from kwire.wire import write_tags, write_uvarint
+from kwire_rules import INTEGER_RANGES, MAX_STRING, MAX_TAG, SIZES
 
 
 class Writer(Context):

@@ -13,9 +13,8 @@ from collections.abc import Callable
 from typing import Any
 
 from kwire.json_form.errors import InvalidValueError
-from kwire.schema import INTEGER_RANGES
 from kwire.uuids import Uuid
-from kwire.wire import MAX_STRING
+from kwire_rules import INTEGER_RANGES, MAX_STRING
 
 Convert = Callable[[Any], Any]
 

@@ -15,6 +15,7 @@ from kwire.message import Struct
 from kwire.models.kinds import KINDS, SIZE
 from kwire.schema import PresentField, absent_fields, present_fields, valid_version
 from kwire.secrets import SECRETS
+from kwire_rules import model_name
 
 if TYPE_CHECKING:
     from kwire.models.model import ModelOf
@@ -23,12 +24,6 @@ if TYPE_CHECKING:
 
 SIZE_ATTRIBUTE = "_size_in_bytes"
 """Suffix of the attribute for the size of records that a log left out."""
-
-RESERVED = frozenset(
-    {"construct", "copy", "dict", "from_orm", "json", "parse_file", "parse_obj", "parse_raw", "schema", "schema_json"}
-    | {"update_forward_refs", "validate", "for_version", "from_codec", "to_codec", "unknown_tags"}
-)
-"""Attributes that every model has; the compiler has the same list."""
 
 _BUILDING = threading.RLock()
 
@@ -44,11 +39,6 @@ class ModelField:
     @property
     def is_records(self) -> bool:
         return self.codec.type == "records"
-
-
-def model_name(name: str) -> str:
-    """The attribute of a model: that of the codec, with an underscore if pydantic reserves the name."""
-    return f"{name}_" if name in RESERVED or name.startswith("model_") else name
 
 
 def build(model: type[M], version: int) -> type[M]:

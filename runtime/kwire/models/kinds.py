@@ -22,9 +22,8 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from kwire.json_form.values import NOT_FINITE, UUID, float_in_json, from_base64, in_base64, is_uuid, size_in_utf8
-from kwire.schema import INTEGER_RANGES
 from kwire.uuids import Uuid
-from kwire.wire import MAX_STRING
+from kwire_rules import INTEGER_RANGES, MAX_STRING
 
 WITH_RECORDS = {"records": True}
 """A serialization context: records are written in full, as base64, instead of their size."""

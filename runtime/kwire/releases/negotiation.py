@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+import kwire_rules as rules
 from kwire.errors import UnknownApiError
 from kwire.releases.facts import NONE, Api, format_range
 
@@ -97,17 +98,15 @@ def choose(key: int, client: Api | None, broker: Api | None, listener: str | Non
     """The choice for the API with this key; a side is ``None`` if it does not have the API."""
     mine = client.all_accepted(unstable=unstable) if client is not None else NONE
     theirs = broker.all_advertised(unstable=unstable) if broker is not None else NONE
-    common = range(max(mine.start, theirs.start), min(mine.stop, theirs.stop))
     version: int | None = None
     if client is None or broker is None:
         reason = "client" if client is None else "broker"
     elif listener is not None and broker.listeners and listener not in broker.listeners:
         reason = "listener"
-    elif common and mine and theirs:
-        version = common[-1] if common[-1] in broker.all_accepted(unstable=unstable) else None
-        reason = "" if version is not None else "refused"
     else:
-        reason = _disjoint(client, broker, mine, theirs)
+        found = rules.choose(mine, theirs, broker.all_accepted(unstable=unstable))
+        version = found if isinstance(found, int) else None
+        reason = "" if version is not None else str(found or _disjoint(client, broker, mine, theirs))
     name = (broker or client or Api(key, "", NONE, NONE)).name
     return Choice(key, name, version, reason, mine, theirs)
 

@@ -8,10 +8,10 @@ from functools import cached_property
 from typing import Any
 
 from kwire.errors import UnknownApiError, UnknownReleaseError
-from kwire.protocol import API_VERSIONS
 from kwire.releases.broker import ANSWERED, BrokerAnswer, BrokerFit, fit
 from kwire.releases.facts import Api, Release, TaggedField, parse_versions
 from kwire.releases.negotiation import Change, Negotiation, choose
+from kwire_rules import API_VERSIONS
 
 Row = tuple[str, str, str, str, str, str, str, str]
 """First and last release of the row, name, accepted, advertised, deprecated and unstable versions as text, listeners.

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from kwire.errors import DecodeError
 from kwire.policy import STRICT, Policy
 from kwire.request_log.layouts import micros
+from kwire_rules import API_VERSIONS, ENVELOPE
 
 if TYPE_CHECKING:
     from datetime import tzinfo
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from kwire.message import Message
     from kwire.protocol import MessageRegistry, Request, Response
 
-API_VERSIONS, ENVELOPE = 18, 58
 UNSUPPORTED_VERSION = 35
 UNKNOWN = "unknown"
 """Logged in place of an unknown software name or version."""

@@ -20,7 +20,7 @@ from kwire.trace.batches import RecordsBudget, expand_records
 from kwire.trace.frames import trace_frame, trace_request, trace_response
 from kwire.trace.internal import trace_record
 from kwire.trace.spans import Span, Trace, trace_message
-from kwire.trace.view import annotate, as_json, show
+from kwire.trace.view import annotate, as_json, show, value_text
 
 __all__ = [
     "RecordsBudget",
@@ -35,4 +35,5 @@ __all__ = [
     "trace_record",
     "trace_request",
     "trace_response",
+    "value_text",
 ]

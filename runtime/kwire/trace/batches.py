@@ -13,9 +13,9 @@ from kwire.errors import DecodeError, counted, cut
 from kwire.primitives import read_varint
 from kwire.records import ChecksumError, Record, read_batches
 from kwire.records.layout import BATCH_HEADER, CODEC_MASK, MAGIC, MESSAGE_HEADER, OVERHEAD
-from kwire.schema import SIZES
 from kwire.secrets import is_secret_record
 from kwire.trace.spans import Span
+from kwire_rules import SIZES
 
 _MESSAGE = "offset message_size crc magic attributes"
 _BATCH = (
@@ -187,5 +187,5 @@ def _short(value: bytes | None) -> str:
 
 def _attributes(value: int) -> str:
     codec = value & CODEC_MASK
-    names = [Codec(codec).label if codec <= Codec.ZSTD else f"codec {codec}"]
-    return ", ".join(names + [name for bit, name in _FLAGS if value & bit])
+    how = "uncompressed" if not codec else Codec(codec).label if codec <= Codec.ZSTD else f"codec {codec}"
+    return ", ".join([how, *(name for bit, name in _FLAGS if value & bit)])

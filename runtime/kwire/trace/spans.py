@@ -13,8 +13,9 @@ from kwire.interpreter.reader import Reader
 from kwire.message import Message
 from kwire.policy import STRICT, Policy
 from kwire.redaction import places
-from kwire.schema import INTEGER_RANGES, PresentField, enum_class
+from kwire.schema import PresentField, enum_class
 from kwire.secrets import SECRETS, TAGS
+from kwire_rules import INTEGER_RANGES
 
 if TYPE_CHECKING:
     from kwire.enums import ProtocolEnum

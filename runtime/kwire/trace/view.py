@@ -119,7 +119,7 @@ def marked(found: Trace, spans: list[Span]) -> int:
 def columns(span: Span, data: bytes, note: Note | None = None) -> tuple[str, str, str, str, str]:
     """What is shown of a span: offset, bytes, name with its indentation, type, and value with its meaning."""
     has_place = span.end > span.start or span.kind == "?"
-    value = _hidden(span) if span.secret else _value(span)
+    value = _hidden(span) if span.secret else span.text or cut(value_text(span), VALUE)
     return (
         str(span.start) if has_place else "",
         _hex(data, span),
@@ -151,7 +151,8 @@ def _hidden(span: Span) -> str:
     return f"{span.text}  {concealed(span.value)}" if span.name == "body" else concealed(span.value)
 
 
-def _value(span: Span) -> str:
+def value_text(span: Span) -> str:
+    """The whole value of a span, or what describes it."""
     value = span.value
     if span.text:
         return span.text
@@ -163,8 +164,7 @@ def _value(span: Span) -> str:
         return counted(value, "byte")
     if isinstance(value, bytes) and span.kind != "uuid":
         return counted(len(value), "byte")
-    text = str(value) if span.kind == "uuid" else json.dumps(value, ensure_ascii=False)
-    return cut(text, VALUE)
+    return str(value) if span.kind == "uuid" else json.dumps(value, ensure_ascii=False)
 
 
 def _digits(value: bytes, most: int) -> str:

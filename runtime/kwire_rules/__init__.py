@@ -1,0 +1,61 @@
+"""Rules of compiler and runtime, which import nothing of each other: limits of the wire, numbers of APIs, the version
+that client and broker choose, and names that models have for themselves.
+
+Codecs import this module, so it imports nothing.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Final
+
+MAX_STRING: Final = 0x7FFF
+"""The longest string Kafka accepts, in bytes, compact or not [KAFKA-WIRE 14]."""
+
+MAX_TAG: Final = 0x7FFFFFFE
+"""The largest tag: Kafka refuses to write the next one, which it uses as a mark."""
+
+INTEGER_RANGES = {
+    "int8": (-(2**7), 2**7 - 1),
+    "int16": (-(2**15), 2**15 - 1),
+    "uint16": (0, 2**16 - 1),
+    "int32": (-(2**31), 2**31 - 1),
+    "uint32": (0, 2**32 - 1),
+    "int64": (-(2**63), 2**63 - 1),
+}
+"""Integer type → its smallest and largest value."""
+
+SIZES = {"bool": 1, "int8": 1, "int16": 2, "uint16": 2, "int32": 4, "uint32": 4, "int64": 8, "float64": 8, "uuid": 16}
+"""Type of fixed size → bytes."""
+
+API_VERSIONS = 18
+"""The API that a client asks first, because it does not know the versions of the broker yet [KIP-511]."""
+
+ENVELOPE = 58
+"""The API whose requests contain another request."""
+
+REFUSED = "refused"
+"""The broker advertises the version but closes the connection when it is used [KAFKA-18659]."""
+
+MODEL_NAMES = frozenset(
+    {"construct", "copy", "dict", "from_orm", "json", "parse_file", "parse_obj", "parse_raw", "schema", "schema_json"}
+    | {"update_forward_refs", "validate", "for_version", "from_codec", "to_codec", "unknown_tags"}
+)
+"""Attributes that every pydantic model has."""
+
+
+def choose(client: range, advertised: range, accepted: range) -> int | str | None:
+    """Return the highest version that the client has and the broker advertises.
+
+    Return :data:`REFUSED` if the broker does not accept it, ``None`` if the two share no version.
+    """
+    if not (client and advertised) or client[-1] < advertised[0] or client[0] > advertised[-1]:
+        return None
+    version = min(client[-1], advertised[-1])
+    return version if version in accepted else REFUSED
+
+
+def model_name(name: str) -> str:
+    """Return the attribute of a model, from the attribute of the codec. Names of pydantic get an underscore."""
+    return f"{name}_" if name in MODEL_NAMES or name.startswith("model_") else name
