@@ -10,7 +10,7 @@ from pathlib import Path
 project = tomllib.loads(Path("pyproject.toml").read_text())["project"]
 extras = project["optional-dependencies"]
 requirements = {*project["dependencies"]}
-for name in ("compiler", "models", "arrow", "inspect", "spark"):
+for name in ("compiler", "guide", "models", "arrow", "inspect", "spark"):
     requirements.update(extras[name])
 for requirement in sorted(requirements):
     if bound := re.match(r"([\w.-]+)>=([\w.]+)", requirement):

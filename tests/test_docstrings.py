@@ -13,7 +13,7 @@ from kwire import is_native
 ROOT = Path(__file__).parent.parent
 MODULES = [
     ".".join(path.relative_to(folder).with_suffix("").parts).removesuffix(".__init__")
-    for folder in (ROOT / name for name in ("runtime", "compiler", "inspect", "spark", "generated"))
+    for folder in (ROOT / name for name in ("runtime", "compiler", "guide", "inspect", "spark", "generated"))
     for path in sorted(folder.rglob("*.py"))
     if ">>> " in path.read_text("utf-8")
 ]

@@ -3,7 +3,7 @@
 For every layout it takes the bytes that show most fields, of those the shortest, and writes
 ``message_defs/kafka/examples.jsonl``: frames of requests and responses; records of the logs of coordinators and of
 the metadata, without the numbers before the message; control records; and what members of groups embed in these.
-More than 700 bytes, and what the guide could not show exactly as ``kwire decode`` does, are left out.
+More than 700 bytes are left out.
 """
 
 from __future__ import annotations
@@ -16,11 +16,12 @@ from pathlib import Path
 from kwire.logs import InternalRecord, embedded, internal_records, scan
 from kwire.message import Message
 from kwire.trace import Span, Trace, expand_records, trace_message, trace_request, trace_response
+from kwire_guide.examples import EXAMPLES
+from kwire_guide.messages import place_of_span
+from kwire_guide.rows import rows
 from kwire_kafka import PROTOCOL
 from kwirec.diagnostics.diagnostic import Report
 from kwirec.driver import load
-from kwirec.guide.examples import EXAMPLES
-from kwirec.guide.spans import read
 from kwirec.lowering import lower
 
 ROOT = Path(__file__).parents[1]
@@ -37,13 +38,8 @@ def main() -> None:
         layout = layouts[name].get(version)
         if layout is None or trace.error or len(data) > LONGEST:
             continue
-        start = body(trace, name, version)
-        spans = read(layout, data, {}, trace.spans[start].start)
-        if [(s.start, s.path, s.kind) for s in spans[1:] if s.end > s.start] != [
-            (s.start, s.path, s.kind) for s in trace.spans[start + 1 :] if s.end > s.start
-        ]:
-            continue
-        shown = len({span.place for span in spans if span.end > span.start})
+        places, spans = {row.place for row in rows(layout)}, trace.spans[body(trace, name, version) :]
+        shown = len({place_of_span(span, places) for span in spans if span.end > span.start})
         line = {"source": f"Kafka {source}", "message": name, "version": version, "hex": data.hex()}
         score = shown, -len(data)
         if (name, layout.fingerprint) not in best or score > best[name, layout.fingerprint][0]:

@@ -11,10 +11,10 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from kwire_guide.kips import KIPS
 from kwirec.diagnostics.diagnostic import Report
 from kwirec.diagnostics.reading import read_sources
 from kwirec.driver import load
-from kwirec.guide.kips import KIPS
 from kwirec.json_text import json_text
 from kwirec.merge.history import read_history
 from tools.maven import bring

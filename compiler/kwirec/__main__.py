@@ -11,12 +11,12 @@ def main() -> None:
     """Run the command line, or exit with a hint if the dependencies of the compiler are not installed."""
     try:
         from kwirec.command import main as run
+
+        run(prog_name="kwirec")
     except ModuleNotFoundError as problem:
         if problem.name not in ("black", "click", "jinja2", "rich"):
             raise
         sys.exit(f"kwirec needs {problem.name}: pip install 'kwire[compiler]'")
-    try:
-        run(prog_name="kwirec")
     except OSError as problem:
         print(f"kwirec: {printable(str(problem))}", file=sys.stderr)
         sys.exit(2)

@@ -1,5 +1,4 @@
-"""Runs the passes in order: ``load`` turns paths into a checked schema, ``generate`` writes the package and ``guide``
-the site.
+"""Runs the passes in order: ``load`` turns paths into a checked schema, and ``generate`` writes the package.
 
 The driver stops after a pass that reports errors.
 """
@@ -11,7 +10,6 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from kwirec.diagnostics.diagnostic import Report
 from kwirec.diagnostics.reading import read_sources
@@ -27,9 +25,6 @@ from kwirec.frontend.notation import Dialect, Notation
 from kwirec.ir import Schema, resolve
 from kwirec.lowering import Layouts, lower
 from kwirec.validation import validate
-
-if TYPE_CHECKING:
-    from kwirec.guide.site import Inputs
 
 Phase = Callable[[str, int, int], None]
 """Receives progress: the phase, the number of finished items and the total."""
@@ -116,7 +111,7 @@ def generate(
     outcome = write(
         artifacts,
         out / package,
-        origin={"definitions": _digest(loaded)},
+        origin={"definitions": digest(loaded)},
         check=check,
         progress=lambda done, total: phase("format", done, total),
     )
@@ -129,63 +124,7 @@ def generate(
     )
 
 
-def guide(
-    loaded: Loaded,
-    paths: Sequence[Path],
-    *,
-    title: str,
-    package: str,
-    docs: Sequence[Path] = (),
-    out: Path,
-    check: bool = False,
-    phase: Phase = quiet,
-) -> Generated:
-    """Write the protocol guide to the folder ``out``; with ``check``, only report what would change.
-
-    Raises ``OSError`` for files next to the definitions that are not what they should be, and
-    :class:`OutputNotGeneratedError` as :func:`generate` does.
-    """
-    from kwirec.guide.site import emit_site
-
-    inputs = guide_inputs(loaded, paths, title=title, package=package, docs=docs)
-    layouts = inputs.layouts
-    artifacts = emit_site(inputs, lambda done, total: phase("emit", done, total))
-    outcome = write(artifacts, out, origin={"definitions": _digest(loaded)}, check=check)
-    return Generated(
-        messages=len(loaded.schema.messages),
-        versions=layouts.count,
-        layouts=layouts.distinct,
-        outcome=outcome,
-        seconds=time.perf_counter() - loaded.started,
-    )
-
-
-def guide_inputs(
-    loaded: Loaded, paths: Sequence[Path], *, title: str, package: str, docs: Sequence[Path] = ()
-) -> Inputs:
-    """What the guide is made from: the definitions, the files next to them, and documentation. Raises ``OSError`` or
-    ``ValueError``, which name the file."""
-    from kwirec.guide.chapters import read_chapters
-    from kwirec.guide.documents import read_documents
-    from kwirec.guide.examples import read_examples
-    from kwirec.guide.kips import read_kips
-    from kwirec.guide.site import Inputs
-
-    return Inputs(
-        schema=loaded.schema,
-        layouts=lower(loaded.schema),
-        history=history_of(paths),
-        errors=loaded.errors,
-        recorded=read_examples(paths),
-        kips=read_kips(paths),
-        chapters=read_chapters(paths),
-        documents=read_documents(docs),
-        title=title,
-        package=package,
-    )
-
-
-def _digest(loaded: Loaded) -> str:
+def digest(loaded: Loaded) -> str:
     """A digest of all definitions that does not depend on the order or names of the files."""
     texts = sorted(hashlib.sha256(document.source.text.encode()).hexdigest() for document in loaded.documents)
     return hashlib.sha256("".join(texts).encode()).hexdigest()[:16]

@@ -27,19 +27,20 @@ from markdown_it import MarkdownIt
 
 from kwire.command import main as kwire
 from kwire.schema import description
+from kwire_guide.examples import BadExampleError
+from kwire_guide.inputs import read_inputs
+from kwire_guide.site import emit_site
 from kwirec.command import main
 from kwirec.diagnostics.columns import printable
 from kwirec.diagnostics.diagnostic import Report
 from kwirec.diagnostics.render import FORMATS, render
-from kwirec.driver import Loaded, guide_inputs, load
+from kwirec.driver import Loaded, load
 from kwirec.emitters.codecs import emit_module
 from kwirec.emitters.compat import emit_compatibility, history_of
 from kwirec.emitters.environment import Artifact
 from kwirec.emitters.models import emit_models
 from kwirec.emitters.modules import group_modules
 from kwirec.emitters.package import emit_package
-from kwirec.guide.site import emit_site
-from kwirec.guide.spans import BadExampleError
 from kwirec.json_text import json_line
 from kwirec.lowering import lower
 from kwirec.merge import merge
@@ -212,7 +213,7 @@ def artifacts(loaded: Loaded, folder: Path, package: str) -> list[Artifact]:
 
 def site(loaded: Loaded, folder: Path, package: str) -> list[Artifact]:
     """The protocol guide, without the files that all guides share."""
-    inputs = guide_inputs(loaded, [folder], title="Clocks", package=package)
+    inputs = read_inputs(loaded, [folder], title="Clocks", package=package)
     return [
         Artifact(path=f"site/{one.path}", text=one.text)
         for one in emit_site(inputs)

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from kwire_guide.inputs import Inputs, read_inputs
+from kwire_guide.site import emit_site
 from kwirec.diagnostics.diagnostic import Report
-from kwirec.driver import Loaded, guide_inputs, load
-from kwirec.guide.site import Inputs, emit_site
+from kwirec.driver import Loaded, load
 
 ROOT = Path(__file__).parents[2]
 UNION = ROOT / "message_defs" / "kafka"
@@ -27,7 +28,7 @@ def loaded(folder: Path) -> Loaded:
 
 
 def inputs(folder: Path, package: str = "", docs: Sequence[Path] = ()) -> Inputs:
-    return guide_inputs(loaded(folder), [folder], title="Kafka protocol", package=package, docs=docs)
+    return read_inputs(loaded(folder), [folder], title="Kafka protocol", package=package, docs=docs)
 
 
 @pytest.fixture(scope="session")

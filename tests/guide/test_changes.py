@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from kwirec.guide.changes import VersionChange, changes
-from kwirec.guide.former import former
-from kwirec.guide.kips import kip_address, read_kips
-from kwirec.guide.releases import Releases, line_of
-from kwirec.guide.rows import rows
-from kwirec.guide.site import Inputs
+from kwire_guide.changes import VersionChange, changes
+from kwire_guide.former import former
+from kwire_guide.inputs import Inputs
+from kwire_guide.kips import kip_address, read_kips
+from kwire_guide.releases import Releases, line_of
+from kwire_guide.rows import rows
 from kwirec.ir.schema import IMPLICIT
 from kwirec.lowering.layout import SCALARS, MessageLayout, StructKind, TagLayout
 from kwirec.merge.history import ApiFacts, History

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from kwirec.guide.chapters import ChapterError, read_chapters
-from kwirec.guide.fields import field_rows
-from kwirec.guide.kips import kip_address
-from kwirec.guide.page import coded
-from kwirec.guide.site import Inputs
+from kwire_guide.chapters import ChapterError, read_chapters
+from kwire_guide.fields import field_rows
+from kwire_guide.inputs import Inputs
+from kwire_guide.kips import kip_address
+from kwire_guide.rendering import coded
 from tests.guide.conftest import UNION
 
 

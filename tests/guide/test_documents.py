@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from kwirec.guide.documents import DocumentError, read_documents
-from kwirec.guide.prose import slug
+from kwire_guide.documents import DocumentError, read_documents
+from kwire_guide.prose import slug
 from tests.guide.conftest import DOCS, ROOT
 
 

@@ -8,10 +8,10 @@ from html import escape
 
 import pytest
 
-from kwirec.guide.fields import field_rows
-from kwirec.guide.releases import Releases
-from kwirec.guide.rows import rows
-from kwirec.guide.site import Inputs
+from kwire_guide.fields import field_rows
+from kwire_guide.inputs import Inputs
+from kwire_guide.releases import Releases
+from kwire_guide.rows import rows
 from tests.guide.conftest import UNION
 
 SINCE = [

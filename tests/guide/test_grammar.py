@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from kwirec.guide.grammar import grammar
-from kwirec.guide.rows import rows, type_text
-from kwirec.guide.site import Inputs
+from kwire_guide.grammar import grammar
+from kwire_guide.inputs import Inputs
+from kwire_guide.rows import rows, type_text
 from kwirec.lowering.layout import (
     SCALARS,
     ArrayKind,

@@ -14,14 +14,15 @@ from markdown_it import MarkdownIt
 from kwire import guide
 from kwire.protocol import registry
 from kwire.schema import walk
+from kwire_guide.inputs import Inputs
+from kwire_guide.site import emit_site
 from kwire_rules.guide import guide_base
 from kwirec import catalogue
 from kwirec.command import main
 from kwirec.diagnostics.diagnostic import Diagnostic, Report, Severity, finding
 from kwirec.diagnostics.examples import clock, field
 from kwirec.driver import load
-from kwirec.guide.links import field_place, linked, part_of, place_of
-from kwirec.guide.site import Inputs, emit_site
+from kwirec.guide import field_place, linked, part_of, place_of
 from kwirec.ir.schema import Message
 from kwirec.ir.sites import sites_of
 from kwirec.markdown import link

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
+from kwire_guide.inputs import read_inputs
+from kwire_guide.site import emit_site
 from kwirec.diagnostics.examples import clock, enum, field, request, response, tagged, value
-from kwirec.driver import guide_inputs
-from kwirec.guide.site import emit_site
 from tests.guide.conftest import loaded
 
 DEFINITIONS = {
@@ -158,7 +158,7 @@ def made(folder: Path, *releases: str) -> Mapping[str, str]:
     for name, text in texts.items():
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_text(text, "utf-8")
-    given = guide_inputs(loaded(folder), [folder], title="Clocks", package="clocks", docs=[folder / "docs"])
+    given = read_inputs(loaded(folder), [folder], title="Clocks", package="clocks", docs=[folder / "docs"])
     return {one.path: one.text for one in emit_site(given) if one.path.endswith(".html")}
 
 

@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from kwire_guide.inputs import Inputs
+from kwire_guide.remarks import remarks
+from kwire_guide.site import emit_site
 from kwirec.diagnostics.diagnostic import Report
 from kwirec.diagnostics.source import Source
 from kwirec.frontend import parse
-from kwirec.guide.remarks import remarks
-from kwirec.guide.site import Inputs, emit_site
 from tests.guide.conftest import inputs
 
 HEAD = '"type": "data", "name": "Clock", "about": "A clock.", "validVersions": "0-6", "flexibleVersions": "none"'

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from kwire_guide.changes import VersionChange, changes
+from kwire_guide.fields import field_rows
+from kwire_guide.releases import Releases
+from kwire_guide.rows import rows
 from kwirec.diagnostics.diagnostic import Report
 from kwirec.diagnostics.examples import Node, clock, field, request, tagged
 from kwirec.diagnostics.source import Source
 from kwirec.emitters.compat_matrix import message_matrix
 from kwirec.frontend import parse
-from kwirec.guide.changes import VersionChange, changes
-from kwirec.guide.fields import field_rows
-from kwirec.guide.releases import Releases
-from kwirec.guide.rows import rows
 from kwirec.ir import Schema, resolve
 from kwirec.lowering import lower
 from kwirec.merge.history import ApiFacts, History

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from kwire_guide.site import emit_site
 from kwirec.diagnostics.examples import enum, field, request, response, value
-from kwirec.guide.site import emit_site
 from tests.guide.conftest import inputs
 
 

@@ -15,10 +15,11 @@ import pytest
 from click.testing import CliRunner
 
 from kwire.command import main as kwire_main
+from kwire_guide.inputs import Inputs
+from kwire_guide.kips import ADDRESS
+from kwire_guide.site import emit_site
 from kwirec.command import main
 from kwirec.diagnostics.examples import clock, field
-from kwirec.guide.kips import ADDRESS
-from kwirec.guide.site import Inputs, emit_site
 from kwirec.merge.history import ApiFacts, History
 from tests.guide.conftest import CLOCKWORK, inputs
 

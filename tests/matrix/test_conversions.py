@@ -14,6 +14,8 @@ import pytest
 from kwire.errors import EncodeError, UnknownVersionError
 from kwire.message import Message
 from kwire.releases import Conversion, MessageMatrix
+from kwire_guide.former import former
+from kwire_guide.releases import Releases
 from kwire_kafka.compat import MATRIX
 from kwire_kafka.releases import RELEASES
 from kwirec.diagnostics.diagnostic import Report
@@ -22,8 +24,6 @@ from kwirec.diagnostics.source import Source
 from kwirec.emitters.compat_matrix import convert, message_matrix
 from kwirec.emitters.release_facts import version_facts
 from kwirec.frontend import parse
-from kwirec.guide.former import former
-from kwirec.guide.releases import Releases
 from kwirec.ir import resolve
 from kwirec.lowering import lower
 from kwirec.merge.history import History, read_history

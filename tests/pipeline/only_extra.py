@@ -1,11 +1,12 @@
-"""``python -m tests.pipeline.only_extra EXTRA ARGUMENT...``: the command ``kwire`` where nothing is installed but
-what an extra brings. Everything else cannot be imported."""
+"""``python -m tests.pipeline.only_extra EXTRA COMMAND ARGUMENT...``: ``kwire`` or ``kwirec`` with nothing but what an
+extra brings. Everything else cannot be imported: with the extra ``compiler``, that is all packages of kwire but the
+compiler and the rules."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
-from importlib import metadata
+from importlib import import_module, metadata
 from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
 from typing import ClassVar
@@ -45,6 +46,8 @@ class Finder(PathFinder):
         names = installed_with(extra)
         owners = metadata.packages_distributions()
         cls.hidden = {top for top, by in owners.items() if not names.intersection(map(canonicalize_name, by))}
+        if extra == "compiler":
+            cls.hidden |= {"kwire", "kwire_guide", "kwire_inspect", "kwire_kafka", "kwire_spark"}
 
     @classmethod
     def find_spec(
@@ -56,8 +59,8 @@ class Finder(PathFinder):
 if __name__ == "__main__":
     Finder.hide_all_but(sys.argv[1])
     sys.meta_path[sys.meta_path.index(PathFinder)] = Finder
-    from kwire.command import main
-
-    code = main(sys.argv[2:])
-    assert not {"pyspark", "pandas"} & {*sys.modules}
-    sys.exit(code)
+    sys.argv[:] = sys.argv[2:]
+    try:
+        sys.exit(import_module(f"{sys.argv[0]}.__main__").main())
+    finally:
+        assert not {"pyspark", "pandas"} & {*sys.modules}

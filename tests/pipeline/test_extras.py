@@ -10,6 +10,7 @@ import pytest
 
 from tests.pipeline.small_sample import left_behind
 
+CLOCKWORK = Path(__file__).parents[1] / "data" / "clockwork"
 COMMANDS = ("tables", "clients", "readiness --target 4.4.0", "census", "latency", "offsets")
 LEFT = {
     "captures": COMMANDS[:5],
@@ -31,8 +32,8 @@ def sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def call(extra: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "tests.pipeline.only_extra", extra, *arguments]
+def call(extra: str, *arguments: str, program: str = "kwire") -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "tests.pipeline.only_extra", extra, program, *arguments]
     return subprocess.run(command, capture_output=True, text=True)
 
 
@@ -75,3 +76,34 @@ def test_what_to_install_is_said(sample: Path, tmp_path: Path, extra: str, argum
 def test_frames_are_decoded_without_any_extra() -> None:
     assert call("", "describe", "HeartbeatRequest").returncode == 0
     assert call("", "decode", "0012 0004 00000005 0005 6b77697265 00 066b77697265 04302e31 00").returncode == 0
+
+
+@pytest.mark.slow
+def test_the_compiler_needs_neither_runtime_nor_guide(tmp_path: Path) -> None:
+    for arguments in (["check"], ["generate", "--package", "clocks", "--out", str(tmp_path / "out")]):
+        ran = call("compiler", *arguments, str(CLOCKWORK), program="kwirec")
+        assert ran.returncode == 0, ran.stderr
+    assert (
+        "guide needs kwire_guide: pip install 'kwire[guide]'" in call("compiler", "--help", program="kwirec").stdout
+    )
+
+
+@pytest.mark.slow
+def test_the_guide_needs_its_extra_alone(tmp_path: Path) -> None:
+    ran = call("guide", "guide", str(CLOCKWORK), "--out", str(tmp_path / "site"), program="kwirec")
+    assert ran.returncode == 0, ran.stderr
+    assert (tmp_path / "site" / "index.html").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("extra", "command", "problem"),
+    [
+        ("", "check", "kwirec needs jinja2: pip install 'kwire[compiler]'"),
+        ("", "guide", "Error: guide needs jinja2: pip install 'kwire[guide]'"),
+        ("compiler", "guide", "Error: guide needs kwire_guide: pip install 'kwire[guide]'"),
+    ],
+)
+def test_what_to_install_for_definitions_is_said(extra: str, command: str, problem: str) -> None:
+    ran = call(extra, command, str(CLOCKWORK), program="kwirec")
+    assert ran.stderr.splitlines()[-1] == problem

@@ -1,4 +1,4 @@
-"""Commands that write what is made of definitions: ``generate``, ``guide`` and the project of ``new``."""
+"""Commands that write what is made of definitions: ``generate``, and the project of ``new``."""
 
 from __future__ import annotations
 
@@ -51,70 +51,17 @@ def generate(
     def make(loaded: Loaded, phase: Phase) -> Generated:
         return run(loaded, paths, package=package, out=out, check=only_check, phase=phase)
 
-    result = _made(paths, form, report, notation, quiet, make, guide_url)
+    result = make_from(paths, form, report, notation, quiet, make, guide_url)
     outcome = result.outcome
     lead = f"{result.messages} messages, {result.versions} versions, {result.layouts} distinct layouts"
-    echo(f"{lead}; {outcome.lines} lines in {_files(result, only_check)}", err=True)
+    echo(f"{lead}; {outcome.lines} lines in {files_text(result, only_check)}", err=True)
     if only_check and not outcome.is_clean:
         for path in [*outcome.written, *outcome.removed]:
             echo(f"{(out / package / path).as_posix()} is out of date: run `kwirec generate`", err=True)
         sys.exit(FINDINGS)
 
 
-@click.command()
-@options.paths
-@options.notation
-@options.reporting
-@click.option("--out", type=click.Path(path_type=Path), default=Path("site"), show_default=True)
-@click.option("--title", help="Title of the site; default: the name of the first folder, and `protocol`.")
-@click.option("--package", default="", help="Name of the generated package, for examples in Python; default: none.")
-@click.option(
-    "--docs",
-    multiple=True,
-    type=click.Path(path_type=Path, exists=True),
-    help="Documentation for the same site: a Markdown file or a folder of them; may be repeated.",
-)
-@options.only_check
-@options.quiet
-def guide(
-    paths: Sequence[Path],
-    form: str,
-    report: Report,
-    out: Path,
-    title: str | None,
-    package: str,
-    docs: Sequence[Path],
-    only_check: bool,
-    quiet: bool,
-    notation: Notation | None,
-) -> None:
-    """Write the protocol guide: a static site of every message in every version.
-
-    It opens from the file system as from a server. Next to definitions it reads `releases.json`, `errors.json`,
-    recorded frames in `examples.jsonl`, and chapters in `guide/*.md`, where they exist. Pages of `--docs` keep their
-    tree, and links between them. In the folder of the site, only files of an earlier run are replaced or removed.
-    """
-    from kwirec.driver import guide as run
-
-    if package:
-        options.check_package_name(package)
-    title = title or f"{paths[0].resolve().stem} protocol"
-
-    def make(loaded: Loaded, phase: Phase) -> Generated:
-        try:
-            return run(loaded, paths, title=title, package=package, docs=docs, out=out, check=only_check, phase=phase)
-        except (OSError, ValueError) as problem:  # files next to the definitions that are not what they should be
-            raise click.UsageError(printable(str(problem))) from problem
-
-    result = _made(paths, form, report, notation, quiet, make)
-    echo(f"{result.messages} messages, {result.versions} versions; {_files(result, only_check)}", err=True)
-    if not only_check:
-        echo(f"open {(out / 'index.html').as_posix()}", err=True)
-    elif not result.outcome.is_clean:
-        sys.exit(FINDINGS)
-
-
-def _made(
+def make_from(
     paths: Sequence[Path],
     form: str,
     report: Report,
@@ -143,7 +90,7 @@ def _made(
     return result
 
 
-def _files(result: Generated, only_check: bool) -> str:
+def files_text(result: Generated, only_check: bool) -> str:
     """How many files there are, and what became of them."""
     outcome = result.outcome
     differ, obsolete = ("differ", "obsolete") if only_check else ("written", "removed")

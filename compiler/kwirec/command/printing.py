@@ -31,7 +31,7 @@ def show(report: Report, form: str, schema: Schema | None = None, guide: str = "
     text = form == "text"
     found = folded(report.diagnostics) if text else report.diagnostics
     if schema and guide:
-        from kwirec.guide.links import linked
+        from kwirec.guide import linked
 
         found = list(linked(found, schema, guide))
     click.echo(render(found, form, color=text and sys.stderr.isatty()), nl=False, err=text)

@@ -8,7 +8,7 @@ from itertools import groupby
 from typing import Any
 
 from kwirec.diff.layouts import LayoutComparison, Parting
-from kwirec.guide.links import place_of
+from kwirec.guide import place_of
 from kwirec.ir import Message
 from kwirec.json_text import json_line
 from kwirec.markdown import code, link

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
+from kwire_guide.pages import Kind, MessagePage, OtherPage
+from kwire_guide.releases import ApiChange, Releases, Upgrade
 from kwirec.emitters.compat_pages import decisive, range_cell
 from kwirec.emitters.release_facts import negotiations
-from kwirec.guide.pages import Kind, MessagePage, OtherPage
-from kwirec.guide.releases import ApiChange, Releases, Upgrade
 from kwirec.merge.history import History
 from kwirec.versions import VersionRange
 

@@ -11,8 +11,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from kwire_guide.prose import Prose, read_prose
 from kwirec.files import read_regular
-from kwirec.guide.prose import Prose, read_prose
 
 _NAME = re.compile(r"(?:\d+-)?([a-z0-9-]+)\.md")
 

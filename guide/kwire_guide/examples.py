@@ -11,16 +11,21 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from kwire.message import Message as RuntimeMessage
+from kwire.policy import STRICT
+from kwire.trace import Span, Trace, expand_records, trace_message
+from kwire_guide.classes import message_class
+from kwire_guide.synthetic_examples import synthetic_bytes
 from kwirec.files import read_regular
-from kwirec.guide.made import made_up
-from kwirec.guide.spans import BadExampleError, Span, read
 from kwirec.ir.schema import Message, MessageKind
 from kwirec.lowering import Layouts, MessageLayout
 from kwirec.lowering.headers import header_versions
 
 EXAMPLES = "examples.jsonl"
-MAX_BYTES = 1500
-"""The longest frame that fits on a page."""
+
+
+class BadExampleError(ValueError):
+    """Bytes of an example that its layout does not fit."""
 
 
 @dataclass(frozen=True)
@@ -99,26 +104,29 @@ class Examples:
                 return self.read(message, layout, version, found.data, found.source)
         version = newest_first[0]
         header, given = self.header(message, version)
-        data = (made_up(header, given) if header else b"") + made_up(layout)
-        return self.read(message, layout, version, data, "")
+        head = synthetic_bytes(header, header.VALID_VERSIONS[0], given) if header else b""
+        body = synthetic_bytes(self.class_of(layout, version), version)
+        return self.read(message, layout, version, head + body, "")
 
     def read(self, message: Message, layout: MessageLayout, version: int, data: bytes, source: str) -> Example:
         header, _ = self.header(message, version)
-        spans: list[Span] = []
-        if header:
-            spans = read(header, data, {})
-        body = read(layout, data, self.classes[message.name], spans[-1].end if spans else 0)
-        if body[-1].end != len(data):
-            raise BadExampleError(
-                f"{message.name} v{version}: {len(data) - body[-1].end} bytes after the end of the message"
-            )
-        return Example(version, source, data, (*spans, *body), len(spans))
+        head = trace_message(header, data, header.VALID_VERSIONS[0], whole=False) if header else Trace(data, [])
+        trace = head if head.error else head.then(self.class_of(layout, version), version, STRICT, expand_records)
+        if trace.error:
+            raise BadExampleError(str(trace.error))
+        if unread := next((span for span in trace.spans if span.kind == "?"), None):
+            raise BadExampleError(f"{message.name} v{version}, byte {unread.start}: {unread.path} cannot be read")
+        return Example(version, source, data, tuple(trace.spans), len(head.spans))
 
-    def header(self, message: Message, version: int) -> tuple[MessageLayout | None, dict[str, int | str]]:
-        """The layout of the header before a message, and values for its fields; ``None`` without a definition."""
+    def class_of(self, layout: MessageLayout, version: int) -> type[RuntimeMessage]:
+        return message_class(layout, version, self.classes.get(layout.message, {}))
+
+    def header(self, message: Message, version: int) -> tuple[type[RuntimeMessage] | None, dict[str, int | str]]:
+        """The class of the header before a message, and values for its fields; ``None`` without a definition."""
         name = "RequestHeader" if message.kind is MessageKind.REQUEST else "ResponseHeader"
         header_version = header_versions(message).get(version)
-        layout = self.layouts.by_message.get(name, {}).get(-1 if header_version is None else header_version)
+        number = -1 if header_version is None else header_version
+        layout = self.layouts.by_message.get(name, {}).get(number)
         key = message.api_key if message.api_key is not None else -1
         given: dict[str, int | str] = {
             "RequestApiKey": key,
@@ -126,4 +134,4 @@ class Examples:
             "CorrelationId": 7,
             "ClientId": "example",
         }
-        return layout, given
+        return self.class_of(layout, number) if layout else None, given

@@ -14,8 +14,8 @@ from pathlib import Path, PurePosixPath
 from posixpath import normpath
 from urllib.parse import unquote, urlsplit
 
+from kwire_guide.prose import Prose, read_prose
 from kwirec.files import read_regular
-from kwirec.guide.prose import Prose, read_prose
 
 FOLDER = "project"
 PICTURES = {".svg": "image/svg+xml", ".png": "image/png"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from kwirec.guide.rows import Row
+from kwire_guide.rows import Row
 
 
 @dataclass(frozen=True)

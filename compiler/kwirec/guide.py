@@ -1,4 +1,5 @@
-"""Addresses of the guide: page and anchor of a version of a message, and the folder of a guide [docs/guide.md]."""
+"""Places in the protocol guide: page and anchor of a message in a version, of a field and of an enum
+[docs/guide.md#links]."""
 
 from __future__ import annotations
 
@@ -8,10 +9,9 @@ from dataclasses import replace
 from kwire_rules.guide import message_place
 from kwirec.diagnostics.diagnostic import Diagnostic
 from kwirec.emitters.modules import module_path
-from kwirec.guide.fields import field_rows
-from kwirec.guide.page import anchor
 from kwirec.ir.schema import Message, MessageKind, Schema, StructType, base_type
 from kwirec.naming import python_name
+from kwirec.versions import VersionRange
 
 PARTS = {
     MessageKind.REQUEST: "request",
@@ -38,9 +38,10 @@ def field_place(message: Message, path: str) -> str:
     """The place of a field whose path is ``Topics.Partitions``: ``topics.partitions``. A path that begins with a
     common struct leads to the first field of this struct that has it. Empty if the page does not have the field."""
     first, _, rest = path.partition(".")
-    owners = [place for place, name in _places(message, message.root.name, "") if name == first]
+    places = list(_places(message, message.root.name, message.valid, ""))
+    owners = [place for place, struct in places if struct == first]
     wanted = [_snake(path), *(f"{owner}.{_snake(rest)}" if rest else owner for owner in owners)]
-    shown = {row.place for row in field_rows(message)}
+    shown = {place for place, _ in places}
     return next((place for place in wanted if place in shown), "")
 
 
@@ -48,14 +49,20 @@ def _snake(path: str) -> str:
     return ".".join(map(python_name, path.split(".")))
 
 
-def _places(message: Message, struct: str, prefix: str) -> Iterator[tuple[str, str]]:
-    """The places of fields with a struct, each with the name of its struct, outer ones first."""
+def _places(message: Message, struct: str, versions: VersionRange, prefix: str) -> Iterator[tuple[str, str]]:
+    """The places of the fields that some version has, outer ones first, each with the name of its struct, if any."""
     for one in message.struct(struct).fields:
-        base = base_type(one.type)
-        if isinstance(base, StructType):
-            place = f"{prefix}{python_name(one.name)}"
-            yield place, base.name
-            yield from _places(message, base.name, f"{place}.")
+        if live := one.versions.intersect(versions):
+            place, base = f"{prefix}{python_name(one.name)}", base_type(one.type)
+            nested = base.name if isinstance(base, StructType) else ""
+            yield place, nested
+            if nested:
+                yield from _places(message, nested, live, f"{place}.")
+
+
+def anchor(text: str) -> str:
+    """Text as an ``id`` and the end of a link: letters, digits, ``.``, ``_`` and ``-``."""
+    return "".join(c if c.isascii() and (c.isalnum() or c in "._") else "-" for c in text)
 
 
 def enum_place(enum: str, value: str | None = None) -> str:

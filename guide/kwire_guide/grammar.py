@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from kwirec.guide.rows import TAG_BUFFER, Row, shown
+from kwire_guide.rows import TAG_BUFFER, Row, shown
 from kwirec.lowering.layout import MessageLayout
 
 

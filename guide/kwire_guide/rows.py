@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from kwirec.lowering.layout import (
+    SCALARS,
     ArrayKind,
     BlobKind,
     FieldLayout,
@@ -22,17 +23,7 @@ from kwirec.lowering.layout import (
 )
 from kwirec.naming import python_name
 
-SCALAR_NAMES = {
-    "bool": "BOOLEAN",
-    "i8": "INT8",
-    "i16": "INT16",
-    "u16": "UINT16",
-    "i32": "INT32",
-    "u32": "UINT32",
-    "i64": "INT64",
-    "f64": "FLOAT64",
-    "uuid": "UUID",
-}
+SCALAR_NAMES = {kind.text: "BOOLEAN" if name == "bool" else name.upper() for name, kind in SCALARS.items()}
 TAG_BUFFER = "TAG_BUFFER"
 
 

@@ -10,9 +10,10 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
+from kwire_guide.kips import kip_address
 from kwirec.diagnostics.columns import printable
 from kwirec.emitters.environment import FOLDERS
-from kwirec.guide.kips import kip_address
+from kwirec.guide import anchor
 
 
 def visible(value: Any) -> Any:
@@ -26,11 +27,6 @@ def embedded(text: str) -> Markup:
     """JSON for a ``script`` element, which nothing in it can end."""
     json.loads(text)
     return Markup(text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"))
-
-
-def anchor(text: str) -> str:
-    """Text as an ``id`` and the end of a link: letters, digits, ``.``, ``_`` and ``-``."""
-    return "".join(c if c.isascii() and (c.isalnum() or c in "._") else "-" for c in text)
 
 
 def breakable(name: str) -> Markup:

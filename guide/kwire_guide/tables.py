@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 
+from kwire_guide.pages import Kind, MessagePage, OtherPage
+from kwire_guide.types import type_rows, varint_rows
 from kwirec.frontend import ErrorDecl
-from kwirec.guide.pages import Kind, MessagePage, OtherPage
-from kwirec.guide.types import type_rows, varint_rows
 from kwirec.ir.schema import Schema
 
 
@@ -62,11 +62,9 @@ def _errors(errors: Iterable[ErrorDecl], pages: Sequence[MessagePage]) -> Iterat
         for view in page.messages:
             for layout in view.layouts:
                 if layout.example.source:
-                    codes = (
-                        s.text for s in layout.example.spans if s.name.endswith("error_code") and s.kind == "int16"
-                    )
-                    for code in codes:
-                        seen.setdefault(code, {})[page.title] = page.path
+                    for span in layout.example.spans:
+                        if span.name.endswith("error_code") and span.kind == "int16":
+                            seen.setdefault(str(span.value), {})[page.title] = page.path
     for one in sorted(errors, key=lambda error: error.code.value):
         yield {
             "code": one.code.value,

@@ -1,52 +1,63 @@
-"""All pages of the guide as artifacts. Input is what the compiler has: schema, layouts, history, errors, examples."""
+"""All pages of the guide as artifacts, and their files."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from pathlib import Path
 
+from kwire_guide.assets import assets
+from kwire_guide.examples import Examples
+from kwire_guide.inputs import Inputs, read_inputs
+from kwire_guide.messages import message_view
+from kwire_guide.nav import DocumentPage, Site, index_page, navigation
+from kwire_guide.pages import MESSAGE_KINDS, Kind, MessagePage, OtherPage
+from kwire_guide.release_pages import release_pages
+from kwire_guide.releases import Releases
+from kwire_guide.rendering import render
+from kwire_guide.search import search_script
+from kwire_guide.tables import table_pages
 from kwire_rules.guide import page_of
+from kwirec.driver import Generated, Loaded, Phase, digest, quiet
 from kwirec.emitters.compat_matrix import message_matrix
 from kwirec.emitters.compat_pages import negotiation_table
 from kwirec.emitters.environment import Artifact
 from kwirec.emitters.modules import ModuleGroup, group_modules
 from kwirec.emitters.release_facts import negotiations
-from kwirec.frontend import ErrorDecl
-from kwirec.guide.assets import assets
-from kwirec.guide.chapters import Chapter
-from kwirec.guide.documents import Document
-from kwirec.guide.examples import Examples, Recorded
-from kwirec.guide.kips import Kips
-from kwirec.guide.messages import message_view
-from kwirec.guide.nav import DocumentPage, Site, index_page, navigation
-from kwirec.guide.page import render
-from kwirec.guide.pages import MESSAGE_KINDS, Kind, MessagePage, OtherPage
-from kwirec.guide.release_pages import release_pages
-from kwirec.guide.releases import Releases
-from kwirec.guide.search import search_script
-from kwirec.guide.tables import table_pages
-from kwirec.ir.schema import MessageKind, Schema
-from kwirec.lowering import Layouts
-from kwirec.merge.history import History
+from kwirec.emitters.write import write
+from kwirec.ir.schema import MessageKind
 
 Progress = Callable[[int, int], None]
 """Called with the number of finished pages and of all pages."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Inputs:
-    """What a guide is made from. ``package`` is the name of the generated package; empty if Python is not shown."""
+def write_site(
+    loaded: Loaded,
+    paths: Sequence[Path],
+    *,
+    title: str,
+    package: str,
+    docs: Sequence[Path] = (),
+    out: Path,
+    check: bool = False,
+    phase: Phase = quiet,
+) -> Generated:
+    """Write the guide to the folder ``out``; with ``check``, only report what would change.
 
-    schema: Schema
-    layouts: Layouts
-    history: History
-    errors: Sequence[ErrorDecl]
-    recorded: Sequence[Recorded]
-    chapters: Sequence[Chapter]
-    documents: Sequence[Document]
-    kips: Kips
-    title: str
-    package: str
+    Raise ``OSError`` or ``ValueError`` for files next to the definitions that are not what they should be, and
+    :class:`~kwirec.driver.OutputNotGeneratedError` as :func:`kwirec.driver.generate` does.
+    """
+    inputs = read_inputs(loaded, paths, title=title, package=package, docs=docs)
+    layouts = inputs.layouts
+    artifacts = emit_site(inputs, lambda done, total: phase("emit", done, total))
+    outcome = write(artifacts, out, origin={"definitions": digest(loaded)}, check=check)
+    return Generated(
+        messages=len(loaded.schema.messages),
+        versions=layouts.count,
+        layouts=layouts.distinct,
+        outcome=outcome,
+        seconds=time.perf_counter() - loaded.started,
+    )
 
 
 def emit_site(inputs: Inputs, progress: Progress = lambda done, total: None) -> list[Artifact]:

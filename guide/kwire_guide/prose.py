@@ -12,8 +12,8 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from markupsafe import Markup, escape
 
-from kwirec.guide.kips import kip_address
-from kwirec.guide.page import visible
+from kwire_guide.kips import kip_address
+from kwire_guide.rendering import visible
 
 Follow = Callable[[str], str]
 """What a link leads to, from what is written: an address, or nothing for a link that is dropped but for its text."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from kwirec.guide.rows import innermost
+from kwire_guide.rows import innermost
 from kwirec.ir.schema import Message
 from kwirec.lowering.layout import Kind, MessageLayout, StructKind
 from kwirec.merge.history import History, release_key, release_runs, span_text
@@ -23,16 +23,16 @@ def former(message: Message, layouts: Mapping[int, MessageLayout], history: Hist
     for span, _ in release_runs(names, lambda name: name in away or None):
         yield f"Not published with {span_text(span).replace('..', ' to ')}: the module of this message was left out."
     for version, layout in layouts.items():
-        prints = history.prints(message.name, version)
+        prints, late = history.prints(message.name, version), list(_late(layout.body))
         otherwise = {
             release: f": {entry.reason}" if (entry := history.excepted(message.name, version, release)) else "."
             for release, fingerprint in prints.items()
-            if as_of(layout, release).fingerprint != fingerprint
+            if (as_of(layout, release) if late else layout).fingerprint != fingerprint
         }
         for span, reason in release_runs(names, otherwise.get):
             yield f"Version {version} had other bytes in {span_text(span).replace('..', ' to ')}{reason}"
         oldest = min(prints.keys() - otherwise.keys(), key=release_key, default="")
-        for place, tag, since in _late(layout.body):
+        for place, tag, since in late:
             if oldest and release_key(oldest) < release_key(since):
                 yield f"Version {version} had no {place} (tag {tag}) before {since}."
 

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-import struct
 import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass
+from struct import pack
 
-from kwirec.guide.made import uvarint
+from librt.strings import BytesWriter
+
+from kwire.records.writing import varint
+from kwire.schema import FORMATS
+from kwire.wire import write_uvarint
+from kwire_rules import INTEGER_RANGES, SIZES
 
 
 @dataclass(frozen=True)
@@ -23,14 +28,12 @@ class TypeRow:
 def type_rows() -> Iterator[TypeRow]:
     """All types, as grammars name them."""
     yield TypeRow(
-        "BOOLEAN", "1", "0 is false, 1 is true. Readers take any other byte as true.", _packed("?", True, False)
+        "BOOLEAN", "1", "0 is false, 1 is true. Readers take any other byte as true.", _packed("bool", True, False)
     )
-    for bits, code in ((8, "b"), (16, "h"), (32, "i"), (64, "q")):
-        low, high = -(2 ** (bits - 1)), 2 ** (bits - 1) - 1
-        yield TypeRow(f"INT{bits}", str(bits // 8), f"{low} to {high}.", _packed(code, 1, -1))
-    yield TypeRow("UINT16", "2", "0 to 65535.", _packed("H", 9092))
-    yield TypeRow("UINT32", "4", "0 to 4294967295.", _packed("I", 2**32 - 1))
-    yield TypeRow("FLOAT64", "8", "A number with double precision (IEEE 754).", _packed("d", 0.5))
+    for kind, (low, high) in sorted(INTEGER_RANGES.items(), key=lambda item: item[0].startswith("u")):
+        values = {"uint16": (9092,), "uint32": (high,)}.get(kind, (1, -1))
+        yield TypeRow(kind.upper(), str(SIZES[kind]), f"{low} to {high}.", _packed(kind, *values))
+    yield TypeRow("FLOAT64", "8", "A number with double precision (IEEE 754).", _packed("float64", 0.5))
     yield TypeRow(
         "UNSIGNED_VARINT", "1–5", "An unsigned number, seven bits a byte, the lowest first.", _unsigned(0, 127, 300)
     )
@@ -113,19 +116,25 @@ def varint_rows() -> Iterator[tuple[int, str, str, str]]:
     """Numbers in binary, in groups of seven bits, and as bytes."""
     for number in (1, 127, 128, 300, 16384):
         groups = [f"{(number >> shift) & 127:07b}" for shift in range(0, max(number.bit_length(), 1), 7)]
-        yield number, f"{number:b}", " ".join(groups), uvarint(number).hex(" ")
+        yield number, f"{number:b}", " ".join(groups), _uvarint(number).hex(" ")
 
 
-def _packed(code: str, *values: float) -> tuple[tuple[str, str], ...]:
-    return tuple((str(value).lower(), struct.pack(f">{code}", value).hex()) for value in values)
+def _packed(kind: str, *values: float) -> tuple[tuple[str, str], ...]:
+    return tuple((str(value).lower(), pack(FORMATS[kind], value).hex()) for value in values)
 
 
 def _unsigned(*values: int) -> tuple[tuple[str, str], ...]:
-    return tuple((str(value), uvarint(value).hex(" ")) for value in values)
+    return tuple((str(value), _uvarint(value).hex(" ")) for value in values)
+
+
+def _uvarint(value: int) -> bytes:
+    out = BytesWriter()
+    write_uvarint(out, value)
+    return out.getvalue()
 
 
 def _signed(*values: int) -> tuple[tuple[str, str], ...]:
-    return tuple((str(value), uvarint(value << 1 if value >= 0 else ~value << 1 | 1).hex(" ")) for value in values)
+    return tuple((str(value), varint(value).hex(" ")) for value in values)
 
 
 def _uuid(value: uuid.UUID) -> tuple[str, str]:

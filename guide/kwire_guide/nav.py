@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from kwirec.guide.documents import Document
-from kwirec.guide.page import anchor
-from kwirec.guide.pages import Kind, MessagePage, OtherPage, Page
-from kwirec.guide.releases import Releases
+from kwire_guide.documents import Document
+from kwire_guide.pages import Kind, MessagePage, OtherPage, Page
+from kwire_guide.releases import Releases
+from kwirec.guide import anchor
 from kwirec.versions import runs_text
 
 OPEN = (Kind.API, Kind.TABLE)

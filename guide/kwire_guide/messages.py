@@ -3,27 +3,30 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
 from pathlib import PurePosixPath
 
+from kwire.trace import Span, value_text
+from kwire_guide.changes import VersionChange, changes
+from kwire_guide.examples import Example, Examples
+from kwire_guide.fields import FieldRow, field_rows
+from kwire_guide.former import former
+from kwire_guide.grammar import grammar
+from kwire_guide.releases import Cell, Releases
+from kwire_guide.remarks import remarks
+from kwire_guide.rows import Row, rows
 from kwirec.emitters.compat_matrix import MessageMatrix
 from kwirec.emitters.release_facts import version_facts
-from kwirec.guide.changes import VersionChange, changes
-from kwirec.guide.examples import Example, Examples
-from kwirec.guide.fields import FieldRow, field_rows
-from kwirec.guide.former import former
-from kwirec.guide.grammar import grammar
-from kwirec.guide.links import part_of
-from kwirec.guide.releases import Cell, Releases
-from kwirec.guide.remarks import remarks
-from kwirec.guide.rows import Row, rows
-from kwirec.guide.spans import Span
+from kwirec.guide import part_of
 from kwirec.ir.schema import Message, MessageKind
 from kwirec.lowering import Layouts, MessageLayout
 from kwirec.versions import VersionRange, runs_text
+
+TAGGED = "tagged fields"
+"""A part of paths of spans, in place of a tagged field that is not known."""
 
 KAFKA = "kwire_kafka"
 """The package that `kwire decode` reads without being told."""
@@ -204,8 +207,9 @@ class MessageView:
     def value(self, span: Span) -> str:
         """The value of a span, with its name if the field has an enum or is an error code."""
         is_error = span.kind == "int16" and span.name.endswith("error_code")
-        names = self.errors if is_error else self._names.get(span.place, {})
-        return f"{span.text}  {names[span.text]}" if span.text in names else span.text
+        names = self.errors if is_error else self._names.get(place_of_span(span, self._names), {})
+        text = value_text(span)
+        return f"{text}  {names[text]}" if text in names else text
 
     @cached_property
     def _names(self) -> Mapping[str, Mapping[str, str]]:
@@ -220,7 +224,15 @@ def _type(row: Row) -> str:
 def fields_of_spans(example: Example, index: Mapping[str, int]) -> Iterator[tuple[Span, int]]:
     """Every span with the index of its field; -1 for headers and headings."""
     for number, span in enumerate(example.spans):
-        yield span, index.get(span.place, -1) if number >= example.body else -1
+        yield span, index.get(place_of_span(span, index), -1) if number >= example.body else -1
+
+
+def place_of_span(span: Span, places: Container[str]) -> str:
+    """Find the place of the field of a span, or of the records around it. Return an empty text if it has none."""
+    parts = [part.partition("[")[0] for part in span.path.split(".") if part != TAGGED]
+    while parts and ".".join(parts) not in places:
+        parts.pop()
+    return ".".join(parts)
 
 
 def message_view(

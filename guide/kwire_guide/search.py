@@ -7,13 +7,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
-from kwirec.guide.pages import Kind, MessagePage, OtherPage
-from kwirec.guide.prose import Prose
-
-if TYPE_CHECKING:
-    from kwirec.guide.site import Inputs
+from kwire_guide.inputs import Inputs
+from kwire_guide.pages import Kind, MessagePage, OtherPage
+from kwire_guide.prose import Prose
 
 Entry = tuple[str, str, str, str, str, int]
 """Path with anchor, name, where it is, other words that find it, what it says, and how much it counts."""

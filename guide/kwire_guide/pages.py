@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import PurePosixPath
 
+from kwire_guide.kips import Kips
+from kwire_guide.messages import MessageView
 from kwirec.emitters.modules import ModuleGroup
-from kwirec.guide.kips import Kips
-from kwirec.guide.messages import MessageView
 from kwirec.ir.schema import MessageKind
 
 

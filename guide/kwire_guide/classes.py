@@ -1,0 +1,90 @@
+"""Layouts as classes of the runtime: ``kwire.trace`` reads their bytes, and ``Message.encode`` writes them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from itertools import count
+from types import ModuleType
+from typing import Any
+
+from kwire.message import Message, Struct
+from kwire.schema import NEVER, Field
+from kwirec.lowering.layout import (
+    SCALARS,
+    ArrayKind,
+    BlobKind,
+    FieldLayout,
+    Kind,
+    MessageLayout,
+    ScalarKind,
+    StructKind,
+    TagLayout,
+)
+from kwirec.naming import python_name
+
+TYPES = {kind.text: name for name, kind in SCALARS.items()}
+"""Name of a type of fixed size in layouts → its name in definitions."""
+
+UNSET = object()
+"""The value of fields that were not set, so that tagged fields that were are written."""
+
+_NUMBERS = count()
+
+
+def message_class(layout: MessageLayout, version: int, names: Mapping[str, str]) -> type[Message]:
+    """Return a class that has one version of a message. ``names`` maps structs to the names of their classes."""
+    return _Classes(layout, version, names).make(layout.body, layout.message, Message)
+
+
+class _Classes:
+    """The classes of a message. They share a module, in which the runtime looks for the structs of fields."""
+
+    def __init__(self, layout: MessageLayout, version: int, names: Mapping[str, str]) -> None:
+        self.names = names
+        self.versions = range(version, version + 1)
+        self.flexible = self.versions if layout.is_flexible else NEVER
+        self.module = ModuleType(f"{__name__}.{next(_NUMBERS)}")
+        sys.modules[self.module.__name__] = self.module
+
+    def make(self, struct: StructKind, name: str, base: type[Any]) -> type[Any]:
+        every: tuple[FieldLayout | TagLayout, ...] = (*struct.fields, *(struct.tags or ()))
+        fields = tuple(map(self.field, every))
+        content: dict[str, object] = {
+            "__module__": self.module.__name__,
+            "FIELDS": fields,
+            "VALID_VERSIONS": self.versions,
+            "FLEXIBLE_VERSIONS": self.flexible,
+            "unknown_tags": (),
+        }
+        cls = type(name, (base,), content | dict.fromkeys((field.name for field in fields), UNSET))
+        setattr(self.module, name, cls)
+        return cls
+
+    def field(self, field: FieldLayout | TagLayout) -> Field:
+        kind = field.kind
+        is_compact = isinstance(kind, BlobKind | ArrayKind) and kind.compact
+        tag = field.tag if isinstance(field, TagLayout) else None
+        return Field(
+            python_name(field.name),
+            field.name,
+            self.type(kind),
+            self.versions,
+            nullable=NEVER if isinstance(kind, ScalarKind) or not kind.nullable else self.versions,
+            tag=tag,
+            tagged=NEVER if tag is None else self.versions,
+            flexible=self.versions if is_compact else NEVER,
+        )
+
+    def type(self, kind: Kind) -> str:
+        """Return the type as definitions spell it. Make the class of a struct."""
+        match kind:
+            case ScalarKind():
+                return TYPES[kind.text]
+            case BlobKind():
+                return "string" if kind.string else "records" if kind.records else "bytes"
+            case ArrayKind():
+                return f"[]{self.type(kind.element)}"
+            case StructKind():
+                name = self.names.get(kind.name, kind.name)
+                return self.make(kind, name, Struct).__name__

@@ -1,0 +1,74 @@
+"""The command ``kwirec guide``."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from kwire_guide.site import write_site
+from kwirec.command import options
+from kwirec.command.output import files_text, make_from
+from kwirec.command.printing import FINDINGS, echo
+from kwirec.diagnostics.columns import printable
+
+if TYPE_CHECKING:
+    from kwirec.diagnostics.diagnostic import Report
+    from kwirec.driver import Generated, Loaded, Phase
+    from kwirec.frontend.notation import Notation
+
+
+@click.command()
+@options.paths
+@options.notation
+@options.reporting
+@click.option("--out", type=click.Path(path_type=Path), default=Path("site"), show_default=True)
+@click.option("--title", help="Title of the site; default: the name of the first folder, and `protocol`.")
+@click.option("--package", default="", help="Name of the generated package, for examples in Python; default: none.")
+@click.option(
+    "--docs",
+    multiple=True,
+    type=click.Path(path_type=Path, exists=True),
+    help="Documentation for the same site: a Markdown file or a folder of them; may be repeated.",
+)
+@options.only_check
+@options.quiet
+def guide(
+    paths: Sequence[Path],
+    form: str,
+    report: Report,
+    out: Path,
+    title: str | None,
+    package: str,
+    docs: Sequence[Path],
+    only_check: bool,
+    quiet: bool,
+    notation: Notation | None,
+) -> None:
+    """Write the protocol guide: a static site of every message in every version.
+
+    It opens from the file system as from a server. Next to definitions it reads `releases.json`, `errors.json`,
+    recorded frames in `examples.jsonl`, and chapters in `guide/*.md`, where they exist. Pages of `--docs` keep their
+    tree, and links between them. In the folder of the site, only files of an earlier run are replaced or removed.
+    """
+    if package:
+        options.check_package_name(package)
+    title = title or f"{paths[0].resolve().stem} protocol"
+
+    def make(loaded: Loaded, phase: Phase) -> Generated:
+        try:
+            return write_site(
+                loaded, paths, title=title, package=package, docs=docs, out=out, check=only_check, phase=phase
+            )
+        except (OSError, ValueError) as problem:  # files next to the definitions that are not what they should be
+            raise click.UsageError(printable(str(problem))) from problem
+
+    result = make_from(paths, form, report, notation, quiet, make)
+    echo(f"{result.messages} messages, {result.versions} versions; {files_text(result, only_check)}", err=True)
+    if not only_check:
+        echo(f"open {(out / 'index.html').as_posix()}", err=True)
+    elif not result.outcome.is_clean:
+        sys.exit(FINDINGS)

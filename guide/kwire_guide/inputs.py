@@ -1,0 +1,53 @@
+"""Reads the inputs of a guide: definitions, the files next to them, and documentation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from kwire_guide.chapters import Chapter, read_chapters
+from kwire_guide.documents import Document, read_documents
+from kwire_guide.examples import Recorded, read_examples
+from kwire_guide.kips import Kips, read_kips
+from kwirec.driver import Loaded
+from kwirec.emitters.compat import history_of
+from kwirec.frontend import ErrorDecl
+from kwirec.ir.schema import Schema
+from kwirec.lowering import Layouts, lower
+from kwirec.merge.history import History
+
+
+@dataclass(frozen=True, kw_only=True)
+class Inputs:
+    """The inputs of a guide. ``package`` is the name of the generated package; empty if Python is not shown."""
+
+    schema: Schema
+    layouts: Layouts
+    history: History
+    errors: Sequence[ErrorDecl]
+    recorded: Sequence[Recorded]
+    chapters: Sequence[Chapter]
+    documents: Sequence[Document]
+    kips: Kips
+    title: str
+    package: str
+
+
+def read_inputs(
+    loaded: Loaded, paths: Sequence[Path], *, title: str, package: str, docs: Sequence[Path] = ()
+) -> Inputs:
+    """Read the files next to the definitions, and documentation. Raise ``OSError`` or ``ValueError``, which name the
+    file."""
+    return Inputs(
+        schema=loaded.schema,
+        layouts=lower(loaded.schema),
+        history=history_of(paths),
+        errors=loaded.errors,
+        recorded=read_examples(paths),
+        kips=read_kips(paths),
+        chapters=read_chapters(paths),
+        documents=read_documents(docs),
+        title=title,
+        package=package,
+    )
