@@ -100,7 +100,7 @@ MIN_PACKET = 24
 APART = 30 * 86400
 """Maximum difference in seconds between such a packet and the first of the file."""
 MAX_TRIES = 200
-"""How many positions of a window are looked at one by one: of more, all others are looked at together."""
+"""The number of positions of a window that are tried singly. After that, the rest is looked at together."""
 SIZE_END = 12
 """Where the size of a packet, which is not 0, ends in its header."""
 MICROSECONDS, NANOSECONDS, MODIFIED = 0xA1B2C3D4, 0xA1B23C4D, 0xA1B2CD34
