@@ -21,8 +21,8 @@ import pyarrow as pa
 from benchmarks.samples import SAMPLES, Sample, load
 from benchmarks.timing import duration, interleaved, table
 from kwire.arrow import Columns, read_records
-from kwire.message import Struct
 from kwire.records import Record, encode_batch, read_batches
+from kwire.struct import Struct
 from kwire.uuids import Uuid
 from kwire_kafka.arrow import ARROW
 

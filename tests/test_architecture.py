@@ -31,7 +31,7 @@ RUNTIME_LAYERS = (
     ("arrays", "errors", "policy", "uuids"),
     ("frames", "lookup", "primitives", "request_log", "schema"),
     ("compression", "enums", "native", "redaction"),
-    ("wire",),
+    ("struct", "wire"),
     ("interpreter", "json_form", "records"),
     ("columns", "message"),
     ("arrow", "headers", "logs", "models"),
@@ -40,8 +40,9 @@ RUNTIME_LAYERS = (
     ("client",),
     ("command",),
 )
-"""Parts of ``kwire`` from left to right: imports point left, those within functions too. ``Message`` is to the right
-of the interpreter and of the JSON form, which it imports when it needs them; they know it by annotation only."""
+"""Parts of ``kwire`` from left to right: imports point left, those within functions too. ``Struct`` is to the left of
+the interpreter and of the JSON form, ``Message`` to the right. It imports them when it needs them: they import
+``typing``. They know it by annotation only."""
 
 GENERATED_LAYERS = (
     (

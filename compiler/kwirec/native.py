@@ -27,7 +27,7 @@ CONNECTION = (
     "search",
 )
 RUNTIME: tuple[str, ...] = (
-    *("policy", "wire", "message", "headers", "protocol", "records/loops", "records/batch"),
+    *("policy", "wire", "struct", "message", "headers", "protocol", "records/loops", "records/batch"),
     *("records/reader", "records/writing", "records/sealing", "records/builder"),
     *("columns/messages", "columns/records", "columns/rows"),
     *(f"connection/{name}" for name in CONNECTION),

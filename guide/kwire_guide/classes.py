@@ -8,8 +8,9 @@ from itertools import count
 from types import ModuleType
 from typing import Any
 
-from kwire.message import Message, Struct
+from kwire.message import Message
 from kwire.schema import NEVER, Field
+from kwire.struct import Struct
 from kwirec.lowering.layout import (
     SCALARS,
     ArrayKind,

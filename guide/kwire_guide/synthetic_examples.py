@@ -6,8 +6,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from kwire.message import Message, Struct
+from kwire.message import Message
 from kwire.schema import BLOBS, Field, present_fields, struct_class
+from kwire.struct import Struct
 from kwire.uuids import Uuid
 from kwire_rules import SIZES
 

@@ -21,9 +21,10 @@ from kwire.errors import (
     UnknownReleaseError,
     UnknownVersionError,
 )
-from kwire.message import Message, Struct
+from kwire.message import Message
 from kwire.policy import LIKE_KAFKA, STRICT, Policy
 from kwire.protocol import MessageRegistry, Request, Response
+from kwire.struct import Struct
 from kwire.uuids import ZERO_UUID, Uuid
 
 __version__ = "0.1.0"

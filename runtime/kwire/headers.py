@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from librt.strings import BytesWriter, read_i16_be, read_i32_be, write_i16_be, write_i32_be
 
-from kwire.message import FieldTags, Message
+from kwire.message import Message
 from kwire.native import i64, mypyc_attr
 from kwire.schema import NEVER, Field, slots
+from kwire.struct import FieldTags
 from kwire.wire import give_up, read_tags, write_tags
 
 __all__ = ["RequestHeader", "ResponseHeader"]

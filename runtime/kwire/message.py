@@ -1,4 +1,4 @@
-"""Base classes of all generated structs and messages: comparing, printing, copying, encoding and decoding."""
+"""The base class of all generated messages: encoding and decoding."""
 
 from __future__ import annotations
 
@@ -10,28 +10,12 @@ from librt.strings import BytesWriter
 from kwire.errors import DecodeError, EncodeError
 from kwire.native import i64, mypyc_attr
 from kwire.policy import STRICT, Policy
-from kwire.schema import attributes
-from kwire.secrets import HIDDEN, STRUCTS, hides_tags, shown
+from kwire.struct import Struct
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, ClassVar, Final, Self
 
-    from kwire.schema import Field
-
-FieldTags = tuple[tuple[int, bytes], ...]
-"""Unknown tagged fields: pairs of tag and payload, ascending."""
-
-
-def _shown(value: bytes) -> str:
-    return repr(value) if len(value) <= SHOWN_BYTES else f"<{len(value):,} bytes: {value[:16].hex()}…>"
-
-
-UNSET: list[Any] = []
-"""The default of parameters for which ``None`` means null."""
-
-SHOWN_BYTES = 64
-"""The longest bytes that ``repr`` shows in full."""
 
 UNPAUSED: Final = 16384
 """The longest data that is decoded while Python collects garbage. A longer message can have so many lists that to
@@ -44,65 +28,6 @@ def pause_collector() -> bool:
         return False
     gc.disable()
     return True
-
-
-@mypyc_attr(acyclic=True, allow_interpreted_subclasses=True)
-class Struct:
-    """A group of fields, each an attribute. ``unknown_tags`` keeps unknown tagged fields. Mutable, not hashable."""
-
-    __slots__ = ()
-
-    FIELDS: ClassVar[tuple[Field, ...]] = ()
-    """The fields as data, in wire order."""
-
-    FLEXIBLE_VERSIONS: ClassVar[range] = range(0)
-    """The versions of the message in which structs end in tagged fields and lengths are compact [KIP-482]."""
-
-    def replace(self, **changes: Any) -> Self:
-        """A copy with some fields changed. Lists and structs that are not replaced are shared with the original."""
-        names = [*[field.name for field in self.FIELDS], "unknown_tags"]
-        return type(self)(**{name: getattr(self, name) for name in names} | changes)
-
-    def __replace__(self, /, **changes: Any) -> Self:
-        """``copy.replace`` of Python 3.13."""
-        return self.replace(**changes)
-
-    def __eq__(self, other: object) -> bool:
-        if type(other) is not type(self):
-            return NotImplemented
-        for slot in attributes(type(self)):
-            mine, theirs = getattr(self, slot), getattr(other, slot)
-            if mine is None and theirs is None:
-                continue
-            if slot[0] == "_":  # created on first access, on one side only
-                mine, theirs = getattr(self, slot[1:]), getattr(other, slot[1:])
-            if mine != theirs:
-                return False
-        return True
-
-    __hash__: ClassVar[None] = None  # type: ignore[assignment]
-
-    def __getstate__(self) -> dict[str, Any]:
-        """For copies and pickling: a native base leaves out the attributes of an interpreted class."""
-        return {slot: getattr(self, slot) for slot in attributes(type(self))}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        for slot, value in state.items():
-            setattr(self, slot, value)
-
-    def __repr__(self) -> str:
-        """Secrets are hidden: see :mod:`kwire.secrets`."""
-        name = type(self).__name__
-        hidden = shown(self) if name in STRUCTS else {}
-        texts = []
-        for field in self.FIELDS:
-            value = getattr(self, field.name)
-            text = hidden.get(field.name) or (_shown(value) if type(value) is bytes else repr(value))
-            texts.append(f"{field.name}={text}")
-        unknown = getattr(self, "unknown_tags", ())
-        if unknown:
-            texts.append(f"unknown_tags={HIDDEN if hides_tags(type(self)) else repr(unknown)}")
-        return f"{name}({', '.join(texts)})"
 
 
 @mypyc_attr(acyclic=True, allow_interpreted_subclasses=True)
@@ -263,4 +188,4 @@ def too_many_values(data: bytes) -> str:
     return f"{len(data)} bytes with too many values to decode them: see the option maxDecoded"
 
 
-__all__ = ["DecodeError", "EncodeError", "FieldTags", "Message", "Struct"]
+__all__ = ["DecodeError", "EncodeError", "Message"]

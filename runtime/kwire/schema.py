@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from typing import Any, NoReturn
 
     from kwire.enums import ProtocolEnum
-    from kwire.message import Message, Struct
+    from kwire.message import Message
+    from kwire.struct import Struct
 
 FORMATS = {
     "bool": "?",

@@ -8,7 +8,6 @@ records, offset metadata and subscriptions, which cannot be used to log in. ``kw
 
 from __future__ import annotations
 
-from functools import lru_cache
 from operator import is_
 
 TYPE_CHECKING = False
@@ -64,11 +63,22 @@ def is_sensitive(config: str) -> bool:
     return len(config) > _LONGEST_NAME or _is_sensitive(config)
 
 
-@lru_cache(1024)
 def _is_sensitive(config: str) -> bool:
-    import re
+    known = _KNOWN.get(config)
+    if known is None:
+        import re
 
-    return re.search(_SENSITIVE, config) is not None or re.search(_HARMLESS, config) is None
+        known = re.search(_SENSITIVE, config) is not None or re.search(_HARMLESS, config) is None
+        if len(_KNOWN) == MAX_KNOWN:
+            _KNOWN.clear()
+        _KNOWN[config] = known
+    return known
+
+
+_KNOWN: dict[str, bool] = {}
+"""Names of configs that were looked up. ``functools`` would do this too; importing it takes longer than a codec."""
+
+MAX_KNOWN = 1024
 
 
 def always(struct: Any) -> bool:

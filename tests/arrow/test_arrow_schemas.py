@@ -8,8 +8,9 @@ import pyarrow as pa
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
-from kwire.message import Message, Struct
+from kwire.message import Message
 from kwire.schema import Field, struct_class
+from kwire.struct import Struct
 from kwire_kafka.arrow import ARROW
 from tests.properties.values import NAMES
 

@@ -8,8 +8,9 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any
 
-from kwire.message import Message, Struct
+from kwire.message import Message
 from kwire.schema import present_fields
+from kwire.struct import Struct
 from kwirec.diagnostics.diagnostic import Report
 from kwirec.driver import load
 from kwirec.ir import Schema

@@ -5,9 +5,9 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-from kwire.message import Struct
 from kwire.policy import LIKE_KAFKA, STRICT
 from kwire.schema import present_fields
+from kwire.struct import Struct
 from kwire_kafka import PROTOCOL
 from tests.conformance import messages, records, vectors
 from tests.conformance.leniency import STRICTER, decoded, encoded, is_since, newer_tags

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from kwire.message import Message, Struct
+from kwire.message import Message
 from kwire.schema import Field, struct_class
+from kwire.struct import Struct
 from kwire_kafka import PROTOCOL
 
 

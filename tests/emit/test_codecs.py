@@ -13,7 +13,7 @@ import pytest
 
 import clockwork_wire
 from kwire.errors import EncodeError
-from kwire.message import Struct
+from kwire.struct import Struct
 from kwirec.diagnostics.diagnostic import Report
 from kwirec.diagnostics.examples import clock, field
 from kwirec.diagnostics.source import Source

@@ -12,9 +12,10 @@ from typing import Any
 
 import kwire
 from kwire import Policy
-from kwire.message import Message, Struct
+from kwire.message import Message
 from kwire.records import Record, encode_batch, read_batches
 from kwire.schema import struct_class
+from kwire.struct import Struct
 from kwire_rules import INTEGER_RANGES
 from tests.fuzz.mutation import mutate
 from tests.properties.values import BLOBS, NAMES, RandomSource, exact, make, message_class

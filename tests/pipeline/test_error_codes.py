@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from kwire.message import Message, Struct
+from kwire.message import Message
 from kwire.schema import struct_class
+from kwire.struct import Struct
 from kwire_inspect.connections.answers import error_codes
 from kwire_kafka import PROTOCOL, FetchResponse, HeartbeatResponse, MetadataResponse
 

@@ -13,8 +13,8 @@ import pytest
 from kwire import is_native, message
 from kwire.connection import event_reader
 from kwire.errors import EncodeError
-from kwire.message import Struct
 from kwire.schema import struct_class
+from kwire.struct import Struct
 from kwire_inspect.capture import read_pieces
 from kwire_inspect.connections import frame_batches, identity
 from kwire_inspect.connections.answers import error_codes, throttle_ms

@@ -20,8 +20,9 @@ from librt.strings import BytesWriter
 from kwire import interpreter
 from kwire.arrow import Columns
 from kwire.errors import DecodeError
-from kwire.message import Message, Struct
+from kwire.message import Message
 from kwire.policy import STRICT
+from kwire.struct import Struct
 from kwirec.diagnostics.diagnostic import Report
 from kwirec.diagnostics.source import Source
 from kwirec.emitters.codecs import emit_module

@@ -15,8 +15,9 @@ from typing import Any, Protocol, TypeVar
 
 from hypothesis import strategies as st
 
-from kwire.message import Message, Struct
+from kwire.message import Message
 from kwire.schema import Field, struct_class
+from kwire.struct import Struct
 from kwire.uuids import ZERO_UUID, Uuid
 from kwire_kafka.index import MODULES, PROTOCOL
 from kwire_rules import INTEGER_RANGES

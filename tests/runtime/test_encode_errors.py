@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from kwire import EncodeError
-from kwire.message import Message, Struct
+from kwire.message import Message
 from kwire.schema import Field, struct_class
+from kwire.struct import Struct
 from kwire_kafka import (
     ApiVersionsResponse,
     FetchRequest,

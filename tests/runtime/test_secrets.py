@@ -20,7 +20,7 @@ from kwire.interpreter import large
 from kwire.json_form import JsonFormError
 from kwire.logs import decode_record
 from kwire.logs.json_text import redacted_json
-from kwire.message import Message, Struct
+from kwire.message import Message
 from kwire.policy import LIKE_KAFKA
 from kwire.protocol import Request
 from kwire.records import Record, RecordsError, encode_batch, read_batches
@@ -35,6 +35,7 @@ from kwire.secrets import (
     is_sensitive,
     may_contain,
 )
+from kwire.struct import Struct
 from kwire.trace import (
     Trace,
     annotate,

@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from kwire import ZERO_UUID, is_native
-from kwire.message import Message, Struct
+from kwire.message import Message
 from kwire.schema import attributes, struct_class
+from kwire.struct import Struct
 from kwire_kafka import (
     ConsumerGroupMemberMetadataValue,
     FetchRequest,

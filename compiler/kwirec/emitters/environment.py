@@ -89,7 +89,7 @@ class CodeRenderer:
     """
 
     def __init__(self) -> None:
-        modules = {name: Imported() for name in ("base", "librt", "wire")}
+        modules = {name: Imported() for name in ("librt", "struct", "wire")}
         self._context: dict[str, object] = {"code": self._code, **modules}
         self._macros: dict[str, Callable[[Node], str]] = {}
 

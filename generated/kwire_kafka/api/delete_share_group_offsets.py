@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from librt.strings import BytesWriter, read_i16_be, read_i32_be, write_i16_be, write_i32_be
 
-from kwire.message import FieldTags, Message, Struct
+from kwire.message import Message
 from kwire.native import constructor, i64, mypyc_attr
 from kwire.schema import Field, slots
+from kwire.struct import FieldTags, Struct
 from kwire.uuids import Uuid
 from kwire.wire import (
     empty_list,

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from librt.strings import BytesWriter, read_i16_be, write_i16_be
 
-from kwire.message import FieldTags, Message
+from kwire.message import Message
 from kwire.native import constructor, i64, mypyc_attr
 from kwire.schema import Field, slots
+from kwire.struct import FieldTags
 from kwire.wire import give_up, read_string_length, read_tags, write_string_length, write_tags
 
 TYPE_CHECKING = False

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from librt.strings import BytesWriter
 
-from kwire.message import FieldTags, Message
+from kwire.message import Message
 from kwire.native import constructor, i64, mypyc_attr
 from kwire.schema import Field, slots
+from kwire.struct import FieldTags
 from kwire.uuids import Uuid
 from kwire.wire import give_up, read_tags, write_tags, write_uuid, ZERO_UUID
 

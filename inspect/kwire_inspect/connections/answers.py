@@ -13,8 +13,9 @@ from kwire.schema import struct_class
 from kwire_inspect.connections.error_code_scanner import MAX_CODES, NONE, Outcome, Scan, scanner
 
 if TYPE_CHECKING:
-    from kwire.message import Message, Struct
+    from kwire.message import Message
     from kwire.protocol import MessageRegistry
+    from kwire.struct import Struct
 
 Collect = Callable[[Any, set[int]], None]
 """Adds the error codes of a struct to a set."""

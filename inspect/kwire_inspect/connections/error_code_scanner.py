@@ -16,7 +16,8 @@ from kwire.wire import read_uvarint
 from kwire_rules import SIZES
 
 if TYPE_CHECKING:
-    from kwire.message import Message, Struct
+    from kwire.message import Message
+    from kwire.struct import Struct
 
 Outcome = tuple[tuple[int, ...], int | None]
 """The distinct error codes in ascending order, without 0, and the milliseconds to pause."""

@@ -7,8 +7,8 @@ from typing import Any
 import pyarrow as pa
 from pyarrow import compute
 
-from kwire.message import Struct
 from kwire.schema import Field, present_fields, struct_class
+from kwire.struct import Struct
 from kwire.uuids import Uuid
 
 

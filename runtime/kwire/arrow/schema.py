@@ -9,8 +9,9 @@ import pyarrow as pa
 
 from kwire.enums import as_dict
 from kwire.errors import UnknownColumnError
-from kwire.message import Message, Struct
+from kwire.message import Message
 from kwire.schema import Field, description, enum_class, format_versions, struct_class
+from kwire.struct import Struct
 
 SCALARS: dict[str, pa.DataType] = {
     "bool": pa.bool_(),

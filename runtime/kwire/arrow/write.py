@@ -18,8 +18,8 @@ from pyarrow import compute
 
 from kwire.arrow.buffers import binary
 from kwire.arrow.schema import TAGS
-from kwire.message import Struct
 from kwire.schema import Field, present_fields, struct_class
+from kwire.struct import Struct
 
 Write = Callable[[Sequence[Any]], pa.Array]
 

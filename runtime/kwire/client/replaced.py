@@ -11,8 +11,9 @@ from kwire.schema import present_fields, struct_class, valid_version
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from kwire.message import Message, Struct
+    from kwire.message import Message
     from kwire.schema import Field, PresentField
+    from kwire.struct import Struct
 
 
 def check_replaced(message: Message, version: int) -> None:

@@ -33,7 +33,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from kwire.message import Message, Struct
+    from kwire.message import Message
+    from kwire.struct import Struct
 
 Wanted: TypeAlias = "Mapping[str, Wanted]"
 """The wanted fields of a struct by name, each with those of its own struct. ``unknown_tags`` is one of them."""

@@ -12,9 +12,10 @@ import click
 from kwire.command.options import PROTOCOL, Options, epilog, format_option, put
 from kwire.enums import ProtocolEnum
 from kwire.errors import UnknownNameError
-from kwire.message import Message, Struct
+from kwire.message import Message
 from kwire.protocol import registry
 from kwire.schema import NEVER, Field, description, enum_class, format_versions, struct_class, valid_version, walk
+from kwire.struct import Struct
 from kwire.uuids import ZERO_UUID, Uuid
 
 WIDTH = 100

@@ -14,7 +14,8 @@ from kwire.command.options import Function
 from kwire.schema import present_fields, struct_class
 
 if TYPE_CHECKING:
-    from kwire.message import Message, Struct
+    from kwire.message import Message
+    from kwire.struct import Struct
 
 MAX_BODY = 100 << 20
 """Limit of a file with a message: brokers refuse larger requests unless they are configured to accept them."""

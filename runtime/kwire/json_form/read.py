@@ -12,7 +12,8 @@ from kwire.json_form.values import READERS, Convert, size
 from kwire.schema import PresentField, present_fields, struct_class, valid_version
 
 if TYPE_CHECKING:
-    from kwire.message import Message, Struct
+    from kwire.message import Message
+    from kwire.struct import Struct
 
     M = TypeVar("M", bound=Message)
 

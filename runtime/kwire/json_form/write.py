@@ -11,7 +11,8 @@ from kwire.json_form.values import WRITERS, Convert
 from kwire.schema import PresentField, absent_fields, present_fields, struct_class, valid_version
 
 if TYPE_CHECKING:
-    from kwire.message import Message, Struct
+    from kwire.message import Message
+    from kwire.struct import Struct
 
 
 def to_json(message: Message, version: int, *, with_records: bool = False) -> dict[str, Any]:

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 from pydantic import AliasChoices, Field, Strict, create_model
 
 from kwire.json_form.read import SIZE_NAME
-from kwire.message import Struct
 from kwire.models.kinds import KINDS, SIZE
 from kwire.schema import PresentField, absent_fields, present_fields, valid_version
 from kwire.secrets import SECRETS
+from kwire.struct import Struct
 from kwire_rules import model_name
 
 if TYPE_CHECKING:

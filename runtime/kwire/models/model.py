@@ -19,11 +19,12 @@ from pydantic_core import CoreSchema, PydanticCustomError
 
 from kwire.json_form.read import SIZE_NAME
 from kwire.lookup import PerMessage
-from kwire.message import FieldTags, Message, Struct
+from kwire.message import Message
 from kwire.models.build import SIZE_ATTRIBUTE, ModelField, build
 from kwire.models.kinds import WITH_RECORDS as WITH_RECORDS
 from kwire.schema import AbsentField
 from kwire.secrets import HIDDEN, STRUCTS, hides_tags
+from kwire.struct import FieldTags, Struct
 
 S = TypeVar("S", bound=Struct)
 

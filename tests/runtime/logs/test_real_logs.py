@@ -24,8 +24,8 @@ from kwire.logs import (
 )
 from kwire.logs.indexes import near_offset, near_time
 from kwire.logs.window import Window
-from kwire.message import Struct
 from kwire.schema import present_fields
+from kwire.struct import Struct
 from kwire_kafka import PROTOCOL
 
 DATA = Path(__file__).parents[2] / "data" / "logs"

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from kwire.compression import Codec
-from kwire.message import Struct
 from kwire.records import (
     ChecksumError,
     Record,
@@ -21,6 +20,7 @@ from kwire.records import (
     encode_message_set,
     read_batches,
 )
+from kwire.struct import Struct
 from kwire_kafka import PROTOCOL
 
 DATA = Path(__file__).parents[2] / "data"

@@ -17,9 +17,10 @@ from librt.strings import (
     write_i64_be,
 )
 
-from kwire.message import FieldTags, Message, Struct, UNSET
+from kwire.message import Message
 from kwire.native import constructor, i64, mypyc_attr
 from kwire.schema import Field, slots
+from kwire.struct import FieldTags, Struct, UNSET
 from kwire.uuids import Uuid
 from kwire.wire import (
     checked,
