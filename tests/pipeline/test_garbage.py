@@ -179,7 +179,7 @@ def test_packets_are_found_alike_one_by_one_and_all_at_once(order: str, parts: l
     for start in (0, len(buffer) // 2):
         for stop in (len(buffer), len(buffer) - 30):
             found = next((at for at in range(start, stop) if mark.plausible(buffer, at)), -1)
-            assert mark.headers.first(buffer, start, stop) == found
+            assert mark.headers().first(buffer, start, stop) == found
 
 
 def test_a_packet_after_thousands_of_false_headers_is_found_wherever_it_is(tmp_path: Path) -> None:

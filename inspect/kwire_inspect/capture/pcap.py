@@ -14,11 +14,14 @@ from dataclasses import dataclass, replace
 from librt.strings import read_i64_be, read_i64_le
 
 from kwire.native import close_classes, i64
-from kwire_inspect.capture.candidates import Headers
 from kwire_inspect.capture.packets import U32, Link, link_of
 from kwire_inspect.capture.pieces import Broken
 from kwire_inspect.reasons import OTHER_REASONS
 from kwire_inspect.storage import Window
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from kwire_inspect.capture.candidates import Headers
 
 MAX_PACKET = 1 << 18
 """The largest packet in bytes, unless the file announces larger ones: libpcap's own limit."""
@@ -170,8 +173,8 @@ class Mark:
     ahead: int
     plausible: Callable[[bytes, int], bool]
     reach: int
-    headers: Headers | None = None
-    """Finds the same, at a speed that does not depend on the bytes."""
+    headers: Callable[[], Headers] | None = None
+    """Makes what finds the same, at a speed that does not depend on the bytes. It needs numpy."""
 
 
 def _mark(order: str, head: int, first: int, limit: int) -> Mark:
@@ -191,7 +194,11 @@ def _mark(order: str, head: int, first: int, limit: int) -> Mark:
         following = end(buffer, at)
         return following == len(buffer) or (following > 0 and end(buffer, following) > 0)
 
-    headers = Headers(order, head, (first - APART, first + APART), (MIN_PACKET, limit))
+    def headers() -> Headers:
+        from kwire_inspect.capture.candidates import Headers
+
+        return Headers(order, head, (first - APART, first + APART), (MIN_PACKET, limit))
+
     # Tells the most bytes apart without a call: the highest byte of the time, a possible fraction, a possible size.
     near = re.escape((first >> 24).to_bytes(1, "big"))
     runs = rb"(\0{16,})|" if first >> 24 == 0 else b""  # or each byte of a run would be looked at
@@ -227,7 +234,7 @@ def _found(window: Window, at: int, mark: Mark) -> int:
                 return found.start() - mark.before
             start, tries = found.end() if found.lastindex is None else found.end() - SIZE_END, tries + 1
             if tries == MAX_TRIES and mark.headers:
-                if (place := mark.headers.first(buffer, start - mark.before, stop - mark.before)) >= 0:
+                if (place := mark.headers().first(buffer, start - mark.before, stop - mark.before)) >= 0:
                     return place
                 break
         if not more:
