@@ -10,9 +10,8 @@ from struct import pack
 from librt.strings import BytesWriter
 
 from kwire.records.writing import varint
-from kwire.schema import FORMATS
 from kwire.wire import write_uvarint
-from kwire_rules import INTEGER_RANGES, SIZES
+from kwire_rules import CODES, INTEGER_RANGES, SIZES
 
 
 @dataclass(frozen=True)
@@ -120,7 +119,7 @@ def varint_rows() -> Iterator[tuple[int, str, str, str]]:
 
 
 def _packed(kind: str, *values: float) -> tuple[tuple[str, str], ...]:
-    return tuple((str(value).lower(), pack(FORMATS[kind], value).hex()) for value in values)
+    return tuple((str(value).lower(), pack(f">{CODES[kind]}", value).hex()) for value in values)
 
 
 def _unsigned(*values: int) -> tuple[tuple[str, str], ...]:

@@ -22,18 +22,6 @@ if TYPE_CHECKING:
     from kwire.message import Message
     from kwire.struct import Struct
 
-FORMATS = {
-    "bool": "?",
-    "int8": ">b",
-    "int16": ">h",
-    "uint16": ">H",
-    "int32": ">i",
-    "uint32": ">I",
-    "int64": ">q",
-    "float64": ">d",
-}
-"""Number type → its format in the module ``struct``."""
-
 BLOBS = ("string", "bytes", "records")
 """The types of variable size."""
 

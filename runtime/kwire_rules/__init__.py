@@ -16,18 +16,37 @@ MAX_STRING: Final = 0x7FFF
 MAX_TAG: Final = 0x7FFFFFFE
 """The largest tag: Kafka refuses to write the next one, which it uses as a mark."""
 
+FIXED = {
+    "bool": ("bool", "?", 1),
+    "int8": ("int", "b", 1),
+    "int16": ("int", "h", 2),
+    "uint16": ("int", "H", 2),
+    "int32": ("int", "i", 4),
+    "uint32": ("int", "I", 4),
+    "int64": ("int", "q", 8),
+    "float64": ("float", "d", 8),
+    "uuid": ("Uuid", "16s", 16),
+}
+"""The types of fixed size: each with its type in Python, its code in the module ``struct``, and its bytes."""
+
+TYPES = {kind: python for kind, (python, _, _) in FIXED.items()}
+"""Type of fixed size → type in Python."""
+
+CODES = {kind: code for kind, (_, code, _) in FIXED.items()}
+"""Type of fixed size → code in the module ``struct``, without byte order."""
+
+SIZES = {kind: size for kind, (_, _, size) in FIXED.items()}
+"""Type of fixed size → bytes."""
+
+NUMBERS = tuple(kind for kind in FIXED if kind != "uuid")
+"""The types of numbers, ``bool`` among them."""
+
 INTEGER_RANGES = {
-    "int8": (-(2**7), 2**7 - 1),
-    "int16": (-(2**15), 2**15 - 1),
-    "uint16": (0, 2**16 - 1),
-    "int32": (-(2**31), 2**31 - 1),
-    "uint32": (0, 2**32 - 1),
-    "int64": (-(2**63), 2**63 - 1),
+    kind: (-(1 << 8 * size - 1), (1 << 8 * size - 1) - 1) if code.islower() else (0, (1 << 8 * size) - 1)
+    for kind, (python, code, size) in FIXED.items()
+    if python == "int"
 }
 """Integer type → its smallest and largest value."""
-
-SIZES = {"bool": 1, "int8": 1, "int16": 2, "uint16": 2, "int32": 4, "uint32": 4, "int64": 8, "float64": 8, "uuid": 16}
-"""Type of fixed size → bytes."""
 
 API_VERSIONS = 18
 """The API that a client asks first, because it does not know the versions of the broker yet [KIP-511]."""

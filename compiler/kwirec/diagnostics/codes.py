@@ -5,6 +5,7 @@ The codes of rules are defined with their checks in ``kwirec.validation``; ``kwi
 
 from __future__ import annotations
 
+from kwire_rules import NUMBERS
 from kwirec.diagnostics.diagnostic import Code, Severity
 from kwirec.diagnostics.examples import ABSENT, HOUR, clock, enum, field, files, krammar, struct, value
 
@@ -272,9 +273,8 @@ UNKNOWN_TYPE = Code(
     number="K101",
     name="unknown-type",
     what="The type of a field is neither a primitive type nor a struct of its message.",
-    why="Names in lower case are primitives: bool, int8, int16, uint16, int32, uint32, int64, float64, string, "
-    "uuid, bytes, records. Capitalised names are structs, defined inline by `fields` of the field or in "
-    "`commonStructs`.",
+    why=f"Names in lower case are primitives: {', '.join(NUMBERS)}, string, uuid, bytes, records. "
+    "Capitalised names are structs, defined inline by `fields` of the field or in `commonStructs`.",
     offending=clock(field("Zone", "strng")),
     corrected=clock(field("Zone", "string")),
 )

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kwire_rules import INTEGER_RANGES
+from kwire_rules import TYPES
 from kwirec.diff import changes as c
 from kwirec.diff.matching import Entry
 from kwirec.diff.pairing import FieldPair, MessagePair, StructPair
@@ -171,10 +171,8 @@ def default_text(field: Field) -> str:
     return default_literal(default) or ""
 
 
-_IMPLICIT = dict.fromkeys(INTEGER_RANGES, "0") | {
-    "bool": "false",
-    "float64": "0.0",
-    "uuid": "zero",
+_ZERO = {"bool": "false", "int": "0", "float": "0.0", "Uuid": "zero"}
+_IMPLICIT = {kind: _ZERO[python] for kind, python in TYPES.items()} | {
     "records": "null",
     "string": '""',
     "bytes": '""',

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from kwire_rules import TYPES
 from kwirec.emitters.environment import docstring, literal
 from kwirec.emitters.modules import ClassSource
 from kwirec.ir.schema import IMPLICIT, ArrayType, Field, Message, PrimitiveType, StructType, Type, base_type
@@ -12,18 +13,14 @@ from kwirec.lowering.coding import StructCoding, coding
 from kwirec.naming import python_name
 from kwirec.versions import VersionRange
 
-PYTHON = {
-    "bool": ("bool", "False"),
-    "float64": ("float", "0.0"),
+_ZERO = {"bool": "False", "int": "0", "float": "0.0", "Uuid": "ZERO_UUID"}
+
+PYTHON = {kind: (python, _ZERO[python]) for kind, python in TYPES.items()} | {
     "string": ("str", '""'),
     "bytes": ("bytes", 'b""'),
     "records": ("bytes", "None"),
-    "uuid": ("Uuid", "ZERO_UUID"),
 }
 """The Python types of primitives and their implicit defaults."""
-
-INTEGER = ("int", "0")
-"""The same for all other primitives."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,7 +91,7 @@ def type_name(type_: Type, names: Mapping[str, str]) -> str:
         case StructType(name):
             return names[name]
         case PrimitiveType(name):
-            return PYTHON.get(name, INTEGER)[0]
+            return PYTHON[name][0]
 
 
 def class_view(source: ClassSource) -> ClassView:
@@ -172,7 +169,7 @@ def default_expression(field: Field, names: Mapping[str, str]) -> str:
     if isinstance(field.type, StructType):
         return f"{names[field.type.name]}()"
     if field.default is IMPLICIT:
-        return PYTHON.get(field.type.name, INTEGER)[1]
+        return PYTHON[field.type.name][1]
     if field.type.name == "uuid":
         return "ZERO_UUID" if field.default == bytes(16) else f"Uuid({field.default!r})"
     return literal(field.default)

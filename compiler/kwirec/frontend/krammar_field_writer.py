@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
+from kwire_rules import NUMBERS
 from kwirec.diagnostics.source import Span
 from kwirec.frontend.krammar_docs import WIDTH, join_struct_doc, write_doc
 from kwirec.frontend.krammar_fields import (
@@ -27,7 +28,6 @@ from kwirec.versions import MAX_VERSION, NONE, VersionRange
 
 _BARE = re.compile(r"[A-Za-z0-9_.+-]+")
 _SWITCHED = re.compile(re.escape(f"{THROTTLE} {SWITCHED}").replace(re.escape("{}"), "([0-9]{1,9})"))
-_WITH_DEFAULT = ("bool", "int8", "int16", "uint16", "int32", "uint32", "int64", "float64")
 
 
 NEVER = "fields of no version"
@@ -188,7 +188,7 @@ class _FieldWriter:
         if text == "null" and is_null:
             return ""
         bare = _BARE.fullmatch(text) and text != EMPTY and (decl.type.name != "string" or text == "null")
-        plain = bare and not decl.type.array_depth and (decl.type.name in _WITH_DEFAULT or text == "null")
+        plain = bare and not decl.type.array_depth and (decl.type.name in NUMBERS or text == "null")
         if not plain and not self._losses.keeps("defaults of texts, arrays and structs", span):
             return ""
         return f"({text})" if bare else f"({json_line(text)})"

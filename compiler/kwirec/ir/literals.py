@@ -12,7 +12,7 @@ import binascii
 import math
 import re
 
-from kwire_rules import INTEGER_RANGES, MAX_STRING
+from kwire_rules import INTEGER_RANGES, MAX_STRING, TYPES
 from kwirec.frontend.syntax import Literal
 from kwirec.ir.schema import IMPLICIT, Default, Implicit, PrimitiveType, Type
 
@@ -30,7 +30,7 @@ def typed_default(literal: Literal, type_: Type) -> Default | Implicit:
             return _integer(literal, name)
         case PrimitiveType("bool"):
             return _boolean(literal)
-        case PrimitiveType("float64"):
+        case PrimitiveType(name) if TYPES.get(name) == "float":
             return _float(literal)
         case PrimitiveType("string"):
             return _string(literal)

@@ -12,7 +12,7 @@ from functools import cached_property
 from pathlib import PurePosixPath
 from typing import Protocol
 
-from kwire_rules import INTEGER_RANGES
+from kwire_rules import NUMBERS
 from kwirec.frontend.syntax import EnumDecl, EnumValueDecl, FieldDecl, MessageDecl, StructDecl
 from kwirec.versions import NONE, VersionRange
 
@@ -36,7 +36,7 @@ class MessageKind(enum.Enum):
     COORDINATOR_VALUE = "coordinator-value"
 
 
-PRIMITIVES = ("bool", *INTEGER_RANGES, "float64", "string", "uuid", "bytes", "records")
+PRIMITIVES = (*NUMBERS, "string", "uuid", "bytes", "records")
 NO_WIRE_KIND = frozenset({"varint", "varlong", "varint-string", "varint-bytes", "varint-array", "length-field-minus"})
 """Types of the indentation notation that only records have, not messages."""
 NULLABLE_PRIMITIVES = frozenset({"string", "bytes", "records"})

@@ -20,6 +20,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from kwire_rules import SIZES
 from kwirec.ir.literals import default_literal
 from kwirec.ir.schema import IMPLICIT, Default, Implicit
 
@@ -33,15 +34,8 @@ class ScalarKind:
 
 
 SCALARS = {
-    "bool": ScalarKind("bool", 1),
-    "int8": ScalarKind("i8", 1),
-    "int16": ScalarKind("i16", 2),
-    "uint16": ScalarKind("u16", 2),
-    "int32": ScalarKind("i32", 4),
-    "uint32": ScalarKind("u32", 4),
-    "int64": ScalarKind("i64", 8),
-    "float64": ScalarKind("f64", 8),
-    "uuid": ScalarKind("uuid", 16),
+    kind: ScalarKind(kind.replace("uint", "u").replace("int", "i").replace("float", "f"), size)
+    for kind, size in SIZES.items()
 }
 """The types of fixed size by their names in definitions."""
 

@@ -12,16 +12,11 @@ from kwire.errors import UnknownColumnError
 from kwire.message import Message
 from kwire.schema import Field, description, enum_class, format_versions, struct_class
 from kwire.struct import Struct
+from kwire_rules import NUMBERS
 
-SCALARS: dict[str, pa.DataType] = {
-    "bool": pa.bool_(),
-    "int8": pa.int8(),
-    "int16": pa.int16(),
+SCALARS: dict[str, pa.DataType] = {kind: pa.type_for_alias(kind) for kind in NUMBERS} | {
     "uint16": pa.int32(),  # Spark has no unsigned numbers
-    "int32": pa.int32(),
     "uint32": pa.int64(),
-    "int64": pa.int64(),
-    "float64": pa.float64(),
     "string": pa.string(),
     "uuid": pa.string(),
     "bytes": pa.binary(),

@@ -27,7 +27,7 @@ from kwire.columns.messages import (
     WANTED,
 )
 from kwire.schema import PresentField, present_fields, struct_class
-from kwire_rules import SIZES
+from kwire_rules import CODES, SIZES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -39,18 +39,6 @@ if TYPE_CHECKING:
 Wanted: TypeAlias = "Mapping[str, Wanted]"
 """The wanted fields of a struct by name, each with those of its own struct. ``unknown_tags`` is one of them."""
 
-CODES = {
-    "bool": "?",
-    "int8": "b",
-    "int16": "h",
-    "uint16": "H",
-    "int32": "i",
-    "uint32": "I",
-    "int64": "q",
-    "float64": "d",
-    "uuid": "16s",
-}
-"""Type of fixed size → what ``struct`` calls it."""
 MAX_COLUMNS = 0xFF00
 _PASSED, _SKIPPED = 0xFFFF, 0x7FFF
 """The largest arguments of ``PASS`` and ``COPY``."""

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from kwire.errors import DecodeError, counted
 from kwire.interpreter.context import Context
-from kwire.schema import BLOBS, FORMATS, PresentField, present_fields, struct_class
+from kwire.schema import BLOBS, PresentField, present_fields, struct_class
 from kwire.uuids import Uuid
-from kwire_rules import MAX_STRING, MAX_TAG, SIZES
+from kwire_rules import CODES, MAX_STRING, MAX_TAG, SIZES
 
 if TYPE_CHECKING:
     from kwire.message import Message
@@ -123,7 +123,7 @@ class Reader(Context):
     def scalar(self, kind: str) -> Any:
         start = self.pos
         raw = self.take(SIZES[kind], kind)
-        value: Any = Uuid(raw) if kind == "uuid" else unpack_from(FORMATS[kind], raw)[0]
+        value: Any = Uuid(raw) if kind == "uuid" else unpack_from(f">{CODES[kind]}", raw)[0]
         self.note(start, kind, value)
         return value
 

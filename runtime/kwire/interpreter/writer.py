@@ -11,14 +11,13 @@ from kwire.errors import EncodeError, quoted
 from kwire.interpreter.context import Context
 from kwire.schema import (
     BLOBS,
-    FORMATS,
     PresentField,
     absent_fields,
     present_fields,
     struct_class,
 )
 from kwire.wire import write_tags, write_uvarint
-from kwire_rules import INTEGER_RANGES, MAX_STRING, MAX_TAG, SIZES
+from kwire_rules import CODES, INTEGER_RANGES, MAX_STRING, MAX_TAG, SIZES, TYPES
 
 
 class Writer(Context):
@@ -97,20 +96,20 @@ class Writer(Context):
                 hint = ", use Uuid.parse" if isinstance(value, str) else ""
                 self.fail(f"expected a uuid of 16 bytes, got {self.quoted(value)}{hint}")
             out.write(value)
-        elif kind == "float64":
+        elif TYPES[kind] == "float":
             if not isinstance(value, float | int):
                 self.fail(f"expected a number, got {self.quoted(value)}")
             try:
-                out.write(pack(">d", value))
+                out.write(pack(f">{CODES[kind]}", value))
             except (OverflowError, error):
-                self.fail(f"{value} is out of range for float64")
+                self.fail(f"{value} is out of range for {kind}")
         else:
             low, high = INTEGER_RANGES[kind]
             if not isinstance(value, int):
                 self.fail(f"expected an integer, got {self.quoted(value)}")
             if not low <= value <= high:
                 self.fail(f"{value} is out of range for {kind} ({low} to {high})")
-            out.write(pack(FORMATS[kind], value))
+            out.write(pack(f">{CODES[kind]}", value))
 
     def length(self, out: BytesWriter, field: PresentField, size: int, value: int) -> None:
         if field.is_compact:

@@ -14,7 +14,7 @@ from typing import Any
 
 from kwire.json_form.errors import InvalidValueError
 from kwire.uuids import Uuid
-from kwire_rules import INTEGER_RANGES, MAX_STRING
+from kwire_rules import INTEGER_RANGES, MAX_STRING, TYPES
 
 Convert = Callable[[Any], Any]
 
@@ -118,11 +118,12 @@ def size(value: Any) -> int:
     return number
 
 
-READERS: dict[str, Convert] = {kind: _integer(kind) for kind in INTEGER_RANGES} | {
-    "bool": _bool,
-    "float64": _float,
+_BY_TYPE: dict[str, Convert] = {"bool": _bool, "float": _float, "Uuid": _uuid}
+
+READERS: dict[str, Convert] = {
+    kind: _integer(kind) if python == "int" else _BY_TYPE[python] for kind, python in TYPES.items()
+} | {
     "string": _string,
-    "uuid": _uuid,
     "bytes": _bytes,
     "records": _bytes,
 }
@@ -150,9 +151,11 @@ def _bytes_in_json(value: Any) -> str:
     return in_base64(value)
 
 
-WRITERS: dict[str, Convert] = READERS | {
-    "float64": float_in_json,
-    "uuid": _uuid_in_json,
+_WRITERS_BY_TYPE: dict[str, Convert] = {"float": float_in_json, "Uuid": _uuid_in_json}
+
+WRITERS: dict[str, Convert] = {
+    kind: _WRITERS_BY_TYPE.get(TYPES.get(kind, ""), read) for kind, read in READERS.items()
+} | {
     "bytes": _bytes_in_json,
     "records": _bytes_in_json,
 }

@@ -23,7 +23,7 @@ from pydantic_core import PydanticCustomError
 
 from kwire.json_form.values import NOT_FINITE, UUID, float_in_json, from_base64, in_base64, is_uuid, size_in_utf8
 from kwire.uuids import Uuid
-from kwire_rules import INTEGER_RANGES, MAX_STRING
+from kwire_rules import INTEGER_RANGES, MAX_STRING, TYPES
 
 WITH_RECORDS = {"records": True}
 """A serialization context: records are written in full, as base64, instead of their size."""
@@ -83,18 +83,20 @@ _Bytes = Annotated[
     WithJsonSchema({"type": "string", "contentEncoding": "base64", "pattern": _BASE64}),
 ]
 
-KINDS: dict[str, Any] = {
+_Float = Annotated[
+    float,
+    Strict(),
+    BeforeValidator(_number),
+    PlainSerializer(float_in_json, when_used="json"),
+    WithJsonSchema({"anyOf": [{"type": "number"}, {"enum": [*NOT_FINITE]}]}),
+]
+
+KINDS: dict[str, Any] = {kind: _Float for kind, python in TYPES.items() if python == "float"}
+KINDS |= {
     kind: Annotated[int, Strict(), Field(ge=low, le=high), BeforeValidator(_whole)]
     for kind, (low, high) in INTEGER_RANGES.items()
 } | {
     "bool": Annotated[bool, Strict()],
-    "float64": Annotated[
-        float,
-        Strict(),
-        BeforeValidator(_number),
-        PlainSerializer(float_in_json, when_used="json"),
-        WithJsonSchema({"anyOf": [{"type": "number"}, {"enum": [*NOT_FINITE]}]}),
-    ],
     "string": Annotated[str, Strict(), Field(max_length=MAX_STRING), AfterValidator(_utf8)],
     "uuid": Annotated[
         Uuid,
