@@ -2,24 +2,211 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import groupby
-from types import SimpleNamespace
+from typing import TYPE_CHECKING, ClassVar
 
 from kwirec.lowering.coding import FieldCoding, Versions
+from kwirec.lowering.layout import ScalarKind
+from kwirec.versions import VersionRange
+
+if TYPE_CHECKING:
+    from kwirec.emitters.views import ClassView, FieldView
 
 
-class Node(SimpleNamespace):
+class Node:
     """A class, a function or a statement: what its macro spells, and the nodes that it contains.
 
     ``array.read`` is the macro ``read`` in ``templates/codec/array.jinja``, where its attributes are explained.
     """
 
-    def __init__(self, macro: str, **attributes: object) -> None:
-        super().__init__(macro=macro, **attributes)
+    macro: ClassVar[str]
 
 
 Nodes = tuple[Node, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Choice(Node):
+    macro = "flow.choice"
+    branches: Sequence[tuple[str, Nodes]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Advance(Node):
+    macro = "flow.advance"
+    width: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class SetDefault(Node):
+    macro = "flow.default"
+    target: str
+    value: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class RequireDefault(Node):
+    macro = "flow.require_default"
+    source: str
+    field: FieldView
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReadScalar(Node):
+    macro = "scalar.read"
+    type: str
+    target: str
+    at: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class WriteScalar(Node):
+    macro = "scalar.write"
+    type: str
+    source: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReadStruct(Node):
+    macro = "struct.read"
+    path: str
+    target: str
+    cls: str
+    arguments: Sequence[str]
+    fields: Sequence[Node]
+    tags: str
+    at: str
+    advance: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class WriteStruct(Node):
+    macro = "struct.write"
+    path: str
+    source: str
+    local: str
+    cls: ClassView
+    fields: Sequence[Node]
+    tags: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReadLength(Node):
+    """What begins with a length, a count or a mark."""
+
+    label: str
+    target: str
+    compact: bool
+    nullable: str
+    at: str
+    advance: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReadBlob(ReadLength):
+    macro = "blob.read"
+    kind: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReadBulk(ReadLength):
+    macro = "array.read_bulk"
+    kind: str = "array"
+    element: ScalarKind
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReadArray(ReadLength):
+    macro = "array.read"
+    kind: str = "array"
+    item: str
+    count: str
+    step: str
+    body: Nodes
+    guard: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReadNullableStruct(ReadLength):
+    macro = "struct.read_nullable"
+    tagged: bool
+    body: Nodes
+
+
+@dataclass(frozen=True, kw_only=True)
+class WriteLength(Node):
+    """What begins with a length, a count or a mark."""
+
+    source: str
+    local: str
+    nullable: str
+    optional: bool
+    compact: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class WriteBlob(WriteLength):
+    macro = "blob.write"
+    kind: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class WriteArray(WriteLength):
+    macro = "array.write"
+    kind: str = "array"
+    item: str
+    body: Nodes
+
+
+@dataclass(frozen=True, kw_only=True)
+class WriteNullableStruct(WriteLength):
+    macro = "struct.write_nullable"
+    tagged: bool
+    body: Nodes
+
+
+@dataclass(frozen=True, kw_only=True)
+class DefineClass(Node):
+    macro = "class.define"
+    view: ClassView
+    message: Mapping[str, object] | None
+    codec: Sequence[Node]
+    sentinel: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class DefineTag:
+    """A tagged field in its section."""
+
+    field: FieldView
+    condition: str
+    local: str
+    read: Nodes
+    write: Nodes
+
+
+@dataclass(frozen=True, kw_only=True)
+class DefineSection(Node):
+    macro = "section.define"
+    cls: str
+    declarations: Sequence[tuple[str, str]]
+    tags: Sequence[DefineTag]
+
+
+@dataclass(frozen=True, kw_only=True)
+class DefineHalf(Node):
+    macro = "half.define"
+    suffix: str
+    older: str
+    is_only: bool
+    cls: str
+    versions: VersionRange
+    declarations: Sequence[tuple[str, str]]
+    read: Nodes
+    write: Nodes
+
 
 ALWAYS, NEVER = "always", "never"
 
@@ -59,4 +246,4 @@ def choice(branches: Sequence[tuple[Versions, Nodes]], versions: Versions) -> No
     tests = [(condition(part, versions), body) for part, body in branches if body]
     if len(tests) == len(branches):
         tests[-1] = ("", tests[-1][1])
-    return (Node("flow.choice", branches=tests),) if tests else ()
+    return (Choice(branches=tests),) if tests else ()

@@ -20,7 +20,23 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from kwirec.emitters.codec_names import Locals
-from kwirec.emitters.codec_nodes import NEVER, Node, Nodes, choice, condition, in_groups
+from kwirec.emitters.codec_nodes import (
+    NEVER,
+    Advance,
+    Node,
+    Nodes,
+    ReadArray,
+    ReadBlob,
+    ReadBulk,
+    ReadLength,
+    ReadNullableStruct,
+    ReadScalar,
+    ReadStruct,
+    SetDefault,
+    choice,
+    condition,
+    in_groups,
+)
 from kwirec.emitters.views import ClassView
 from kwirec.ir.schema import ArrayType, PrimitiveType, StructType, Type
 from kwirec.lowering.coding import FieldCoding, Run, StructCoding, Versions
@@ -43,7 +59,7 @@ class Cursor:
         return pending
 
     def store(self) -> Nodes:
-        return (Node("flow.advance", width=self.take()),) if self.pending else ()
+        return (Advance(width=self.take()),) if self.pending else ()
 
 
 BULK = ("int8", "int16", "int32", "int64", "uuid")
@@ -83,8 +99,7 @@ class Reader:
         fields: list[Node] = []
         for parts, group in in_groups(coded, lambda one: _parts(one, struct.versions)):
             fields += self._group(group, struct, parts, cursor)
-        made = Node(
-            "struct.read",
+        made = ReadStruct(
             path=struct.path,
             target=target,
             cls=view.name,
@@ -116,7 +131,7 @@ class Reader:
         run = next((run for run in coded.untagged if run.versions == part), None)
         if run is None:
             view = self.classes[struct.struct.name].fields[coded.field.name]
-            return (Node("flow.default", target=target, value=view.value),)
+            return (SetDefault(target=target, value=view.value),)
         return self._run(coded, struct, run, target, cursor)
 
     def _declare(self, coded: FieldCoding, owner: StructCoding, target: str) -> None:
@@ -140,33 +155,46 @@ class Reader:
         nullable = NEVER if name.endswith("[]") else condition(run.nullable, run.versions)
         if isinstance(type_, PrimitiveType) and type_.name in SCALARS:
             scalar = SCALARS[type_.name]
-            node = Node("scalar.read", type=scalar.text, target=target, at=cursor.at)
+            read = ReadScalar(type=scalar.text, target=target, at=cursor.at)
             cursor.pending += scalar.width
-            return (node,)
+            return (read,)
         if isinstance(type_, StructType) and run.struct is not None and nullable == NEVER:
             return self._struct(run.struct, target, cursor)
         self._declare_length(run.compact)
-        node = Node("", target=target, compact=run.compact, nullable=nullable, at=cursor.at, advance=cursor.take())
-        node.label = _label(name, type_, run, nullable)
-        inner = Cursor()
+        place = ReadLength(
+            label=_label(name, type_, run, nullable),
+            target=target,
+            compact=run.compact,
+            nullable=nullable,
+            at=cursor.at,
+            advance=cursor.take(),
+        )
+        return (self._sized(place, name, type_, run),)
+
+    def _sized(self, place: ReadLength, name: str, type_: Type, run: Run) -> Node:
+        """Read a value that begins with a length, a count or a mark."""
+        common, target, inner = vars(place), place.target, Cursor()
         match type_:
-            case ArrayType(PrimitiveType(name)) if name in BULK:
-                node.macro, node.kind, node.element = "array.read_bulk", "array", SCALARS[name]
+            case ArrayType(PrimitiveType(element)) if element in BULK:
+                return ReadBulk(**common, element=SCALARS[element])
             case ArrayType(element):
-                node.macro, node.kind = "array.read", "array"
-                node.item, node.count = self.names.beside(target, "item"), self.names.beside(target, "count")
-                node.step = self.names.beside(target, "step")
-                self._declared[node.step] = "i64"
-                node.body = self._value(f"{name}[]", element, run, node.item, inner) + inner.store()
-                node.guard = isinstance(element, StructType) and run.struct is not None and _may_be_empty(run.struct)
+                item, step = self.names.beside(target, "item"), self.names.beside(target, "step")
+                self._declared[step] = "i64"
+                return ReadArray(
+                    **common,
+                    item=item,
+                    count=self.names.beside(target, "count"),
+                    step=step,
+                    body=self._value(f"{name}[]", element, run, item, inner) + inner.store(),
+                    guard=isinstance(element, StructType) and run.struct is not None and _may_be_empty(run.struct),
+                )
             case StructType():
                 assert run.struct is not None
-                node.macro, node.tagged = "struct.read_nullable", run.tagged
-                node.body = self._struct(run.struct, target, inner) + inner.store()
-            case PrimitiveType(name):
+                body = self._struct(run.struct, target, inner) + inner.store()
+                return ReadNullableStruct(**common, tagged=run.tagged, body=body)
+            case PrimitiveType(kind):
                 self._declared["end"] = "i64"
-                node.macro, node.kind = "blob.read", "string" if name == "string" else "bytes"
-        return (node,)
+                return ReadBlob(**common, kind="string" if kind == "string" else "bytes")
 
 
 def _label(name: str, type_: Type, run: Run, nullable: str) -> str:

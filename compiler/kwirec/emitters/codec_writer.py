@@ -14,7 +14,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from kwirec.emitters.codec_names import Locals
-from kwirec.emitters.codec_nodes import NEVER, Node, Nodes, choice, condition, in_groups
+from kwirec.emitters.codec_nodes import (
+    NEVER,
+    Node,
+    Nodes,
+    RequireDefault,
+    WriteArray,
+    WriteBlob,
+    WriteLength,
+    WriteNullableStruct,
+    WriteScalar,
+    WriteStruct,
+    choice,
+    condition,
+    in_groups,
+)
 from kwirec.emitters.views import ClassView
 from kwirec.ir.schema import ArrayType, PrimitiveType, StructType, Type
 from kwirec.lowering.coding import FieldCoding, Run, StructCoding, Versions
@@ -51,16 +65,15 @@ class Writer:
                 for part in parts
             ]
             fields += choice(branches, struct.versions)
-        written = Node("struct.write", path=struct.path, source=source, local=local, cls=view, fields=fields)
-        written.tags = view.tags_in(struct)
-        return (written,)
+        tags = view.tags_in(struct)
+        return (WriteStruct(path=struct.path, source=source, local=local, cls=view, fields=fields, tags=tags),)
 
     def _field(self, coded: FieldCoding, struct: StructCoding, part: Versions, source: str) -> Nodes:
         """Write an untagged field in the versions that have it; in all others, check that nothing would be lost."""
         view = self.classes[struct.struct.name].fields[coded.field.name]
         run = coded.at(part[0])
         if run is None:
-            return () if coded.field.ignorable else (Node("flow.require_default", source=source, field=view),)
+            return () if coded.field.ignorable else (RequireDefault(source=source, field=view),)
         if run.tagged:
             return ()
         return self._run(coded, run, f"{source}.{view.name}", optional=view.optional)
@@ -71,18 +84,18 @@ class Writer:
 
     def _value(self, type_: Type, run: Run, source: str, local: str, nullable: str, *, optional: bool) -> Nodes:
         if isinstance(type_, PrimitiveType) and type_.name in SCALARS:
-            return (Node("scalar.write", type=SCALARS[type_.name].text, source=source),)
-        node = Node("", source=source, local=local, nullable=nullable, optional=optional, compact=run.compact)
+            return (WriteScalar(type=SCALARS[type_.name].text, source=source),)
+        place = WriteLength(source=source, local=local, nullable=nullable, optional=optional, compact=run.compact)
         match type_:
             case ArrayType(element):
-                node.macro, node.kind, node.item = "array.write", "array", self.names.beside(local, "item")
-                node.body = self._value(element, run, node.item, node.item, NEVER, optional=False)
+                item = self.names.beside(local, "item")
+                body = self._value(element, run, item, item, NEVER, optional=False)
+                return (WriteArray(**vars(place), item=item, body=body),)
             case StructType():
                 assert run.struct is not None
                 if nullable == NEVER and not optional:
                     return self._struct(run.struct, source, local)
-                node.macro, node.tagged = "struct.write_nullable", run.tagged
-                node.body = self._struct(run.struct, local, local)
+                body = self._struct(run.struct, local, local)
+                return (WriteNullableStruct(**vars(place), tagged=run.tagged, body=body),)
             case PrimitiveType(name):
-                node.macro, node.kind = "blob.write", "string" if name == "string" else "bytes"
-        return (node,)
+                return (WriteBlob(**vars(place), kind="string" if name == "string" else "bytes"),)

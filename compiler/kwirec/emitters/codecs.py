@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 
 from kwirec.emitters.codec_names import Locals
-from kwirec.emitters.codec_nodes import Node, condition
+from kwirec.emitters.codec_nodes import DefineClass, DefineHalf, DefineSection, DefineTag, Node, condition
 from kwirec.emitters.codec_reader import Reader
 from kwirec.emitters.codec_writer import Writer
 from kwirec.emitters.environment import Artifact, CodeRenderer
@@ -28,7 +28,7 @@ Halves = Mapping[str, tuple[Half, ...]]
 
 def emit_module(group: ModuleGroup, halves: Halves) -> Artifact:
     """The text of one codec module."""
-    classes: list[Node] = []
+    classes: list[DefineClass] = []
     emitted = (source for source in group.classes() if source.message.name not in RUNTIME_HEADERS)
     for message, sources in groupby(emitted, key=lambda source: source.message):
         classes += _classes(message, sources, halves[message.name])
@@ -45,25 +45,30 @@ def emit_module(group: ModuleGroup, halves: Halves) -> Artifact:
     return Artifact(path=group.file, text=text)
 
 
-def _classes(message: Message, sources: Iterable[ClassSource], halves: Sequence[Half]) -> Iterator[Node]:
+def _classes(message: Message, sources: Iterable[ClassSource], halves: Sequence[Half]) -> Iterator[DefineClass]:
     """The classes of a message, contained ones first: constructors mention classes as defaults."""
     views = {one.struct.name: class_view(one) for one in sources}
     sections = {one.struct.name: _section(one, views) for half in halves for one in half.sections}
     sentinels = {field.sentinel for view in views.values() for field in view.fields.values()}
     for name in _contained_first(message):
         if name in views:
-            node = Node("class.define", view=views[name], message=None, codec=[])
-            node.sentinel = sentinel if (sentinel := sentinel_of(views[name].name)) in sentinels else ""
-            node.codec += [sections[name]] if name in sections else []
+            sentinel = sentinel_of(views[name].name)
+            codec: list[Node] = [sections[name]] if name in sections else []
+            constants = None
             if name == message.name:
-                node.message = {
+                codec += _halves(halves, views)
+                constants = {
                     "api_key": message.api_key,
                     "valid": range_literal(message.valid),
                     "deprecated": range_literal(message.deprecated.intersect(message.valid)),
                     "headers": _headers(message),
                 }
-                node.codec += _halves(halves, views)
-            yield node
+            yield DefineClass(
+                view=views[name],
+                message=constants,
+                codec=codec,
+                sentinel=sentinel if sentinel in sentinels else "",
+            )
 
 
 def _contained_first(message: Message) -> list[str]:
@@ -89,16 +94,16 @@ def _section(section: StructCoding, classes: Mapping[str, ClassView]) -> Node:
     names = Locals(path for one in tagged for path in (one.path, *_inlined(one.tagged, classes)))
     reader, writer = Reader(classes, names), Writer(classes, names)
     tags = [
-        {
-            "field": view.fields[coded.field.name],
-            "condition": condition(coded.tagged_versions, section.versions),
-            "local": names.of(coded.path),
-            "read": reader.tagged(coded, section, names.of(coded.path)),
-            "write": writer.tagged(coded, section, "self"),
-        }
+        DefineTag(
+            field=view.fields[coded.field.name],
+            condition=condition(coded.tagged_versions, section.versions),
+            local=names.of(coded.path),
+            read=reader.tagged(coded, section, names.of(coded.path)),
+            write=writer.tagged(coded, section, "self"),
+        )
         for coded in tagged
     ]
-    return Node("section.define", cls=view.name, declarations=reader.declarations, tags=tags)
+    return DefineSection(cls=view.name, declarations=reader.declarations, tags=tags)
 
 
 def _halves(halves: Sequence[Half], classes: Mapping[str, ClassView]) -> Iterator[Node]:
@@ -108,8 +113,7 @@ def _halves(halves: Sequence[Half], classes: Mapping[str, ClassView]) -> Iterato
         names = Locals(_untagged(half.root, classes))
         reader = Reader(classes, names)
         read = reader.message(half.root, "message")
-        yield Node(
-            "half.define",
+        yield DefineHalf(
             suffix=suffix,
             older=older,
             is_only=len(halves) == 1,

@@ -86,7 +86,7 @@ class ConsumerGroupDescribeRequest(Message):
         group_ids = empty_list(n)
         group_ids_count = n
         for group_ids_step in range(group_ids_count):
-            # string[]: compact string
+            # group_ids[]: compact string
             n = data[pos] - 1
             pos += 1
             if n < 0 or n > 126:
@@ -517,7 +517,7 @@ class ConsumerGroupDescribeResponse(Message):
                 subscribed_topic_names = empty_list(n)
                 subscribed_topic_names_count = n
                 for subscribed_topic_names_step in range(subscribed_topic_names_count):
-                    # string[]: compact string
+                    # subscribed_topic_names[]: compact string
                     n = data[pos] - 1
                     pos += 1
                     if n < 0 or n > 126:

@@ -213,7 +213,7 @@ class ConsumerGroupHeartbeatRequest(Message):
             subscribed_topic_names = empty_list(n)
             subscribed_topic_names_count = n
             for subscribed_topic_names_step in range(subscribed_topic_names_count):
-                # string[]: compact string
+                # subscribed_topic_names[]: compact string
                 n = data[pos] - 1
                 pos += 1
                 if n < 0 or n > 126:

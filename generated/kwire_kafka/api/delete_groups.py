@@ -76,7 +76,7 @@ class DeleteGroupsRequest(Message):
         groups_names = empty_list(n)
         groups_names_count = n
         for groups_names_step in range(groups_names_count):
-            # string[]: compact string
+            # groups_names[]: compact string
             n = data[pos] - 1
             pos += 1
             if n < 0 or n > 126:
@@ -136,7 +136,7 @@ class DeleteGroupsRequest(Message):
         groups_names = empty_list(n)
         groups_names_count = n
         for groups_names_step in range(groups_names_count):
-            # string[]: string
+            # groups_names[]: string
             n = read_i16_be(data, pos)
             pos += 2
             if n < 0:

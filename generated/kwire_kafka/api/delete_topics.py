@@ -156,7 +156,7 @@ class DeleteTopicsRequest(Message):
             topic_names = empty_list(n)
             topic_names_count = n
             for topic_names_step in range(topic_names_count):
-                # string[]: compact string
+                # topic_names[]: compact string
                 n = data[pos] - 1
                 pos += 1
                 if n < 0 or n > 126:
@@ -249,7 +249,7 @@ class DeleteTopicsRequest(Message):
         topic_names = empty_list(n)
         topic_names_count = n
         for topic_names_step in range(topic_names_count):
-            # string[]: string
+            # topic_names[]: string
             n = read_i16_be(data, pos)
             pos += 2
             if n < 0:

@@ -148,7 +148,7 @@ class DescribeConfigsRequest(Message):
                 configuration_keys = empty_list(n)
                 configuration_keys_count = n
                 for configuration_keys_step in range(configuration_keys_count):
-                    # string[]: compact string
+                    # configuration_keys[]: compact string
                     n = data[pos] - 1
                     pos += 1
                     if n < 0 or n > 126:
@@ -264,7 +264,7 @@ class DescribeConfigsRequest(Message):
                 configuration_keys = empty_list(n)
                 configuration_keys_count = n
                 for configuration_keys_step in range(configuration_keys_count):
-                    # string[]: string
+                    # configuration_keys[]: string
                     n = read_i16_be(data, pos)
                     pos += 2
                     if n < 0:

@@ -83,7 +83,7 @@ class DescribeGroupsRequest(Message):
         groups = empty_list(n)
         groups_count = n
         for groups_step in range(groups_count):
-            # string[]: compact string
+            # groups[]: compact string
             n = data[pos] - 1
             pos += 1
             if n < 0 or n > 126:
@@ -148,7 +148,7 @@ class DescribeGroupsRequest(Message):
         groups = empty_list(n)
         groups_count = n
         for groups_step in range(groups_count):
-            # string[]: string
+            # groups[]: string
             n = read_i16_be(data, pos)
             pos += 2
             if n < 0:

@@ -75,7 +75,7 @@ class DescribeTransactionsRequest(Message):
         transactional_ids = empty_list(n)
         transactional_ids_count = n
         for transactional_ids_step in range(transactional_ids_count):
-            # string[]: compact string
+            # transactional_ids[]: compact string
             n = data[pos] - 1
             pos += 1
             if n < 0 or n > 126:

@@ -106,7 +106,7 @@ class FindCoordinatorRequest(Message):
             coordinator_keys = empty_list(n)
             coordinator_keys_count = n
             for coordinator_keys_step in range(coordinator_keys_count):
-                # string[]: compact string
+                # coordinator_keys[]: compact string
                 n = data[pos] - 1
                 pos += 1
                 if n < 0 or n > 126:

@@ -197,7 +197,7 @@ class GetTelemetrySubscriptionsResponse(Message):
         requested_metrics = empty_list(n)
         requested_metrics_count = n
         for requested_metrics_step in range(requested_metrics_count):
-            # string[]: compact string
+            # requested_metrics[]: compact string
             n = data[pos] - 1
             pos += 1
             if n < 0 or n > 126:

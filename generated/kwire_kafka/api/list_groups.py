@@ -86,7 +86,7 @@ class ListGroupsRequest(Message):
             states_filter = empty_list(n)
             states_filter_count = n
             for states_filter_step in range(states_filter_count):
-                # string[]: compact string
+                # states_filter[]: compact string
                 n = data[pos] - 1
                 pos += 1
                 if n < 0 or n > 126:
@@ -106,7 +106,7 @@ class ListGroupsRequest(Message):
             types_filter = empty_list(n)
             types_filter_count = n
             for types_filter_step in range(types_filter_count):
-                # string[]: compact string
+                # types_filter[]: compact string
                 n = data[pos] - 1
                 pos += 1
                 if n < 0 or n > 126:

@@ -96,7 +96,7 @@ class ListTransactionsRequest(Message):
         state_filters = empty_list(n)
         state_filters_count = n
         for state_filters_step in range(state_filters_count):
-            # string[]: compact string
+            # state_filters[]: compact string
             n = data[pos] - 1
             pos += 1
             if n < 0 or n > 126:
@@ -301,7 +301,7 @@ class ListTransactionsResponse(Message):
         unknown_state_filters = empty_list(n)
         unknown_state_filters_count = n
         for unknown_state_filters_step in range(unknown_state_filters_count):
-            # string[]: compact string
+            # unknown_state_filters[]: compact string
             n = data[pos] - 1
             pos += 1
             if n < 0 or n > 126:

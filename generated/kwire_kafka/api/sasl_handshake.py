@@ -134,7 +134,7 @@ class SaslHandshakeResponse(Message):
         mechanisms = empty_list(n)
         mechanisms_count = n
         for mechanisms_step in range(mechanisms_count):
-            # string[]: string
+            # mechanisms[]: string
             n = read_i16_be(data, pos)
             pos += 2
             if n < 0:

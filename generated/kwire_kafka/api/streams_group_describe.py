@@ -90,7 +90,7 @@ class StreamsGroupDescribeRequest(Message):
         group_ids = empty_list(n)
         group_ids_count = n
         for group_ids_step in range(group_ids_count):
-            # string[]: compact string
+            # group_ids[]: compact string
             n = data[pos] - 1
             pos += 1
             if n < 0 or n > 126:
@@ -986,7 +986,7 @@ class StreamsGroupDescribeResponse(Message):
                         subtopologies_source_topics = empty_list(n)
                         subtopologies_source_topics_count = n
                         for subtopologies_source_topics_step in range(subtopologies_source_topics_count):
-                            # string[]: compact string
+                            # source_topics[]: compact string
                             n = data[pos] - 1
                             pos += 1
                             if n < 0 or n > 126:
@@ -1003,7 +1003,7 @@ class StreamsGroupDescribeResponse(Message):
                         repartition_sink_topics = empty_list(n)
                         repartition_sink_topics_count = n
                         for repartition_sink_topics_step in range(repartition_sink_topics_count):
-                            # string[]: compact string
+                            # repartition_sink_topics[]: compact string
                             n = data[pos] - 1
                             pos += 1
                             if n < 0 or n > 126:
@@ -1642,7 +1642,7 @@ class StreamsGroupDescribeResponse(Message):
                             nodes_source_topics = empty_list(n)
                             nodes_source_topics_count = n
                             for nodes_source_topics_step in range(nodes_source_topics_count):
-                                # string[]: compact string
+                                # source_topics[]: compact string
                                 n = data[pos] - 1
                                 pos += 1
                                 if n < 0 or n > 126:
@@ -1670,7 +1670,7 @@ class StreamsGroupDescribeResponse(Message):
                             nodes_stores = empty_list(n)
                             nodes_stores_count = n
                             for nodes_stores_step in range(nodes_stores_count):
-                                # string[]: compact string
+                                # stores[]: compact string
                                 n = data[pos] - 1
                                 pos += 1
                                 if n < 0 or n > 126:
@@ -1687,7 +1687,7 @@ class StreamsGroupDescribeResponse(Message):
                             nodes_successors = empty_list(n)
                             nodes_successors_count = n
                             for nodes_successors_step in range(nodes_successors_count):
-                                # string[]: compact string
+                                # successors[]: compact string
                                 n = data[pos] - 1
                                 pos += 1
                                 if n < 0 or n > 126:
@@ -1744,7 +1744,7 @@ class StreamsGroupDescribeResponse(Message):
                         source_source_topics = empty_list(n)
                         source_source_topics_count = n
                         for source_source_topics_step in range(source_source_topics_count):
-                            # string[]: compact string
+                            # source_topics[]: compact string
                             n = data[pos] - 1
                             pos += 1
                             if n < 0 or n > 126:
@@ -1772,7 +1772,7 @@ class StreamsGroupDescribeResponse(Message):
                         source_stores = empty_list(n)
                         source_stores_count = n
                         for source_stores_step in range(source_stores_count):
-                            # string[]: compact string
+                            # stores[]: compact string
                             n = data[pos] - 1
                             pos += 1
                             if n < 0 or n > 126:
@@ -1789,7 +1789,7 @@ class StreamsGroupDescribeResponse(Message):
                         source_successors = empty_list(n)
                         source_successors_count = n
                         for source_successors_step in range(source_successors_count):
-                            # string[]: compact string
+                            # successors[]: compact string
                             n = data[pos] - 1
                             pos += 1
                             if n < 0 or n > 126:
@@ -1828,7 +1828,7 @@ class StreamsGroupDescribeResponse(Message):
                         processor_source_topics = empty_list(n)
                         processor_source_topics_count = n
                         for processor_source_topics_step in range(processor_source_topics_count):
-                            # string[]: compact string
+                            # source_topics[]: compact string
                             n = data[pos] - 1
                             pos += 1
                             if n < 0 or n > 126:
@@ -1856,7 +1856,7 @@ class StreamsGroupDescribeResponse(Message):
                         processor_stores = empty_list(n)
                         processor_stores_count = n
                         for processor_stores_step in range(processor_stores_count):
-                            # string[]: compact string
+                            # stores[]: compact string
                             n = data[pos] - 1
                             pos += 1
                             if n < 0 or n > 126:
@@ -1873,7 +1873,7 @@ class StreamsGroupDescribeResponse(Message):
                         processor_successors = empty_list(n)
                         processor_successors_count = n
                         for processor_successors_step in range(processor_successors_count):
-                            # string[]: compact string
+                            # successors[]: compact string
                             n = data[pos] - 1
                             pos += 1
                             if n < 0 or n > 126:

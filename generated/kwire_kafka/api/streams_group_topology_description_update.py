@@ -319,7 +319,7 @@ class StreamsGroupTopologyDescriptionUpdateRequest(Message):
                 nodes_source_topics = empty_list(n)
                 nodes_source_topics_count = n
                 for nodes_source_topics_step in range(nodes_source_topics_count):
-                    # string[]: compact string
+                    # source_topics[]: compact string
                     n = data[pos] - 1
                     pos += 1
                     if n < 0 or n > 126:
@@ -347,7 +347,7 @@ class StreamsGroupTopologyDescriptionUpdateRequest(Message):
                 nodes_stores = empty_list(n)
                 nodes_stores_count = n
                 for nodes_stores_step in range(nodes_stores_count):
-                    # string[]: compact string
+                    # stores[]: compact string
                     n = data[pos] - 1
                     pos += 1
                     if n < 0 or n > 126:
@@ -364,7 +364,7 @@ class StreamsGroupTopologyDescriptionUpdateRequest(Message):
                 nodes_successors = empty_list(n)
                 nodes_successors_count = n
                 for nodes_successors_step in range(nodes_successors_count):
-                    # string[]: compact string
+                    # successors[]: compact string
                     n = data[pos] - 1
                     pos += 1
                     if n < 0 or n > 126:
@@ -414,7 +414,7 @@ class StreamsGroupTopologyDescriptionUpdateRequest(Message):
             source_source_topics = empty_list(n)
             source_source_topics_count = n
             for source_source_topics_step in range(source_source_topics_count):
-                # string[]: compact string
+                # source_topics[]: compact string
                 n = data[pos] - 1
                 pos += 1
                 if n < 0 or n > 126:
@@ -442,7 +442,7 @@ class StreamsGroupTopologyDescriptionUpdateRequest(Message):
             source_stores = empty_list(n)
             source_stores_count = n
             for source_stores_step in range(source_stores_count):
-                # string[]: compact string
+                # stores[]: compact string
                 n = data[pos] - 1
                 pos += 1
                 if n < 0 or n > 126:
@@ -459,7 +459,7 @@ class StreamsGroupTopologyDescriptionUpdateRequest(Message):
             source_successors = empty_list(n)
             source_successors_count = n
             for source_successors_step in range(source_successors_count):
-                # string[]: compact string
+                # successors[]: compact string
                 n = data[pos] - 1
                 pos += 1
                 if n < 0 or n > 126:
@@ -498,7 +498,7 @@ class StreamsGroupTopologyDescriptionUpdateRequest(Message):
             processor_source_topics = empty_list(n)
             processor_source_topics_count = n
             for processor_source_topics_step in range(processor_source_topics_count):
-                # string[]: compact string
+                # source_topics[]: compact string
                 n = data[pos] - 1
                 pos += 1
                 if n < 0 or n > 126:
@@ -526,7 +526,7 @@ class StreamsGroupTopologyDescriptionUpdateRequest(Message):
             processor_stores = empty_list(n)
             processor_stores_count = n
             for processor_stores_step in range(processor_stores_count):
-                # string[]: compact string
+                # stores[]: compact string
                 n = data[pos] - 1
                 pos += 1
                 if n < 0 or n > 126:
@@ -543,7 +543,7 @@ class StreamsGroupTopologyDescriptionUpdateRequest(Message):
             processor_successors = empty_list(n)
             processor_successors_count = n
             for processor_successors_step in range(processor_successors_count):
-                # string[]: compact string
+                # successors[]: compact string
                 n = data[pos] - 1
                 pos += 1
                 if n < 0 or n > 126:

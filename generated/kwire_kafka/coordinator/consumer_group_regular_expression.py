@@ -165,7 +165,7 @@ class ConsumerGroupRegularExpressionValue(Message):
         topics = empty_list(n)
         topics_count = n
         for topics_step in range(topics_count):
-            # string[]: compact string
+            # topics[]: compact string
             n = data[pos] - 1
             pos += 1
             if n < 0 or n > 126:

@@ -345,7 +345,7 @@ class StreamsGroupTopologyValue(Message):
             subtopologies_source_topics = empty_list(n)
             subtopologies_source_topics_count = n
             for subtopologies_source_topics_step in range(subtopologies_source_topics_count):
-                # string[]: compact string
+                # source_topics[]: compact string
                 n = data[pos] - 1
                 pos += 1
                 if n < 0 or n > 126:
@@ -362,7 +362,7 @@ class StreamsGroupTopologyValue(Message):
             subtopologies_source_topic_regex = empty_list(n)
             subtopologies_source_topic_regex_count = n
             for subtopologies_source_topic_regex_step in range(subtopologies_source_topic_regex_count):
-                # string[]: compact string
+                # source_topic_regex[]: compact string
                 n = data[pos] - 1
                 pos += 1
                 if n < 0 or n > 126:
@@ -442,7 +442,7 @@ class StreamsGroupTopologyValue(Message):
             repartition_sink_topics = empty_list(n)
             repartition_sink_topics_count = n
             for repartition_sink_topics_step in range(repartition_sink_topics_count):
-                # string[]: compact string
+                # repartition_sink_topics[]: compact string
                 n = data[pos] - 1
                 pos += 1
                 if n < 0 or n > 126:

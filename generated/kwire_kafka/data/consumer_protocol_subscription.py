@@ -126,7 +126,7 @@ class ConsumerProtocolSubscription(Message):
         topics = empty_list(n)
         topics_count = n
         for topics_step in range(topics_count):
-            # string[]: string
+            # topics[]: string
             n = read_i16_be(data, pos)
             pos += 2
             if n < 0:

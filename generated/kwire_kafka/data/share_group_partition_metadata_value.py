@@ -180,7 +180,7 @@ class ShareGroupPartitionMetadataValue(Message):
                 racks = empty_list(n)
                 racks_count = n
                 for racks_step in range(racks_count):
-                    # string[]: compact string
+                    # racks[]: compact string
                     n = data[pos] - 1
                     pos += 1
                     if n < 0 or n > 126:

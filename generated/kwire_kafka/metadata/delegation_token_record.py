@@ -124,7 +124,7 @@ class DelegationTokenRecord(Message):
         renewers = empty_list(n)
         renewers_count = n
         for renewers_step in range(renewers_count):
-            # string[]: compact string
+            # renewers[]: compact string
             n = data[pos] - 1
             pos += 1
             if n < 0 or n > 126:

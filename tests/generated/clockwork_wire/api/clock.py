@@ -428,7 +428,7 @@ class ClockRequest(Message):
             zones = empty_list(n)
             zones_count = n
             for zones_step in range(zones_count):
-                # string[]: compact string
+                # zones[]: compact string
                 n = data[pos] - 1
                 pos += 1
                 if n < 0 or n > 126:
@@ -665,7 +665,7 @@ class ClockRequest(Message):
             zones = empty_list(n)
             zones_count = n
             for zones_step in range(zones_count):
-                # string[]: string
+                # zones[]: string
                 n = read_i16_be(data, pos)
                 pos += 2
                 if n < 0:

@@ -1066,7 +1066,7 @@ class Escapement(Message):
         len_ = empty_list(n)
         len__count = n
         for len__step in range(len__count):
-            # bytes[]: compact bytes
+            # len[]: compact bytes
             n = data[pos] - 1
             pos += 1
             if n < 0:
@@ -1855,7 +1855,7 @@ class Escapement(Message):
             len_ = empty_list(n)
             len__count = n
             for len__step in range(len__count):
-                # bytes[]: bytes
+                # len[]: bytes
                 n = read_i32_be(data, pos)
                 pos += 4
                 if n < 0:
