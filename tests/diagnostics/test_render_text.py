@@ -41,6 +41,13 @@ def test_one_label(finder: Any, snapshot: Any) -> None:
     assert render_text([found]) == snapshot
 
 
+def test_every_finding_is_recorded_once_also_two_of_one_code_at_one_place(finder: Any) -> None:
+    report, span = Report(), finder(FIELDS).span('"Zone"')
+    for message in ("too long", "too short", "too long"):
+        report.add(codes.BAD_ESCAPE, message, span)
+    assert [one.message for one in report.diagnostics] == ["too long", "too short"]
+
+
 def test_without_words_only_carets(finder: Any, snapshot: Any) -> None:
     assert render_text([finder(FIELDS).finding('"Zone"')]) == snapshot
 

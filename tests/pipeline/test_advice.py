@@ -163,6 +163,13 @@ def test_the_report_ends_in_advice() -> None:
     assert "advice" not in [found.name for found in accepted.tables]
 
 
+def test_no_client_is_told_to_upgrade_to_what_it_has() -> None:
+    since = works_since("librdkafka", RELEASES["4.1.1"], RELEASES)
+    assert since is not None
+    told = advised(client("a", f"librdkafka {dotted(since)}"), {PRODUCE: "Produce"}, "4.1.1")
+    assert told.startswith(f"Look at the settings of librdkafka {dotted(since)}, which can speak newer versions: ")
+
+
 def test_what_was_not_tried_is_not_promised() -> None:
     told = advised(client("a", "librdkafka 2.8.0"), {19: "CreateTopics"}, "4.1.1")
     assert told.startswith("Upgrade librdkafka 2.8.0 to its newest release, or ask the owner. Old versions of Cr")

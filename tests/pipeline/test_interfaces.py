@@ -146,6 +146,17 @@ def test_packets_without_room_are_dropped_and_counted(
     assert [(one.reason, one.packets) for one in found if isinstance(one, Broken)] == [(DROPPED, count)]
 
 
+def test_every_dropped_packet_is_told_once(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Kernels count from the beginning of the capture, and are asked again and again."""
+    monkeypatch.setattr(ring, "FILE_SECONDS", 0.0)
+    cutter = Cutter(Ring(files, PLENTY), LO)
+    for total in (3, 5, 5, 6):
+        cutter.dropped_by_kernel(total)
+        cutter.rotate()
+    cutter.close()
+    assert [(one.reason, one.packets) for one in read(files)] == [(DROPPED, 3), (DROPPED, 2), (DROPPED, 1)]
+
+
 def test_packets_of_modified_pcap_have_longer_heads(files: Path) -> None:
     head = struct.pack("<IHHIIII", 0xA1B2CD34, 2, 4, 0, 0, 65535, 1)
     sent = b"".join(struct.pack("<IIII", 1, number, 60, 60) + bytes(8) + bytes(range(60)) for number in range(3))

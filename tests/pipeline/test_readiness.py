@@ -523,9 +523,10 @@ def test_a_client_that_stays_refused_is_neither_newly_refused_nor_no_longer() ->
     assert said == 'Since the earlier run: 0 clients newly refused, 0 no longer: see "Since the earlier run".'
 
 
-def test_of_clients_with_one_id_the_worst_verdict_counts() -> None:
+@pytest.mark.parametrize(("api", "version"), [(PRODUCE, 9), (OFFSET_COMMIT, 10)], ids=["ok", "unsure"])
+def test_of_clients_with_one_id_the_worst_verdict_counts(api: int, version: int) -> None:
     alice, bob = (Client("one", "10.0.0.1", None, f"User:{name}") for name in ("alice", "bob"))
-    both = [use(PRODUCE, 1, client=alice), use(PRODUCE, 9, client=bob)]
+    both = [use(PRODUCE, 1, client=alice), use(api, version, client=bob)]
     assert changes([use(PRODUCE, 9, client=alice)], both, "4.1.1")[1] == [("one", "4.1.1", "worse", "ok", "refused")]
 
 

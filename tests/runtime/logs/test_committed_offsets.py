@@ -72,6 +72,15 @@ def test_transactions_count_when_they_are_committed(tmp_path: Path) -> None:
     assert log.offsets() == {"a": 10, "b": 21}
 
 
+def test_a_transaction_may_set_a_group_back(tmp_path: Path) -> None:
+    """The last commit counts, not the largest offset: so a group reads again what it has read."""
+    log = History(tmp_path)
+    log.add(commit("a", 100))
+    log.add(commit("a", 5), producer=1)
+    log.end("commit", 1)
+    assert log.offsets() == {"a": 5}
+
+
 def test_a_transaction_leaves_nothing_to_the_next_of_its_producer(tmp_path: Path) -> None:
     log = History(tmp_path)
     log.add(commit("a", 10), producer=1)
