@@ -9,7 +9,7 @@ import pytest
 
 from kwire.trace import Span, expand_records, trace_message, trace_request, trace_response
 from kwire_guide.classes import message_class
-from kwire_guide.examples import BadExampleError, Example, Examples, Recorded, read_examples
+from kwire_guide.examples import EXAMPLES, BadExampleError, Example, Examples, Recorded, read_examples
 from kwire_guide.inputs import Inputs
 from kwire_guide.messages import fields_of_spans, message_view, place_of_span
 from kwire_guide.releases import Releases
@@ -27,6 +27,7 @@ from kwirec.lowering.layout import (
     TagLayout,
 )
 from tests.guide.conftest import UNION
+from tools import examples as tool
 
 
 @pytest.fixture(scope="module")
@@ -119,6 +120,14 @@ def test_every_frame_that_was_cut_or_changed_is_read_or_refused(union: Inputs) -
 def test_examples_are_of_every_kind_of_message_but_headers(union: Inputs) -> None:
     kinds = {message.name: message.kind for message in union.schema.messages}
     assert {kinds[one.message] for one in read_examples([UNION])} == {*MessageKind} - {MessageKind.HEADER}
+
+
+@pytest.mark.slow
+def test_the_examples_are_those_that_the_tool_picks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the same order, so that only what changes differs: ``python -m tools.examples`` writes them."""
+    monkeypatch.setattr(tool, "EXAMPLES", tmp_path / EXAMPLES)  # absolute: it is written there
+    tool.main()
+    assert (tmp_path / EXAMPLES).read_text("utf-8") == (UNION / EXAMPLES).read_text("utf-8")
 
 
 def test_the_newest_version_that_was_recorded_is_shown(union: Inputs) -> None:

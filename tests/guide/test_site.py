@@ -103,6 +103,15 @@ def test_a_page_without_script_has_every_grammar_and_the_newest_example(
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("api", ["produce", "fetch"])
+def test_the_page_of_an_api_says_which_version_clients_and_brokers_agree_on(
+    site: Mapping[str, str], api: str
+) -> None:
+    """Also that of Produce, whose API key is 0."""
+    assert 'id="negotiation"' in site[f"api/{api}.html"]
+
+
+@pytest.mark.slow
 def test_what_is_printed_is_black_on_white(site: Mapping[str, str]) -> None:
     style = site["assets/page.css"]
     screen = style.partition("@media screen {")[2].partition("\n}")[0]

@@ -400,6 +400,11 @@ UNREADABLE = [
         {"throttleTimeMs": 0, "responses": []},
     ),
     line_of(
+        {"requestApiKey": 33, "requestApiVersion": 1},
+        {"resources": [{"resourceType": 4, "resourceName": "", "configs": [{"name": "x", PASSWORD.decode(): ""}]}]},
+        {"throttleTimeMs": 0, "responses": []},
+    ),
+    line_of(
         {"requestApiKey": 58, "requestApiVersion": 0},
         {
             "requestData": base64(WRAPPED[:2] + b"\0\x63" + WRAPPED[4:]),  # of a version that nobody knows
@@ -514,6 +519,16 @@ def test_an_entry_that_is_cut_off_does_not_swallow_the_next(tmp_path: Path) -> N
     broken = whole[1].replace(b" from connection", b"\n from connection", 1)
     assert broken != whole[1]
     assert [row["position"] for row in of(tmp_path, cut + broken) if not row["_corrupt"]] == [len(cut)]
+
+
+def test_lines_after_an_entry_that_is_cut_off_are_read_in_their_order(tmp_path: Path) -> None:
+    """So none of them gets into the next entry, whose client id has a line break."""
+    entry = next(line for line in lines("2.7.2") if b"Completed request:" in line and b";totalTime:" in line)
+    cut = entry[: entry.index(b" from connection")] + b"\nthe rest of a value\n"
+    broken = entry.replace(b"clientId=", b"clientId=a\nb", 1)
+    (expected,) = of(tmp_path, broken)
+    assert expected["client_id"].startswith("a\nb")
+    assert of(tmp_path, cut + broken)[1:] == [expected | {"position": len(cut)}]
 
 
 @pytest.mark.parametrize("code", [35, 42])

@@ -64,6 +64,16 @@ def test_names_come_from_metadata_and_go_into_what_has_ids_alone(spark: SparkSes
     assert row["request"]["topics"] == []
 
 
+def test_a_name_that_a_message_has_stays(spark: SparkSession) -> None:
+    """Another cluster may have the same id for a topic of another name."""
+    answer = PROTOCOL.encode_response(metadata("own"), version=12, correlation_id=1)
+    names = spark.createDataFrame([(str(ORDERS), "foreign")], "topic_id string, topic string")
+    (row,) = with_topic_names(
+        messages(in_spark(spark, EXCHANGES, exchange(3, 12, response=answer)), "Metadata"), names
+    ).collect()
+    assert [one["name"] for one in row["response"]["topics"]] == ["own"]
+
+
 def test_a_name_whose_cluster_is_known_goes_before_one_without(spark: SparkSession) -> None:
     """Whatever the names are, and in whatever order they were seen."""
     answers: list[tuple[int, int, Any]] = [(19, 7, created("b")), (3, 12, metadata("a")), (19, 7, created("c"))]

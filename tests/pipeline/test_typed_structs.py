@@ -224,6 +224,15 @@ def test_legacy_commits_are_commits() -> None:
     assert (third["key"]["group"], third["value"], third["reason"]) == ("h", None, None)
 
 
+def test_bytes_after_a_record_of_a_coordinator_are_ignored_as_kafka_does() -> None:
+    key = b"\0\1" + OffsetCommitKey(group="g", topic="t", partition=3).encode(0)
+    value = b"\0\3" + OffsetCommitValue(offset=9).encode(3)
+    (row,) = typed(
+        RecordStructs(record_kind("OffsetCommit")), batch(RECORDS, {"key": key + b"more", "value": value + b"more"})
+    )
+    assert (row["key"]["group"], row["value"]["offset"], row["reason"]) == ("g", 9, None)
+
+
 def test_control_records_say_what_they_are() -> None:
     markers = [encode_control(name, EndTxnMarker(coordinator_epoch=5)) for name in ("commit", "abort")]
     rows = [{"key": one.key, "value": one.value} for one in markers] + [{"key": markers[0].key, "value": b"\0\x09"}]
