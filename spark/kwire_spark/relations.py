@@ -29,8 +29,8 @@ class SparkBackend:
         found = self.query(text, tables).collect()
         return [{name: _in_utc(value) for name, value in row.asDict().items()} for row in found]
 
-    def explode(self, table: DataFrame, column: str, name: str) -> DataFrame:
-        return table.withColumn(name, F.explode(column))
+    def query_groups(self, text: str, by: Sequence[str], tables: Mapping[str, DataFrame]) -> DataFrame:
+        return self.query(text.replace("{part}", "true"), tables)
 
     def map_batches(
         self, table: DataFrame, takes: pa.Schema, function: Batches, gives: pa.Schema, by: str, order: Sequence[str]
@@ -41,9 +41,6 @@ class SparkBackend:
             needed = needed.repartition(by).sortWithinPartitions(by, *[F.expr(expression) for expression in order])
         called: Any = function
         return needed.mapInArrow(called, spark_schema(gives))
-
-    def expand_struct(self, table: DataFrame, column: str, schema: pa.Schema) -> DataFrame:
-        return table.where(F.col(column).isNotNull()).select(f"{column}.*")
 
     def like(self, table: DataFrame, rows: pa.Table) -> DataFrame:
         return table.sparkSession.createDataFrame(rows)

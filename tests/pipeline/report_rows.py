@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 from kwire_inspect.reports.report import Report
 from kwire_inspect.schemas import CLIENTS, EXCHANGES
 from kwire_inspect.tables.clients import Clients, clients
-from kwire_inspect.tables.relations import Database, LocalTable
+from kwire_inspect.tables.database import Database, LocalTable
 from kwire_kafka.releases import RELEASES
 
 START = datetime(2026, 1, 2, 12, 0, tzinfo=UTC)
@@ -65,7 +65,7 @@ def client(api_key: int = 3, version: int = 9, requests: int = 1, **facts: Any) 
 
 def table_of(schema: pa.Schema, *rows: dict[str, Any]) -> LocalTable:
     """A table of this process."""
-    return DATABASE.table(schema.names).add(pa.Table.from_pylist(list(rows), schema=schema).to_batches())
+    return DATABASE.table(schema).add(pa.Table.from_pylist(list(rows), schema=schema).to_batches())
 
 
 def in_spark(spark: SparkSession, schema: pa.Schema, *rows: dict[str, Any]) -> DataFrame:

@@ -9,9 +9,10 @@ import pyarrow as pa
 import pytest
 
 from kwire_inspect.reasons import TLS
-from kwire_inspect.schemas import CLIENTS, PROBLEMS, REFUSALS
+from kwire_inspect.schemas import CLIENTS, COUNTED, PROBLEMS, REFUSALS
 from kwire_inspect.tables.clients import EXCHANGE_COLUMNS, REFUSAL_COLUMNS, clients
-from kwire_inspect.tables.relations import LocalTable, query
+from kwire_inspect.tables.database import LocalTable
+from kwire_inspect.tables.relations import collect, query
 from tests.pipeline.report_rows import client, clients_of, exchange, exchanges_of, table_of
 
 
@@ -120,3 +121,16 @@ def test_a_sum_of_bytes_that_lacks_some_is_none() -> None:
         "Metadata": 150,
         "Fetch": None,
     }
+
+
+def test_more_clients_than_fit_into_memory_are_counted_in_parts() -> None:
+    number, table = 60_000, table_of(COUNTED)
+    same = client(seen_in="capture", requests=2)
+    for start in range(0, number, 5000):
+        columns = {field.name: pa.repeat(pa.scalar(same.get(field.name), field.type), 5000) for field in COUNTED}
+        for name in ("client_id", "source", "connection"):
+            columns[name] = pa.array([f"{at:0200}" for at in range(start, start + 5000)])
+        table.add([pa.RecordBatch.from_pydict(columns, schema=COUNTED)])
+    found = clients(table, table).table
+    counts = "SELECT count(*) AS clients, count(DISTINCT source) AS sources, min(requests) AS requests FROM {found}"
+    assert collect(counts, found=found) == [{"clients": number, "sources": number, "requests": 4}]

@@ -7,7 +7,6 @@ import gzip
 import json
 import os
 import shutil
-import sqlite3
 from datetime import timedelta
 from io import BytesIO as TemporaryFileOf
 from io import StringIO
@@ -15,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+import duckdb
 import pyarrow as pa
 import pyarrow.parquet as parquet
 import pytest
@@ -45,7 +45,7 @@ from kwire_spark.session import JavaMissingError
 from tests.pipeline.capture_files import beginning, packets, recorded, write_pcap
 from tests.pipeline.report_rows import START, client, clients_of, whole
 
-FULL_DATABASE = "database or disk is full"
+FULL_DATABASE = 'Could not write all bytes to file "a/duckdb_temp_storage": No space left on device'
 DATA = Path(__file__).parents[1] / "data"
 WORKER_TRACE = """Job aborted due to stage failure: Task 0 in stage 3.0 failed 1 times
 Traceback (most recent call last):
@@ -296,7 +296,7 @@ def test_what_the_system_refuses_is_one_line() -> None:
     missing = FileNotFoundError(errno.ENOENT, "No such file or directory", "a/b")
     assert one_line(missing) == ("a/b: no such file or directory", False)
     full_disks = (OSError(number, os.strerror(number), "a") for number in (errno.ENOSPC, errno.EDQUOT))
-    for full in (*full_disks, sqlite3.OperationalError(FULL_DATABASE)):
+    for full in (*full_disks, duckdb.IOException(FULL_DATABASE)):
         assert "choose another folder with --out" in one_line(full)[0]
 
 

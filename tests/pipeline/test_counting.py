@@ -17,7 +17,7 @@ from kwire_inspect.reasons import CLOSED
 from kwire_inspect.schemas import CLIENTS, COUNTED, EXCHANGES, PROBLEMS
 from kwire_inspect.tables.clients import EXCHANGE_COLUMNS, IDENTITY, Clients, clients
 from kwire_inspect.tables.counting import counted
-from kwire_inspect.tables.relations import LocalTable
+from kwire_inspect.tables.database import LocalTable
 from kwire_spark.sources.base import CountingReader
 from tests.effort import examples
 from tests.pipeline.report_rows import DATABASE, START, client, clients_of, exchange, exchanges_of
@@ -77,7 +77,7 @@ def rows_of(seen: Clients[LocalTable]) -> list[str]:
 def test_counting_before_and_after_storing_is_the_same(
     rows: list[dict[str, Any]], sizes: list[int], at_once: int, most: int
 ) -> None:
-    before = DATABASE.table(COUNTED.names).add(counted(batches(rows, sizes), at_once, most))
+    before = DATABASE.table(COUNTED).add(counted(batches(rows, sizes), at_once, most))
     others = refusals_of({"version": 1}), clients_of(client(seen_in="metrics"), client(requests=7, position=3))
     assert rows_of(clients(before)) == rows_of(clients(exchanges_of(*rows)))
     assert rows_of(clients(before, *others)) == rows_of(clients(exchanges_of(*rows), *others))
@@ -122,7 +122,7 @@ def test_a_task_of_spark_counts_each_connection_by_itself() -> None:
 
 @pytest.mark.parametrize("most", range(0, 1000, 150))
 def test_a_connection_is_counted_once_however_often_counts_are_stored(most: int) -> None:
-    table = DATABASE.table(COUNTED.names)
+    table = DATABASE.table(COUNTED)
     table.add(counted(batches([exchange(at=at) for at in range(9)], [1] * 9), 1, most))
     (row,) = clients(table).table.rows()
     assert (row["requests"], row["connections"]) == (9, 1)
@@ -139,7 +139,7 @@ def test_of_requests_at_the_same_time_the_first_in_its_file_is_the_example(place
 def test_who_a_client_is_has_at_most_a_thousand_characters() -> None:
     """Reports keep the rows of ten thousand clients, whose ids may have 32 kB each."""
     said: dict[str, Any] = {name: "\N{GREEK SMALL LETTER ALPHA}" * 1500 + name for name in IDENTITY}
-    before = DATABASE.table(COUNTED.names).add(counted(batches([exchange(**said)], [])))
+    before = DATABASE.table(COUNTED).add(counted(batches([exchange(**said)], [])))
     for seen in (clients(before), clients(exchanges_of(exchange(**said))), clients(clients_of(client(**said)))):
         (row,) = seen.table.rows()
         assert {row[name] for name in IDENTITY} == {"\N{GREEK SMALL LETTER ALPHA}" * 1000}

@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import gzip
+import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.parquet as parquet
 import pytest
 from pyspark.sql import SparkSession
 
 from kwire.command import main as run
-from kwire_inspect.command.engines import LOCAL_LIMIT, Engine, LocalEngine, engine_for
+from kwire_inspect.command.engines import WORTH, Engine, LocalEngine, engine_for, processes_for
 from kwire_inspect.inputs import Inputs
-from kwire_inspect.options import OptionError
+from kwire_inspect.options import OptionError, Options
+from kwire_inspect.readers.base import Reader
+from kwire_inspect.readers.processes import read_dealt
 from kwire_inspect.tables.clients import EXCHANGE_COLUMNS, clients
 from kwire_inspect.tables.relations import collect, query
 from kwire_spark import reading
@@ -27,6 +32,7 @@ from tests.effort import one_in
 from tests.pipeline.small_sample import left_behind
 
 DATA = Path(__file__).parents[1] / "data"
+LOG = DATA / "request_logs" / "3.9.1.log.gz"
 SMALL = "a little of each"
 SAMPLES = (SMALL, "traffic/3.9.1", "traffic/4.0.0", "traffic/4.1.1", "request_logs", "server_logs", "logs")
 COMMANDS = ("clients", "readiness", "census", "latency", "offsets", "tables")
@@ -175,13 +181,66 @@ def chosen(name: str, size: int = 0, **needs: Any) -> type[Engine]:
     return type(engine_for(name, Inputs(size=size), **options))
 
 
-def test_small_inputs_are_read_without_spark_unless_something_needs_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert chosen("auto") is chosen("auto", LOCAL_LIMIT) is chosen("local", LOCAL_LIMIT + 1) is LocalEngine
-    assert chosen("auto", LOCAL_LIMIT + 1) is chosen("spark") is SparkEngine
+def test_inputs_are_read_without_spark_unless_something_needs_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert chosen("auto") is chosen("auto", 1 << 40) is chosen("local") is LocalEngine
+    assert chosen("auto", 10, limit=10) is chosen("local", 11, limit=10) is LocalEngine
+    assert chosen("spark") is chosen("auto", 11, limit=10) is SparkEngine
     needing: list[dict[str, Any]] = [{"master": "local[2]"}, {"out": "hdfs://a/b"}, {"table_format": "delta"}]
     for needs in needing:
         assert chosen("auto", **needs) is SparkEngine
-        with pytest.raises(OptionError, match="which needs Spark"):
-            chosen("local", **needs)
+        for name, more in (("local", {}), ("auto", {"processes": 2})):
+            with pytest.raises(OptionError, match="which needs Spark"):
+                chosen(name, **needs, **more)
     monkeypatch.setenv("MASTER", "local[2]")
     assert chosen("auto") is SparkEngine
+
+
+def test_large_inputs_are_read_by_as_many_processes_as_may_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1, 2}, raising=False)
+    assert [processes_for(size) for size in (0, 2 * WORTH - 1, 2 * WORTH, 3 * WORTH, 1 << 40)] == [1, 1, 2, 3, 3]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_several_processes_have_the_results_of_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], command: str
+) -> None:
+    given, told = tmp_path / "given", []
+    given.mkdir()
+    left_behind(given)
+    for processes in ("1", "3"):
+        out = str(tmp_path / processes)
+        code = run([command, str(given), *OPTIONS.get(command, []), "--processes", processes, "--out", out, "-q"])
+        told.append((code, [" ".join(text.replace(out, "OUT").split()) for text in capsys.readouterr()]))
+    assert told[0] == told[1]
+    assert tables(tmp_path / "1") == tables(tmp_path / "3")
+
+
+def test_the_first_problem_of_any_process_ends_the_command(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    given = tmp_path / "given"
+    given.mkdir()
+    for number in range(4):
+        (given / f"kafka-request.log.{number}").write_bytes(gzip.decompress(LOG.read_bytes()))
+    (given / "kafka-request.log.5").write_text(
+        "[2026-01-01 00:00:00,000] DEBUG Completed request:{broken (kafka.request.logger)\n"
+    )
+    out = str(tmp_path / "out")
+    assert run(["clients", str(given), "--mode", "failfast", "--processes", "3", "--out", out, "-q"]) == 3
+    assert "kafka-request.log.5, byte 0: " in capfd.readouterr().err
+
+
+class Ending(Reader):
+    """A reader whose second task ends its process."""
+
+    def tasks(self) -> list[int]:
+        return [0, 1]
+
+    def read(self, task: int) -> Iterator[pa.RecordBatch]:
+        if task:
+            os._exit(1)
+        yield pa.RecordBatch.from_pydict({"task": [task]})
+
+
+def test_a_process_that_is_gone_is_an_error() -> None:
+    reader = Ending(Options({}), pa.schema([("task", pa.int64())]))
+    with pytest.raises(RuntimeError, match="ended before it was finished"):
+        list(read_dealt(reader, reader.tasks(), 2))

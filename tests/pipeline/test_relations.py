@@ -1,9 +1,10 @@
-"""Tables of SQLite that answer the queries of reports: what they are taught of Spark's functions."""
+"""Tables of this process: what DuckDB is taught of Spark's words, and where values are."""
 
 from __future__ import annotations
 
 import time
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -13,17 +14,19 @@ from hypothesis import strategies as st
 
 from kwire_inspect.row_layout import BATCH_BYTES
 from kwire_inspect.schemas import TIME
-from kwire_inspect.tables.relations import Database, LocalTable, collect, expand_struct, explode, map_batches, query
+from kwire_inspect.tables.database import LONG, Database, LocalTable
+from kwire_inspect.tables.relations import collect, map_batches, query
 from kwire_spark.relations import _in_utc
 from tests.effort import examples
 
+DATABASE = Database()
 PLACES = pa.schema([("time", TIME), ("source", pa.string()), ("position", pa.int64())])
 INTEGERS = st.none() | st.integers(-(2**63), 2**63 - 1)
 TEXTS = st.none() | st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=3)
 
 
 def table(schema: pa.Schema, *rows: dict[str, Any]) -> LocalTable:
-    return Database().table(schema.names).add(pa.Table.from_pylist(list(rows), schema).to_batches())
+    return DATABASE.table(schema).add(pa.Table.from_pylist(list(rows), schema).to_batches())
 
 
 @examples(0.5)
@@ -77,8 +80,8 @@ def test_times_that_spark_returns_are_local_ones(monkeypatch: pytest.MonkeyPatch
 def test_lists_have_a_size_and_a_row_for_each_element() -> None:
     lists = table(pa.schema([("codes", pa.list_(pa.int16()))]), {"codes": [3, 5]}, {"codes": []}, {"codes": None})
     assert [row["size"] for row in collect("SELECT size(codes) AS size FROM {lists}", lists=lists)] == [2, 0, None]
-    codes = explode(lists, "codes", "code")
-    assert [row["code"] for row in collect("SELECT code FROM {codes}", codes=codes)] == [3, 5]
+    codes = collect("SELECT *, explode(codes) AS code FROM {lists}", lists=lists)
+    assert codes == [{"codes": [3, 5], "code": 3}, {"codes": [3, 5], "code": 5}]
 
 
 def test_structs_and_lists_keep_their_values() -> None:
@@ -86,17 +89,19 @@ def test_structs_and_lists_keep_their_values() -> None:
     inner = pa.schema([("started", TIME), ("fenced", pa.bool_()), ("topics", pa.list_(pa.string()))])
     rows: list[dict[str, Any]] = [{"one": {"started": when, "fenced": True, "topics": ["a"]}}, {"one": None}]
     structs = table(pa.schema([("one", pa.struct(list(inner)))]), *rows)
-    found = expand_struct(structs, "one", inner)
-    assert list(found.rows()) == [{"started": when, "fenced": 1, "topics": ["a"]}]
+    found = query("SELECT one.* FROM {structs} WHERE one IS NOT NULL", structs=structs)
+    assert list(found.rows()) == [{"started": when, "fenced": True, "topics": ["a"]}]
     (batch,) = found.batches(inner)
     assert batch.to_pylist() == [rows[0]["one"]]
 
 
-def test_texts_in_structs_keep_what_follows_a_zero() -> None:
-    """SQLite's own function for JSON ends a text there: groups ``a`` and ``a\\0b`` would be one."""
-    inner = pa.schema([("name", pa.string())])
-    structs = table(pa.schema([("one", pa.struct(list(inner)))]), {"one": {"name": "a\0b"}})
-    assert list(expand_struct(structs, "one", inner).rows()) == [{"name": "a\0b"}]
+def test_texts_keep_what_follows_a_zero() -> None:
+    schema = pa.schema([("name", pa.string())])
+    names = table(schema, {"name": "a\0b"}, {"name": "a"})
+    assert [row["name"] for row in collect("SELECT name FROM {t} GROUP BY name ORDER BY name", t=names)] == [
+        "a",
+        "a\0b",
+    ]
 
 
 def test_rows_are_mapped_in_order() -> None:
@@ -116,14 +121,14 @@ def test_large_rows_are_stored_and_read_a_few_at_a_time() -> None:
     schema = pa.schema([("value", pa.binary())])
     values = [bytes([number]) * (1 << 20) for number in range(10)]
     given = pa.RecordBatch.from_arrays([pa.array(values, pa.binary())], schema=schema)
-    found = list(Database().table(schema.names).add([given]).batches(schema))
+    found = list(DATABASE.table(schema).add([given]).batches(schema))
     assert [value for batch in found for value in batch.column("value").to_pylist()] == values
     assert max(batch.nbytes for batch in found) <= BATCH_BYTES + (1 << 20)
 
 
 def test_tables_of_two_databases_are_not_mixed_up() -> None:
     with pytest.raises(AssertionError):
-        query("SELECT * FROM {one}, {two}", one=table(PLACES), two=table(PLACES))
+        query("SELECT * FROM {one}, {two}", one=table(PLACES), two=Database().table(PLACES))
 
 
 def test_functions_of_spark() -> None:
@@ -134,7 +139,11 @@ def test_functions_of_spark() -> None:
         regexp_extract(text, 'x(y)?', 1) AS optional, floor(number / -2.0) AS below FROM {t} ORDER BY number""",
         t=texts,
     )
-    assert [tuple(row.values()) for row in found] == [(1, "0001", "", -1), (0, "", "", -1), (None, None, None, -2)]
+    assert [tuple(row.values()) for row in found] == [
+        (True, "0001", "", -1),
+        (False, "", "", -1),
+        (None, None, None, -2),
+    ]
 
 
 def test_the_value_of_the_least_key_is_that_of_the_first_of_them_and_null_is_no_key() -> None:
@@ -145,10 +154,32 @@ def test_the_value_of_the_least_key_is_that_of_the_first_of_them_and_null_is_no_
     assert collect("SELECT min_by(value, key) AS one FROM {t} WHERE key IS NULL", t=keys) == [{"one": None}]
 
 
-def test_batches_have_so_many_rows_and_no_more() -> None:
-    schema = pa.schema([("text", pa.string())])
-    texts = table(schema, *({"text": "x" * 10} for _ in range(7)))
-    assert [batch.num_rows for batch in texts.batches(schema, 3)] == [3, 3, 1]
-    assert [batch.num_rows for batch in texts.batches(schema, 100, most=30)] == [3, 3, 1]
-    assert [batch.num_rows for batch in texts.batches(schema, 100, most=21)] == [3, 3, 1]
-    assert [batch.num_rows for batch in texts.batches(schema, 7)] == [7]
+@pytest.mark.parametrize("values", [[b"", None, b"\1"], [b"short", b"x" * LONG, b"y" * (LONG + 1), None], [None]])
+def test_values_of_any_length_are_kept(values: list[bytes | None]) -> None:
+    schema = pa.schema([("value", pa.binary())])
+    found = table(schema, *({"value": value} for value in values))
+    assert [row["value"] for row in found.rows()] == values
+
+
+def test_a_table_is_dropped_with_its_object() -> None:
+    database = Database()
+    kept, dropped = database.table(PLACES), database.table(PLACES)
+    del dropped
+    assert database.connection.execute("SHOW TABLES").fetchall() == [(kept.name,)]
+
+
+def test_what_does_not_fit_into_memory_is_in_a_private_folder_that_is_removed() -> None:
+    database = Database()
+    folder = Path(database.connection.execute("SELECT current_setting('temp_directory')").fetchall()[0][0])
+    schema = pa.schema([("text", pa.string()), ("number", pa.int64())])
+    texts = pa.array([f"{number:01000}" for number in range(4000)])
+    found = database.table(schema)
+    for at in range(50):
+        found.add([pa.RecordBatch.from_arrays([texts, pa.array([at] * 4000)], schema=schema)])
+    assert sum(file.stat().st_size for file in folder.iterdir()) > 10 << 20
+    assert folder.stat().st_mode & 0o077 == 0
+    assert collect("SELECT count(*) AS rows, sum(number) AS sum FROM {t}", t=found) == [
+        {"rows": 200_000, "sum": 4_900_000}
+    ]
+    del found, database
+    assert not folder.exists()

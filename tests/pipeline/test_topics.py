@@ -181,7 +181,7 @@ def test_what_names_are_told_and_which_of_them_is_taken() -> None:
         pa.struct([("cluster_id", pa.string()), ("topics", pa.list_(topic))]),
     )
     records = pa.array([{"topic_id": "r", "name": "s"}, {"topic_id": "r", "name": "t"}], topic)
-    told = DATABASE.table(TOPICS.names).add(
+    told = DATABASE.table(TOPICS).add(
         [topic_names_in(answers, "topics", "name"), topic_names_in(records, None, "name")]
     )
     assert sorted(tuple(row.values()) for row in names_of(told).rows()) == [("a", "z", "c1"), ("r", "s", None)]

@@ -23,7 +23,7 @@ from kwire_rules.commands import missing
 
 USAGE, FAILED = 2, 3
 
-FULL = "no space left on device|database or disk is full|disk quota exceeded"
+FULL = "no space left on device|max_temp_directory_size|disk quota exceeded"
 _OURS = re.compile(r"^(?:[\w.]+\.)?(BrokenInputError|OptionError|DecodeError|KwireError): (.+)$", re.M)
 _ANY = re.compile(r"^(?:: )?(?:[A-Za-z_][\w.]*\.)?(\w*(?:Error|Exception|Interrupt)): (.+)$", re.M)
 

@@ -18,7 +18,17 @@ import click
 
 from kwire_inspect.command.engines import Engine, checked_output, engine_for
 from kwire_inspect.command.interrupts import forward_sigint_to_writer
-from kwire_inspect.command.options import COVERAGE, ENGINE, KEY_LOG, MASTER, PORTS, PROTOCOL, QUIET, TABLE_FORMAT
+from kwire_inspect.command.options import (
+    COVERAGE,
+    ENGINE,
+    KEY_LOG,
+    MASTER,
+    PORTS,
+    PROCESSES,
+    PROTOCOL,
+    QUIET,
+    TABLE_FORMAT,
+)
 from kwire_inspect.folders import claimed, private_folder
 from kwire_inspect.inputs import Inputs, find
 from kwire_inspect.options import FAILFAST, KINDS, BrokenInputError, OptionError, Options, only
@@ -201,11 +211,12 @@ def with_inputs(
     out_help: str = "Output directory; reports and tables of earlier runs are replaced.",
     *,
     stored: Sequence[str] = (),
+    local_limit: int | None = None,
 ) -> Callable[[Command], Command]:
     """Add the arguments and options of every command, which are passed to the function as one :class:`Run`.
 
-    ``stored`` says which tables of an earlier run the command reads: it needs the first, and takes the others if they
-    are of the same run.
+    Inputs of more than ``local_limit`` bytes are left to Spark. ``stored`` says which tables of an earlier run the
+    command reads: it needs the first, and takes the others if they are of the same run.
     """
     parameters = (
         QUIET,
@@ -222,6 +233,7 @@ def with_inputs(
         KEY_LOG,
         PORTS,
         MASTER,
+        PROCESSES,
         ENGINE,
         TABLE_FORMAT,
         click.option("--out", default=DEFAULT_OUT, metavar="DIR", show_default=True, help=out_help),
@@ -238,6 +250,7 @@ def with_inputs(
             quiet: bool,
             min_coverage: float,
             engine: str,
+            processes: int | None,
             **values: Any,
         ) -> Any:
             from rich.console import Console
@@ -253,7 +266,7 @@ def with_inputs(
                 if inputs.tables:
                     inputs = _with_tables(inputs, function.__name__, stored, options.keys() - {"protocol"})
                 console = Console(width=None if sys.stdout.isatty() else WIDTH)
-                chosen = engine_for(engine, inputs, out, table_format, master)
+                chosen = engine_for(engine, inputs, out, table_format, master, processes, local_limit)
                 run = Run(inputs, out, chosen, options, console, progress, min_coverage)
                 return function(run=run, **values)
 

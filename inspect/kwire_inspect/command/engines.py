@@ -7,28 +7,32 @@ Spark's engine and is found by its entry point.
 from __future__ import annotations
 
 import os
-import sys
-from collections.abc import Mapping, Sequence
-from functools import cached_property
-from importlib.abc import MetaPathFinder
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property, partial
 from importlib.metadata import entry_points
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Protocol
 
 from kwire_inspect.options import OptionError
 from kwire_inspect.storage import refuse_secrets
+from kwire_inspect.worker_memory import leave_out_pandas
 
 if TYPE_CHECKING:
+    from pyarrow import RecordBatch
+
     from kwire_inspect.command.common import Run
     from kwire_inspect.inputs import Inputs
     from kwire_inspect.reports.basis import Problem
     from kwire_inspect.reports.report import Cell
     from kwire_inspect.tables.clients import Clients
-    from kwire_inspect.tables.relations import Database, Relation
+    from kwire_inspect.tables.database import Database
+    from kwire_inspect.tables.relations import Relation
 
 AUTO, LOCAL, SPARK = ENGINES = "auto", "local", "spark"
-LOCAL_LIMIT = 1 << 30
-"""Inputs of up to this many bytes are read without Spark, unless the user says otherwise."""
+LOCAL_TABLES = 1 << 30
+"""Typed tables of larger inputs are left to Spark, where it is installed: locally one process writes all of them."""
+WORTH = 64 << 20
+"""Bytes of input that are worth a process: one takes half a second to start."""
 BRIEF_LIMIT = 1 << 30
 """Inputs of up to this many bytes are read in a brief session: see ``spark_session``."""
 PARQUET = "parquet"
@@ -122,14 +126,32 @@ def checked_output(out: str) -> str:
     return other_engine(SPARK, f"--out {out}").checked_output(out) if "://" in out else out
 
 
-def engine_for(name: str, inputs: Inputs, out: str, table_format: str, master: str | None) -> Engine:
-    """The engine of this name. For ``auto``, this process if the inputs are small and nothing asks for Spark."""
+def processes_for(size: int) -> int:
+    """Return the number of processes for inputs of this size: at most one for each usable processor."""
+    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(1, min(usable, size // WORTH))
+
+
+def engine_for(
+    name: str,
+    inputs: Inputs,
+    out: str,
+    table_format: str,
+    master: str | None,
+    processes: int | None = None,
+    limit: int | None = None,
+) -> Engine:
+    """The engine of this name. For ``auto``, this machine unless something asks for Spark, or inputs are of more
+    than ``limit`` bytes and Spark is installed."""
     needs = {
         "--master": master,
         f"--table-format {table_format}": table_format != PARQUET,
         f"--out {out}": "://" in out,
     }
     needing = [option for option, given in needs.items() if given]
+    if processes and (name == SPARK or needing):
+        option = needing[0] if needing else "--engine spark"
+        raise OptionError(f"--processes cannot be used with {option}, which needs Spark: see --master")
     if name == LOCAL and needing:
         raise OptionError(f"--engine local cannot be used with {needing[0]}, which needs Spark")
     if inputs.has_standard_input:
@@ -138,61 +160,54 @@ def engine_for(name: str, inputs: Inputs, out: str, table_format: str, master: s
             raise OptionError(f"{option} cannot be used with -, the standard input: write it to a file first")
         return LocalEngine()
     submitted = "MASTER" in os.environ or "PYSPARK_GATEWAY_PORT" in os.environ
-    is_small = inputs.size <= LOCAL_LIMIT or not is_installed(SPARK)
-    if name == LOCAL or (name == AUTO and not needing and not submitted and is_small):
-        return LocalEngine()
+    fits = limit is None or inputs.size <= limit or not is_installed(SPARK)
+    if name == LOCAL or processes or (name == AUTO and fits and not needing and not submitted):
+        return LocalEngine(processes or processes_for(inputs.size))
     engine = other_engine(SPARK, needing[0] if needing else f"--engine {name}")
     return engine(master, table_format, out, brief=inputs.size <= BRIEF_LIMIT)
 
 
-class _NoPandas(MetaPathFinder):
-    def find_spec(self, fullname: str, path: object = None, target: object = None) -> None:
-        if fullname == "pandas":
-            raise ModuleNotFoundError(fullname)
-
-
-def _leave_out_pandas() -> None:
-    """Have pyarrow not import pandas with the first array, which takes as long as everything else that a small input
-    needs. What converts to pandas imports it all the same."""
-    if "pandas" in sys.modules:
-        return
-    import pyarrow as pa
-
-    sys.meta_path.insert(0, hiding := _NoPandas())
-    try:
-        pa.array([])
-    finally:
-        sys.meta_path.remove(hiding)
-
-
 class LocalEngine:
-    """This process: tables are SQLite's, and what it writes is Parquet."""
+    """This machine. Tables are in DuckDB, and are written as Parquet."""
 
     told = "Read without Spark."
 
-    def __init__(self) -> None:
-        _leave_out_pandas()
+    def __init__(self, processes: int = 1) -> None:
+        leave_out_pandas()
+        self._processes = processes
 
     @cached_property
-    def _database(self) -> Database:
-        from kwire_inspect.tables.relations import Database
+    def database(self) -> Database:
+        """The database of this process, made when it is needed."""
+        from kwire_inspect.tables.database import Database
 
         return Database()
 
     def read(self, table: str, inputs: Inputs, columns: Sequence[str], options: Mapping[str, str]) -> Relation:
-        from kwire_inspect.readers import TABLES, read_batches
+        import pyarrow as pa
 
-        names = columns or TABLES[table].names
-        return self._database.table(names).add(read_batches(table, inputs, names, options))
+        from kwire_inspect.readers import TABLES
+
+        full = TABLES[table]
+        schema = pa.schema([full.field(name) for name in columns or full.names])
+        return self.database.table(schema).add(self.batches(table, inputs, schema.names, options))
+
+    def batches(
+        self, table: str, inputs: Inputs, columns: Sequence[str], options: Mapping[str, str], **how: Any
+    ) -> Iterator[RecordBatch]:
+        """The rows of a table as batches: see ``readers.read_batches``."""
+        from kwire_inspect.readers import read_batches
+
+        return read_batches(table, inputs, columns, options, processes=self._processes, **how)
 
     def counted(self, inputs: Inputs, options: Mapping[str, str]) -> Relation:
-        from kwire_inspect.readers import read_batches
         from kwire_inspect.schemas import COUNTED
         from kwire_inspect.tables.clients import EXCHANGE_COLUMNS
         from kwire_inspect.tables.counting import counted
 
-        exchanges = read_batches("exchanges", inputs, EXCHANGE_COLUMNS, options)
-        return self._database.table(COUNTED.names).add(counted(exchanges))
+        many = {"each": partial(counted, most=0)} if self._processes > 1 else {}
+        exchanges = self.batches("exchanges", inputs, EXCHANGE_COLUMNS, options, **many)
+        return self.database.table(COUNTED).add(exchanges if many else counted(exchanges))
 
     def cached(self, table: Relation) -> Relation:
         return table

@@ -10,22 +10,23 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 from pyarrow import compute, dataset
 
-from kwire_inspect.readers import TABLES, read_batches
+from kwire_inspect.command.engines import LocalEngine
+from kwire_inspect.readers import TABLES
 from kwire_inspect.reports.basis import problems_of
 from kwire_inspect.row_layout import BATCH_BYTES
-from kwire_inspect.schemas import CLIENTS, COUNTED, PROBLEMS
+from kwire_inspect.schemas import CLIENTS, COUNTED, PROBLEMS, RECORDS, REFUSALS
 from kwire_inspect.tables.clients import EXCHANGE_COLUMNS, REFUSAL_COLUMNS, Clients, clients
 from kwire_inspect.tables.counting import counted
 from kwire_inspect.tables.files import DATE, ParquetTable, parquet_table, write_parquet
 from kwire_inspect.tables.names import TOPICS, names_of, topic_names_in, with_names
 from kwire_inspect.tables.record_structs import RecordStructs, record_kinds
-from kwire_inspect.tables.relations import Database, LocalTable
 from kwire_inspect.tables.structs import ExchangeStructs
 
 if TYPE_CHECKING:
     from kwire_inspect.command.common import Run
     from kwire_inspect.reports.basis import Problem
     from kwire_inspect.reports.report import Cell
+    from kwire_inspect.tables.database import LocalTable
 
 AT_ONCE = 4096
 """Rows that are read at a time."""
@@ -33,6 +34,8 @@ BY_DATE = dataset.partitioning(pa.schema([(DATE, pa.date32())]), flavor="hive")
 SLOWLY = dataset.ParquetFileFormat(pre_buffer=False)
 NO_READAHEAD = {"batch_readahead": 0, "fragment_readahead": 0}
 KNOWN = compute.field("_corrupt").is_null()
+REFUSED = pa.schema([REFUSALS.field(name) for name in REFUSAL_COLUMNS])
+BROKEN = pa.schema([RECORDS.field(name) for name in ("source", "position", "_corrupt")])
 Typed = Iterator[tuple[str, pa.RecordBatch]]
 
 
@@ -43,22 +46,26 @@ class LocalTables:
         self.rows: list[tuple[Cell, ...]] = []
         self._run = run
         self._protocol = run.protocol
-        self._database = Database()
         self._names = TOPICS.empty_table()
         self._main: dict[str, str] = {}
         self.seen: Clients[LocalTable] | None = None
         """The clients, once they are written."""
 
+    @property
+    def _engine(self) -> LocalEngine:
+        assert isinstance(self._run.engine, LocalEngine)
+        return self._run.engine
+
     def add_main(self, name: str, columns: Sequence[str] = ()) -> None:
         """Write a table that readers return."""
         schema = pa.schema([TABLES[name].field(column) for column in columns or TABLES[name].names])
-        batches = read_batches(name, self._run.inputs, columns, self._run.options_of(name))
+        batches = self._engine.batches(name, self._run.inputs, columns, self._run.options_of(name))
         if self._add(name, batches, schema, by_date=name != "refusals"):
             self._main[name] = str(self.rows[-1][2])
 
     def add_topic_names(self) -> None:
         """Write the table ``topics``, from responses and records."""
-        told = self._database.table(TOPICS.names)
+        told = self._engine.database.table(TOPICS)
         answered = (compute.field("outcome") == "answered") & compute.field("response").is_valid()
         for api in ("Metadata", "CreateTopics"):
             if f"{api}Request" in self._protocol:
@@ -82,11 +89,11 @@ class LocalTables:
     def add_clients(self) -> None:
         """Write the tables ``clients`` and ``problems``."""
         exchanges, refusals, metrics = (
-            self._database.table(columns).add(batches)
-            for columns, batches in (
-                (COUNTED.names, counted(self._stored("exchanges", EXCHANGE_COLUMNS))),
-                (REFUSAL_COLUMNS, self._stored("refusals", REFUSAL_COLUMNS)),
-                (COUNTED.names, read_batches("metrics", self._run.inputs, (), self._run.options_of("metrics"))),
+            self._engine.database.table(schema).add(batches)
+            for schema, batches in (
+                (COUNTED, counted(self._stored("exchanges", EXCHANGE_COLUMNS))),
+                (REFUSED, self._stored("refusals", REFUSAL_COLUMNS)),
+                (COUNTED, self._engine.batches("metrics", self._run.inputs, (), self._run.options_of("metrics"))),
             )
         )
         self.seen = clients(exchanges, refusals, metrics, origin=self._run.origin)
@@ -95,8 +102,7 @@ class LocalTables:
 
     def broken_records(self) -> list[Problem]:
         """Reasons and places of broken input that the table ``problems`` does not have."""
-        columns = ("source", "position", "_corrupt")
-        return problems_of(self._database.table(columns).add(self._stored("records", columns, ~KNOWN)))
+        return problems_of(self._engine.database.table(BROKEN).add(self._stored("records", BROKEN.names, ~KNOWN)))
 
     def _add(self, name: str, batches: Iterable[pa.RecordBatch], schema: pa.Schema, **options: Any) -> int:
         with self._run.step(f"Writing {name}"):

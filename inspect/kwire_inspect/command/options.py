@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from kwire_inspect.command.engines import AUTO, ENGINES, LOCAL_LIMIT, PARQUET
+from kwire_inspect.command.engines import AUTO, ENGINES, PARQUET
 from kwire_inspect.reasons import MIN_COVERAGE
 from kwire_inspect.reports.formats import FORMATS
 from kwire_inspect.reports.text import visible
@@ -18,7 +18,13 @@ ENGINE = click.option(
     type=click.Choice(ENGINES),
     default=AUTO,
     show_default=True,
-    help=f"Spark, or local: this process alone, without Java; auto: local up to {LOCAL_LIMIT >> 30} GB of inputs.",
+    help="Spark, or local: this machine, without Java; auto: local unless an option or large tables need Spark.",
+)
+PROCESSES = click.option(
+    "--processes",
+    type=click.IntRange(1),
+    metavar="NUMBER",
+    help="Processes that read, with --engine local; default: one for each processor if inputs are large.",
 )
 PORTS = click.option(
     "--ports", metavar="PORTS", help="Broker ports, e.g. 9092,19092, for captures that start in mid-connection."

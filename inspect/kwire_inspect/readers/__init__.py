@@ -1,6 +1,7 @@
 """Files as Arrow batches, task by task, without Spark: a reader plans tasks by its options and reads them.
 
-Spark's data sources hand the tasks to workers (``sources``); ``read_batches`` reads them one after the other.
+Spark's data sources hand the tasks to workers (``sources``); ``read_batches`` reads them one after the other, in this
+process or in several.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import pyarrow as pa
 
 from kwire_inspect.inputs import Inputs
 from kwire_inspect.options import FOUND, KINDS, Options, only, passed
+from kwire_inspect.readers.processes import Each, read_dealt
 from kwire_inspect.schemas import CLIENTS, COUNTED, EXCHANGES, FRAMES, PROBLEMS, RECORDS, REFUSALS
 from kwire_inspect.storage import absolute
 
@@ -44,11 +46,18 @@ What is not needed is not imported: a report on a small capture takes little mor
 
 
 def read_batches(
-    table: str, inputs: Inputs, columns: Sequence[str] = (), options: Mapping[str, str] | None = None
+    table: str,
+    inputs: Inputs,
+    columns: Sequence[str] = (),
+    options: Mapping[str, str] | None = None,
+    *,
+    processes: int = 1,
+    each: Each = iter,
 ) -> Iterator[pa.RecordBatch]:
-    """The rows of a table, one of :data:`TABLES`, in all inputs, in one process.
+    """Read the rows of a table of :data:`TABLES` in all inputs, by this number of processes; 1 is this process.
 
-    The counterpart of ``tables.read``, with the same options: only ``columns`` are computed, all by default.
+    The counterpart of ``tables.read``, with the same options: only ``columns`` are computed, all by default. ``each``
+    is called in each process, with all rows that it reads of inputs of a kind.
     """
     full = TABLES[table]
     given = passed(options or {}, table)
@@ -60,11 +69,10 @@ def read_batches(
             yield from stored_batches(stored, schema)
     for kind in KINDS[table]:
         if files := [absolute(file) for file in getattr(inputs, kind)]:
-            paths = {"paths": json.dumps(files), "rows": table, "partitions": "1"}
+            paths = {"paths": json.dumps(files), "rows": table, "partitions": str(processes)}
             paths[FOUND] = str(kind != "logs")
             reader = _reader(_READERS[kind])(Options(only(given | paths, kind)), schema)
-            for task in reader.tasks():
-                yield from reader.read(task)
+            yield from read_dealt(reader, reader.tasks(), processes, each)
 
 
 def _reader(name: str) -> type[Reader]:

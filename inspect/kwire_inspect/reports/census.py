@@ -193,12 +193,12 @@ def _over_time(exchanges: Relation, versions: Table) -> Chart | None:
     steps = Steps.of(*span)
     counts = collect(
         f"""
-        SELECT at, what, seen_in, count(*) AS requests
+        SELECT step, what, seen_in, count(*) AS requests
         FROM (
-            SELECT {steps.number("time")} AS at, coalesce(api, 'unknown') AS what, {SEEN_IN} AS seen_in
+            SELECT {steps.number("time")} AS step, coalesce(api, 'unknown') AS what, {SEEN_IN} AS seen_in
             FROM {{exchanges}} WHERE _corrupt IS NULL AND time IS NOT NULL
         ) AS requests
-        GROUP BY at, what, seen_in""",
+        GROUP BY step, what, seen_in""",
         exchanges=exchanges,
     )
     return counted_over_time(

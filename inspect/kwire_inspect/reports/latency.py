@@ -19,8 +19,8 @@ from kwire_inspect.reports.over_time import Steps, counted_over_time
 from kwire_inspect.reports.report import Chart, Column, Report, Table
 from kwire_inspect.reports.text import counted, file_name, number
 from kwire_inspect.schemas import EPOCH
-from kwire_inspect.tables.clients import SEEN_IN
-from kwire_inspect.tables.relations import collect, explode
+from kwire_inspect.tables.clients import MAX_IDENTITY, SEEN_IN
+from kwire_inspect.tables.relations import collect, query
 from kwire_kafka.errors import ErrorCode
 
 if TYPE_CHECKING:
@@ -145,20 +145,20 @@ def _errors(exchanges: Relation, steps: Steps, top: int, names: type[IntEnum]) -
     place = "struct(CASE WHEN time IS NULL THEN 1 ELSE 0 END, time, source, position) AS place"
     rows = collect(
         f"""
-        SELECT at, api, seen_in, code, count(*) AS responses,
+        SELECT step, api, seen_in, code, count(*) AS responses,
             min_by(source, place) AS source, min_by(position, place) AS position
-        FROM ({_requests(f"{steps.number('time')} AS at, code, source, position, {place}")}) AS requests
-        GROUP BY at, api, seen_in, code""",
-        exchanges=explode(exchanges, "error_codes", "code"),
+        FROM ({_requests(f"{steps.number('time')} AS step, code, source, position, {place}")}) AS requests
+        GROUP BY step, api, seen_in, code""",
+        exchanges=query("SELECT *, explode(error_codes) AS code FROM {exchanges}", exchanges=exchanges),
     )
     totals: Counter[tuple[str, str, int]] = Counter()
     examples: dict[tuple[str, str, int], Any] = {}
     moments: Counter[tuple[int | None, str, str]] = Counter()
-    for row in sorted(rows, key=lambda row: (row["at"] is None, row["at"])):
+    for row in sorted(rows, key=lambda row: (row["step"] is None, row["step"])):
         key = (row["api"], row["seen_in"], row["code"])
         totals[key] += row["responses"]
         examples.setdefault(key, (row["source"], row["position"]))
-        moments[row["at"], names(row["code"]).name, row["seen_in"]] += row["responses"]
+        moments[row["step"], names(row["code"]).name, row["seen_in"]] += row["responses"]
     codes = [(*key, names(key[2]).name, totals[key], *examples[key]) for key in totals]
     codes.sort(key=lambda row: (-row[4], *row[:3]))
     flat = ((*moment, count) for moment, count in moments.items())
@@ -168,11 +168,12 @@ def _errors(exchanges: Relation, steps: Steps, top: int, names: type[IntEnum]) -
 
 def _throttled(exchanges: Relation, top: int) -> Table:
     """By client, with requests before and after its login, as in all reports."""
+    who = ", ".join(f"substr({one}, 1, {MAX_IDENTITY}) AS {one}" for one in ("client_id", "principal"))
     rows = collect(
         f"""
         SELECT client_id, client_host, principal, api, seen_in, count(*) AS responses, sum(throttle_ms) AS total,
             max(throttle_ms) AS longest
-        FROM ({_requests("client_id, client_host, principal, throttle_ms")} AND throttle_ms > 0) AS requests
+        FROM ({_requests(f"{who}, client_host, throttle_ms")} AND throttle_ms > 0) AS requests
         GROUP BY client_id, client_host, principal, api, seen_in ORDER BY total DESC LIMIT {MAX_ROWS}""",
         exchanges=exchanges,
     )

@@ -16,7 +16,7 @@ from typing import Any, Generic
 from kwire_inspect.reasons import CLOSED
 from kwire_inspect.schemas import CLIENTS
 from kwire_inspect.stored import UNKNOWN, Origin
-from kwire_inspect.tables.relations import R, Relation, collect, kept, query
+from kwire_inspect.tables.relations import R, Relation, collect, kept, query, query_groups
 
 CAPTURE, REQUEST_LOG, SERVER_LOG = "capture", "request_log", "server_log"
 FORWARDED, METRICS = "forwarded", "metrics"
@@ -99,7 +99,8 @@ def clients(*tables: R | Clients[R], origin: Origin = UNKNOWN) -> Clients[R]:
     found: list[R] = [table.counted if isinstance(table, Clients) else table for table in tables]
     named = {f"table{number}": table for number, table in enumerate(found)}
     seen = " UNION ALL ".join(_seen(name, table.columns) for name, table in named.items())
-    return Clients(query(_COUNTED.format(seen=seen), **named), origin, all(one.complete for one in before))
+    counted = query_groups(_COUNTED.format(seen=seen), KEYS, **named)
+    return Clients(counted, origin, all(one.complete for one in before))
 
 
 _COUNTED = f"""
@@ -113,7 +114,7 @@ _COUNTED = f"""
         SELECT *, struct(CASE WHEN first_seen IS NULL THEN 1 ELSE 0 END, first_seen, source, position) AS place,
             CASE WHEN _corrupt IS NOT NULL THEN source END AS broken_source,
             CASE WHEN _corrupt IS NOT NULL THEN position END AS broken_position
-        FROM ({{seen}}) AS seen
+        FROM ({{seen}}) AS seen WHERE {{{{part}}}}
     ) AS placed
     GROUP BY {", ".join(KEYS)}, _corrupt, broken_source, broken_position"""
 

@@ -1,4 +1,4 @@
-"""Exchanges counted before they are stored: SQLite takes 12 µs to store and count a request, and Arrow half of one.
+"""Exchanges counted before they are stored, in the process that reads them: few rows are brought to others.
 
 What a request counts as is said twice, here for Arrow and in ``tables.clients`` in SQL. Tests compare the two.
 """
@@ -17,8 +17,8 @@ from kwire_inspect.tables.clients import CAPTURE, FORWARDED, IDENTITY, KEYS, MAX
 
 AT_ONCE = 8 << 20
 """Bytes of exchanges that are counted together, or a batch more: some 35,000 requests."""
-MAX_WAITING = 64 << 20
-"""Bytes of counts that wait to be added up, as many as the cache of a database has."""
+MAX_WAITING = 16 << 20
+"""Bytes of counts that wait to be added up, some more than a database takes at a time."""
 
 _SUMS = ("requests", "errors", "refused", "bytes", "begun", "unread")
 _PLACE = ("first_seen", "source", "position")

@@ -22,7 +22,7 @@ from kwire_inspect.state.offsets import CommittedOffsets, Transactions
 from kwire_inspect.state.replay import COLUMNS, NEEDED, Several, replay, undecodable_records
 from kwire_inspect.state.shares import ShareStates
 from kwire_inspect.tables.names import named
-from kwire_inspect.tables.relations import R, collect, expand_struct, kept, map_batches, query
+from kwire_inspect.tables.relations import R, collect, kept, map_batches, query
 from kwire_kafka import PROTOCOL
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ def coordinated(records: R, protocol: MessageRegistry = PROTOCOL) -> Iterator[di
     schema = pa.schema([(name, pa.struct(list(fields))) for name, fields in schemas.items()])
     replayed = partial(_replayed, OFFSETS_TOPIC, partial(Several, states), schema)
     with kept(_with_names(replayed, records, protocol)) as rows:
-        yield {name: expand_struct(rows, name, fields) for name, fields in schemas.items()}
+        yield {name: query(f"SELECT {name}.* FROM {{rows}} WHERE {name} IS NOT NULL", rows=rows) for name in schemas}
 
 
 def undecodable(records: R, protocol: MessageRegistry = PROTOCOL) -> R:

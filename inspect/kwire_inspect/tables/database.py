@@ -1,0 +1,271 @@
+"""Tables of this process: DuckDB's, filled from Arrow batches. They need no Java.
+
+DuckDB has little memory, and writes more rows to a folder. Only this user can read the folder, and it is removed with
+the database. DuckDB hands over 2,048 rows at a time, however large they are: long values are therefore kept in a file
+beside it, and a table has their places.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext, suppress
+from itertools import chain
+from struct import Struct
+from tempfile import TemporaryDirectory, TemporaryFile
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+from pyarrow import compute
+
+from kwire_inspect.row_layout import BATCH_BYTES, BINARY, by_bytes
+from kwire_inspect.tables.relations import Backend, Batches, Row, backend
+
+MEMORY = "96MiB"
+"""Memory of a database: what is more goes to its folder."""
+PER_OPERATOR = "SET operator_memory_limit = '32MiB'"
+"""A sort writes to the folder when it has this much of the memory."""
+ROWS = 2048
+"""Rows that DuckDB hands over at a time."""
+MAX_PARTS = 4096
+"""Parts in which groups are computed that do not fit into memory: what DuckDB keeps of their texts stays there."""
+LONG = 2048
+"""Values of more bytes are kept in a file."""
+MAX_VALUE = 1 << 30
+"""More bytes than any value has."""
+SETTINGS = {
+    "async_threads": "1",
+    "autoinstall_known_extensions": "false",
+    "autoload_known_extensions": "false",
+    "default_null_order": "nulls_first_on_asc_last_on_desc",
+    "memory_limit": MEMORY,
+    "threads": "1",
+}
+PREPARED = """
+    SET GLOBAL TimeZone = 'UTC';
+    SET GLOBAL enable_external_access = false;
+    CREATE MACRO endswith(text, ending) AS ends_with(text, ending);
+    CREATE MACRO explode(list) AS unnest(list);
+    CREATE MACRO min_by(value, key) AS arg_min_null(value, key);
+    CREATE MACRO percentile_approx(value, share, accuracy) AS quantile_disc(value, share);
+    CREATE MACRO size(list) AS len(list);
+    CREATE MACRO struct(a, b) AS row(a IS NOT NULL, a, b IS NOT NULL, b),
+        (a, b, c, d) AS row(a IS NOT NULL, a, b IS NOT NULL, b, c IS NOT NULL, c, d IS NOT NULL, d);
+    CREATE MACRO unix_micros(time) AS epoch_us(time);
+"""
+"""Functions of Spark that have another name in DuckDB. Null is the least value in a struct, as in Spark."""
+
+_PLACE = Struct("<cqq")
+"""A mark, and where a long value is in the file: its first byte and its length."""
+_SHORT, _LONG = b"\0", b"\1"
+"""The marks that values of bytes begin with."""
+
+
+class Database:
+    """A database of this process."""
+
+    def __init__(self) -> None:
+        self._folder = TemporaryDirectory(prefix="kwire-")
+        self._values = _LongValues()
+        self.connection = duckdb.connect(config={**SETTINGS, "temp_directory": self._folder.name})
+        self.connection.execute(PREPARED + PER_OPERATOR)
+        self._tables = 0
+
+    def table(self, schema: pa.Schema) -> LocalTable:
+        """A new table, without rows."""
+        name = self._new()
+        self._run(f"CREATE TABLE {name} AS SELECT * FROM added", pa.RecordBatchReader.from_batches(schema, []))
+        return LocalTable(self, name)
+
+    def select(self, text: str) -> LocalTable:
+        """A new table of the rows of a query."""
+        name = self._new()
+        self.connection.execute(f"CREATE TABLE {name} AS {text}")
+        return LocalTable(self, name)
+
+    def view(self, text: str, tables: Iterable[LocalTable]) -> LocalTable:
+        """The rows of a query on these tables, which runs whenever the result is read: a copy would take memory."""
+        name = self._new()
+        self.connection.execute(f"CREATE VIEW {name} AS {text}")
+        return LocalTable(self, name, tables)
+
+    def insert(self, name: str, batch: pa.RecordBatch) -> None:
+        """Add rows to a table."""
+        columns = [self._values.put(one) if one.type == BINARY else one for one in batch.columns]
+        stored = pa.RecordBatch.from_arrays(columns, schema=batch.schema)
+        self._run(
+            f"INSERT INTO {name} SELECT * FROM added", pa.RecordBatchReader.from_batches(stored.schema, [stored])
+        )
+
+    def batches(self, text: str, most: int = BATCH_BYTES) -> Iterator[pa.RecordBatch]:
+        """The rows of a query, in batches of at most ``most`` bytes, or of one row."""
+        with self.connection.cursor() as cursor:
+            cursor.execute(PER_OPERATOR)
+            for batch in cursor.sql(text).to_arrow_reader(ROWS):
+                yield from self._values.filled(batch, most)
+
+    def rows(self, text: str) -> Iterator[Row]:
+        """The rows of a query."""
+        for batch in self.batches(text):
+            # sums of whole numbers are decimals
+            kinds = [pa.int64() if pa.types.is_decimal(kind) else kind for kind in batch.schema.types]
+            yield from _cast(batch, pa.schema(zip(batch.schema.names, kinds, strict=True))).to_pylist()
+
+    def _new(self) -> str:
+        self._tables += 1
+        return f"table{self._tables}"
+
+    def _run(self, text: str, added: pa.RecordBatchReader) -> None:
+        self.connection.register("added", added)
+        try:
+            self.connection.execute(text)
+        finally:
+            self.connection.unregister("added")
+
+
+class LocalTable:
+    """A table of a database of this process, which is dropped with this object."""
+
+    def __init__(self, database: Database, name: str, viewed: Iterable[LocalTable] = ()) -> None:
+        self.database = database
+        self.name = name
+        self.viewed = (*viewed,)
+        """The tables that this is a view of."""
+        self.columns: list[str] = database.connection.table(name).columns
+
+    def __del__(self) -> None:
+        with suppress(duckdb.Error):  # closed
+            self.database.connection.execute(f"DROP {'VIEW' if self.viewed else 'TABLE'} IF EXISTS {self.name}")
+
+    def add(self, batches: Iterable[pa.RecordBatch]) -> LocalTable:
+        """Add the rows of batches with these columns, in this order."""
+        for part in chain.from_iterable(map(by_bytes, batches)):
+            self.database.insert(self.name, part)
+        return self
+
+    def rows(self) -> Iterator[Row]:
+        """All rows."""
+        yield from self.database.rows(f"FROM {self.name}")
+
+    def batches(self, schema: pa.Schema, most: int = BATCH_BYTES) -> Iterator[pa.RecordBatch]:
+        """All rows with the columns of ``schema``, in batches of at most ``most`` bytes, or of one row."""
+        listed = ", ".join(f'"{name}"' for name in schema.names)
+        for batch in self.database.batches(f"SELECT {listed} FROM {self.name}", most):
+            yield _cast(batch, schema)
+
+
+class LocalBackend:
+    """The tables of this process."""
+
+    def query(self, text: str, tables: Mapping[str, LocalTable]) -> LocalTable:
+        return _database(tables).view(_named(text, tables), tables.values())
+
+    def collect(self, text: str, tables: Mapping[str, LocalTable]) -> list[Row]:
+        return list(_database(tables).rows(_named(text, tables)))
+
+    def query_groups(self, text: str, by: Sequence[str], tables: Mapping[str, LocalTable]) -> LocalTable:
+        database, number = _database(tables), 1
+        while True:
+            parts = [f"hash({', '.join(by)}) % {number} = {part}" for part in range(number)]
+            try:
+                first, *others = [database.select(_named(text, tables, part=part)) for part in parts]
+                break
+            except duckdb.OutOfMemoryException:
+                if number >= MAX_PARTS:
+                    raise
+                number *= 8
+        for table in others:
+            database.connection.execute(f"INSERT INTO {first.name} FROM {table.name}")
+        return first
+
+    def map_batches(
+        self, table: LocalTable, takes: pa.Schema, function: Batches, gives: pa.Schema, by: str, order: Sequence[str]
+    ) -> LocalTable:
+        listed = ", ".join(f"{table.name}.`{name}`" for name in takes.names)
+        text = f"SELECT {listed} FROM {table.name}"
+        if by:
+            # DuckDB sorts by numbers in little memory, and by texts only in memory
+            *first, last = (f"`{by}`", *order)
+            key = f"row({', '.join(first)})"
+            groups = f"SELECT DISTINCT {key} AS _group FROM {table.name}"
+            places = table.database.select(f"SELECT *, row_number() OVER (ORDER BY _group) AS _place FROM ({groups})")
+            text += f" JOIN {places.name} ON {key} IS NOT DISTINCT FROM _group ORDER BY _place, {last}"
+        rows = table.database.batches(text)
+        return table.database.table(gives).add(function(_cast(batch, takes) for batch in rows))
+
+    def like(self, table: LocalTable, rows: pa.Table) -> LocalTable:
+        return table.database.table(rows.schema).add(rows.to_batches())
+
+    def kept(self, table: LocalTable) -> AbstractContextManager[LocalTable]:
+        return nullcontext(table.database.select(f"FROM {table.name}") if table.viewed else table)
+
+
+@backend.register
+def _local(table: LocalTable) -> Backend:
+    return LocalBackend()
+
+
+def _database(tables: Mapping[str, LocalTable]) -> Database:
+    """The database of all these tables."""
+    databases = {table.database for table in tables.values()}
+    assert len(databases) == 1
+    return databases.pop()
+
+
+def _named(text: str, tables: Mapping[str, LocalTable], **more: str) -> str:
+    return text.format(**{name: table.name for name, table in tables.items()}, **more)
+
+
+def _cast(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+    columns = [column.cast(field.type) for column, field in zip(batch.columns, schema, strict=True)]
+    return pa.RecordBatch.from_arrays(columns, schema=schema)
+
+
+class _LongValues:
+    """Values of bytes that are long, in a file without a name. In a table, a value or its place follows a mark."""
+
+    def __init__(self) -> None:
+        self._file = TemporaryFile(buffering=0)  # noqa: SIM115
+        self._size = 0
+
+    def put(self, values: pa.Array) -> pa.Array:
+        """Return these values as a table has them."""
+        if not compute.any(compute.greater(compute.binary_length(values), LONG)).as_py():
+            return compute.binary_join_element_wise(pa.scalar(_SHORT), values, pa.scalar(b""))
+        return pa.array([None if value is None else self._put(value) for value in values.to_pylist()], BINARY)
+
+    def filled(self, batch: pa.RecordBatch, most: int) -> Iterator[pa.RecordBatch]:
+        """Rows of a table with their values, in batches of at most ``most`` bytes, or of one row."""
+        own = [number for number, kind in enumerate(batch.schema.types) if kind == BINARY]
+        places = [
+            _PLACE.unpack(value)[2]
+            for number in own
+            for value in batch.column(number).filter(compute.starts_with(batch.column(number), _LONG)).to_pylist()
+        ]
+        if batch.num_rows > 1 and batch.nbytes + sum(places) > most:
+            half = batch.num_rows // 2
+            yield from self.filled(batch.slice(0, half), most)
+            yield from self.filled(batch.slice(half), most)
+            return
+        columns = batch.columns
+        for number in own:
+            columns[number] = (
+                self._get(columns[number]) if places else compute.binary_slice(columns[number], 1, MAX_VALUE)
+            )
+        yield pa.RecordBatch.from_arrays(columns, schema=batch.schema)
+
+    def _put(self, value: bytes) -> bytes:
+        if len(value) <= LONG:
+            return _SHORT + value
+        place = _PLACE.pack(_LONG, self._size, len(value))
+        self._size += self._file.write(value)
+        return place
+
+    def _get(self, stored: pa.Array) -> pa.Array:
+        found: list[Any] = stored.to_pylist()
+        for number, value in enumerate(found):
+            if value is not None:
+                _, at, size = _PLACE.unpack(value) if value[:1] == _LONG else (b"", 0, 0)
+                found[number] = os.pread(self._file.fileno(), size, at) if size else value[1:]
+        return pa.array(found, BINARY)
