@@ -52,7 +52,7 @@ def test_notice_names_the_licences_of_dependencies() -> None:
     extras = PROJECT["optional-dependencies"]
     wanted = [
         *PROJECT["dependencies"],
-        *(name for extra in ("compiler", "models", "arrow", "inspect", "spark") for name in extras[extra]),
+        *(name for extra in ("compiler", "guide", "models", "arrow", "inspect", "spark") for name in extras[extra]),
     ]
     names = {re.match(r"[\w-]+", name)[0] for name in wanted} - {"kwire"}  # type: ignore[index]
     notice = dict(re.findall(r"^  ([\w-]+) +(\S.*)$", (ROOT / "NOTICE").read_text(), re.MULTILINE))
