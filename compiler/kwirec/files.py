@@ -15,11 +15,20 @@ from pathlib import Path, PurePosixPath
 STAGE = ".kwirec-stage"
 
 
+MAX_FILE = 16 << 20
+"""How many bytes of a file are read that has no definitions: Kafka's ``releases.json`` has 0.4 MB."""
+
+
 def read_regular(path: Path) -> bytes:
-    """The bytes of a regular file. Raises ``OSError`` for a pipe, socket or device, which may never end."""
+    """The bytes of a regular file. Raises ``OSError`` for a pipe, socket or device, which may never end, and for more
+    than ``MAX_FILE`` bytes."""
     if path.exists() and not path.is_file():
         raise OSError(f"{path.as_posix()} is not a regular file")
-    return path.read_bytes()
+    with path.open("rb") as file:
+        data = file.read(MAX_FILE + 1)
+    if len(data) > MAX_FILE:
+        raise OSError(f"{path.as_posix()} has more than {MAX_FILE >> 20} MiB")
+    return data
 
 
 @contextmanager

@@ -13,8 +13,8 @@ from pathlib import Path
 
 from kwirec.diagnostics import codes
 from kwirec.diagnostics.diagnostic import Report
-from kwirec.diagnostics.reading import ARCHIVE_SUFFIXES, decode, read_sources
-from kwirec.diagnostics.source import Source
+from kwirec.diagnostics.reading import ARCHIVE_SUFFIXES, MAX_BYTES, TOO_MUCH, decode, read_sources
+from kwirec.diagnostics.source import Source, Span
 from kwirec.files import locked, replace_files
 from kwirec.frontend import parse
 from kwirec.frontend.json_format import format_json
@@ -58,6 +58,11 @@ def format_paths(paths: Iterable[Path], report: Report, *, notation: Notation | 
 
 def format_bytes(data: bytes, report: Report, *, notation: Notation | None = None) -> Formatted | None:
     """The same for the content of one file; ``None`` if it has mistakes."""
+    if len(data) > MAX_BYTES:
+        report.add(
+            codes.UNREADABLE, f"cannot read {STANDARD_INPUT}", Span(Source(STANDARD_INPUT, ""), 0, 0), TOO_MUCH
+        )
+        return None
     return next(_formatted(decode(STANDARD_INPUT, data, report), report, notation), None)
 
 

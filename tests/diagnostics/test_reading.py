@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from kwirec.diagnostics import reading
+from kwirec.diagnostics import codes, diagnostic, reading
 from kwirec.diagnostics.diagnostic import Report
-from kwirec.diagnostics.reading import MAX_UNPACKED, read_sources
+from kwirec.diagnostics.reading import MAX_BYTES, read_sources
 from kwirec.diagnostics.render_text import render_text
-from kwirec.diagnostics.source import Source
+from kwirec.diagnostics.source import Source, Span
 from tests.effort import peak
 
 MESSAGE = '{ "type": "data", "name": "Clock", "validVersions": "0", "fields": [] }'
@@ -109,7 +109,7 @@ def test_json_of_an_archive_is_a_definition_if_it_has_versions_or_fields(tmp_pat
 def test_an_archive_may_unpack_to_exactly_the_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = archive(tmp_path / "a.jar", A=MESSAGE)
     for limit, found in ((len(MESSAGE), 1), (len(MESSAGE) - 1, 0)):
-        monkeypatch.setattr("kwirec.diagnostics.reading.MAX_UNPACKED", limit)
+        monkeypatch.setattr("kwirec.diagnostics.reading.MAX_BYTES", limit)
         assert len(read(path)[0]) == found
 
 
@@ -118,6 +118,29 @@ def test_where_no_definitions_are_is_told_with_advice_for_folders(tmp_path: Path
     for path, has_advice in ((archive(tmp_path / "a.jar", C="{}"), False), (tmp_path / "empty", True)):
         (found,) = read(path)[1].diagnostics
         assert (found.message, bool(found.helps)) == (f"no definitions in `{path.as_posix()}`", has_advice)
+
+
+def test_all_files_of_a_run_have_a_limit_in_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in "ABCD":
+        (tmp_path / f"{name}.json").write_text(MESSAGE)
+    monkeypatch.setattr(reading, "MAX_BYTES", 2 * len(MESSAGE))
+    report = Report()
+    found = [read_sources([tmp_path / f"{name}.json"], report, required=False) for name in "AB"]
+    assert [len(sources) for sources in found] == [1, 1]
+    assert not report.diagnostics
+    sources, report = read(tmp_path)
+    [refusal] = report.diagnostics
+    assert names(sources, tmp_path) == ["A.json", "B.json"]
+    assert (refusal.code.number, refusal.primary.span.source.name) == ("K001", (tmp_path / "C.json").as_posix())
+    assert refusal.primary.text == "more than 2 MiB of definitions in all: pass fewer files at a time"
+
+
+def test_a_report_has_a_bounded_number_of_findings(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(diagnostic, "MAX_FINDINGS", 2)
+    report, source = Report(), Source("Clock.json", "123")
+    for at in range(3):
+        report.add(codes.NO_DEFINITIONS, "none", Span(source, at, at + 1))
+    assert [one.code.number for one in report.diagnostics] == ["K009", "K009", "K028"]
 
 
 def test_archive_gives_definitions_in_the_other_notation_whatever_they_say(tmp_path: Path) -> None:
@@ -209,10 +232,10 @@ def refused(path: Path) -> str:
 
 
 def test_an_archive_unpacks_to_a_bounded_size(tmp_path: Path) -> None:
-    half = '{"fields":' + " " * (MAX_UNPACKED // 2)
+    half = '{"fields":' + " " * (MAX_BYTES // 2)
     bomb = archive(tmp_path / "bomb.zip", A=half, B=half)
     assert bomb.stat().st_size < 100_000
-    assert refused(bomb).startswith("the archive has 2 files (the limit is 65536) with 16777236 bytes of JSON")
+    assert refused(bomb).startswith("the archive has 2 files (the limit is 65536) with 2097172 bytes of JSON")
 
 
 def test_an_archive_has_a_bounded_number_of_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

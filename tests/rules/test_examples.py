@@ -14,7 +14,7 @@ from kwirec.diagnostics.reading import read_sources
 from kwirec.diagnostics.render_text import render_text
 from tests.rules.support import Check
 
-READ_FROM_DISK = {"K001", "K002", "K009", "K027"}
+READ_FROM_DISK = {"K001", "K002", "K009", "K027", "K028"}
 """Codes about files that cannot be read, or written: their examples are commands and bytes, not definitions."""
 
 ONE_NOTATION = {"K105", "K110", "K111", "K112", "K209", "K307", "K502", "K808"}

@@ -60,11 +60,12 @@ def fmt(paths: Sequence[Path], notation: Notation | None, only_check: bool, only
 
     The exit code is 1 for mistakes, and with --check if anything would change.
     """
+    from kwirec.diagnostics.reading import MAX_BYTES
     from kwirec.formatting import format_bytes, format_paths
 
     report = Report()
     if is_filter := list(paths) == [Path("-")]:
-        one = format_bytes(sys.stdin.buffer.read(), report, notation=notation)
+        one = format_bytes(sys.stdin.buffer.read(MAX_BYTES + 1), report, notation=notation)
         files = [] if one is None else [one]
     else:
         files = format_paths(paths, report, notation=notation)

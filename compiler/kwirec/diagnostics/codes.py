@@ -12,8 +12,10 @@ from kwirec.diagnostics.examples import ABSENT, HOUR, clock, enum, field, files,
 UNREADABLE = Code(
     number="K001",
     name="unreadable",
-    what="A given path cannot be read: it does not exist, access is denied, or an archive is damaged or too large.",
-    why="Continuing without it would silently compile an incomplete protocol.",
+    what="A given path cannot be read: it does not exist, access is denied, an archive is damaged or too large, or "
+    "all definitions of the run have more than 2 MiB.",
+    why="Continuing without it would silently compile an incomplete protocol. Memory and time grow with definitions: "
+    "those of a release of Kafka have 0.7 MiB.",
     offending="kwirec check message_dfes/",
     corrected="kwirec check message_defs/",
 )
@@ -267,6 +269,15 @@ NOT_IN_NOTATION = Code(
     relaxable=True,
     offending="kwirec convert defs --to krammar --dialect franz-go --out out",
     corrected="kwirec convert defs --to krammar --out out",
+)
+
+TOO_MANY_FINDINGS = Code(
+    number="K028",
+    name="too-many-findings",
+    what="There are more than 10,000 findings; the rest is left out.",
+    why="Their number would take any amount of memory, and nobody reads so many: mend the first.",
+    offending="kwirec check captures/",
+    corrected="kwirec check message_defs/",
 )
 
 UNKNOWN_TYPE = Code(

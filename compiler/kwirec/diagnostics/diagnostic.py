@@ -16,6 +16,9 @@ from typing import TypedDict, Unpack
 from kwirec.diagnostics.source import Span
 from kwirec.versions import ALL, VersionRange
 
+MAX_FINDINGS = 10_000
+"""How many findings a report has: a finding takes 100 times the bytes that it can be about."""
+
 
 class Severity(enum.Enum):
     """Errors stop the compiler; warnings and errors make ``check`` fail."""
@@ -152,11 +155,19 @@ class Report:
     severities: Mapping[str, Severity] = field(default_factory=dict)
     waivers: tuple[Waiver, ...] = ()
     used_waivers: set[Waiver] = field(default_factory=set)
+    bytes_read: int = 0
+    """How many bytes of definitions the run has read."""
     _diagnostics: dict[tuple[object, ...], Diagnostic] = field(default_factory=dict)
 
     def add(self, code: Code, message: str, span: Span, label: str = "", **details: Unpack[Details]) -> None:
         """Record a finding; the arguments are those of :func:`finding`."""
-        self.record(code, finding(message, span, label, **details))
+        if not self.is_full:
+            self.record(code, finding(message, span, label, **details))
+
+    @property
+    def is_full(self) -> bool:
+        """Whether the report takes no more findings; its last one, an error, says so."""
+        return len(self._diagnostics) > MAX_FINDINGS
 
     def record(self, code: Code, found: Finding) -> None:
         """Record a finding, unless the project turned it off or waived it. Duplicates are recorded once."""
@@ -171,7 +182,11 @@ class Report:
                 if waiver.covers(diagnostic.code.number, [diagnostic.message_name], [diagnostic.field_path]):
                     self.used_waivers.add(waiver)
                     return
-        self._diagnostics.setdefault(diagnostic.sort_key, diagnostic)
+        if self.is_full or diagnostic.sort_key in self._diagnostics:
+            return
+        if len(self._diagnostics) == MAX_FINDINGS:
+            diagnostic = _end(diagnostic.primary.span)
+        self._diagnostics[diagnostic.sort_key] = diagnostic
 
     @property
     def diagnostics(self) -> list[Diagnostic]:
@@ -185,6 +200,14 @@ class Report:
     def count(self, severity: Severity) -> int:
         """The number of diagnostics of this severity."""
         return sum(diagnostic.severity is severity for diagnostic in self._diagnostics.values())
+
+
+def _end(span: Span) -> Diagnostic:
+    """What a full report has as its last finding."""
+    from kwirec.diagnostics.codes import TOO_MANY_FINDINGS as code
+
+    found = finding(f"there are more than {MAX_FINDINGS:,} findings", span, "this one and the rest are left out")
+    return Diagnostic.of(found, code, code.severity)
 
 
 def explanation(docstring: str | None) -> tuple[str, str]:

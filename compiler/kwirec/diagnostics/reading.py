@@ -27,9 +27,12 @@ METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 HEADER = 30
 """The smallest size of the header before each file in an archive."""
 
-MAX_MEMBERS, MAX_UNPACKED = 1 << 16, 1 << 24
-"""How many files an archive may contain, and how many bytes all JSON files in it: a Kafka release has less than a
-mebibyte of definitions, and a small archive may unpack to gigabytes."""
+MAX_MEMBERS, MAX_BYTES = 1 << 16, 2 << 20
+"""How many files an archive may contain, and how many bytes all definitions of a run, and all JSON files of an
+archive: a Kafka release has 0.7 MiB of definitions, compiling takes 100 times as much, and a small archive may
+unpack to gigabytes."""
+
+TOO_MUCH = f"more than {MAX_BYTES >> 20} MiB of definitions in all: pass fewer files at a time"
 
 NOT_DEFINITIONS = frozenset(
     {"releases.json", "layouts.json", "exceptions.json", "errors.json", "examples.jsonl", "kips.json"}
@@ -40,16 +43,17 @@ NOT_DEFINITIONS = frozenset(
 def read_sources(paths: Iterable[Path], report: Report, *, required: bool = True) -> list[Source]:
     """All definition sources under ``paths``, each path's in sorted order, no file twice.
 
-    With ``required``, a path without definitions is an error because it is probably mistyped.
+    With ``required``, a path without definitions is an error because it is probably mistyped. What all calls for a
+    ``report`` read counts together.
     """
     sources: dict[Path, list[Source]] = {}
     for path in paths:
         before = len(report.diagnostics)
         files = [(file.resolve(), file) for file in _files(path, report)]
         for resolved, file in files:
-            if resolved not in sources:
+            if resolved not in sources and report.bytes_read <= MAX_BYTES:
                 sources[resolved] = list(_read(file, report))
-        if required and not any(sources[resolved] for resolved, _ in files) and len(report.diagnostics) == before:
+        if required and not any(sources.get(resolved) for resolved, _ in files) and len(report.diagnostics) == before:
             help = "in folders, files that end in .json, .jsonl and .krm are read; others are when they are named"
             helps = [help] if path.is_dir() else []
             report.add(codes.NO_DEFINITIONS, f"no definitions in `{path.as_posix()}`", _whole(path), helps=helps)
@@ -81,7 +85,9 @@ def _read(path: Path, report: Report) -> Iterator[Source]:
         elif path.suffix in ARCHIVE_SUFFIXES:
             yield from _read_archive(path, report)
         else:
-            yield from decode(path.as_posix(), path.read_bytes(), report)
+            with path.open("rb") as file:
+                data = file.read(MAX_BYTES + 1)
+            yield from _counted(path.as_posix(), data, report)
     except (OSError, EOFError, RuntimeError, ValueError, zipfile.BadZipFile, zlib.error) as problem:
         # RuntimeError and ValueError: archives that are encrypted or compressed in other ways.
         _unreadable(report, path, str(problem))
@@ -94,7 +100,15 @@ def _read_archive(path: Path, report: Report) -> Iterator[Source]:
                 data = file.read(member.file_size)  # without a size, all of it would be unpacked at once
             json = PurePosixPath(member.filename).suffix != ".krm"
             if not json or b'"validVersions"' in data or b'"fields"' in data:  # else some other JSON of the jar
-                yield from decode(f"{path.as_posix()}!{member.filename}", data, report)
+                yield from _counted(f"{path.as_posix()}!{member.filename}", data, report)
+
+
+def _counted(name: str, data: bytes, report: Report) -> Iterator[Source]:
+    """The source of a file with this content. ``ValueError`` if the run has read more than it may by now."""
+    report.bytes_read += len(data)
+    if report.bytes_read > MAX_BYTES:
+        raise ValueError(TOO_MUCH)
+    yield from decode(name, data, report)
 
 
 def _members(archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
@@ -109,11 +123,11 @@ def _members(archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
     paths = [(PurePosixPath(member.filename), member) for member in members]
     found = [file for path, file in paths if path.suffix in DEFINITION_SUFFIXES and path.name not in NOT_DEFINITIONS]
     size = sum(member.file_size for member in found)
-    if len(members) > MAX_MEMBERS or size > MAX_UNPACKED:
+    if len(members) > MAX_MEMBERS or size > MAX_BYTES:
         contents = (
-            f"{len(members)} files (the limit is {MAX_MEMBERS}) with {size} bytes of JSON (at most {MAX_UNPACKED})"
+            f"{len(members)} files (the limit is {MAX_MEMBERS}) with {size} bytes of JSON (at most {MAX_BYTES})"
         )
-        raise ValueError(f"the archive has {contents}: unpack it and pass the folder")
+        raise ValueError(f"the archive has {contents}: unpack it and pass the folder of the definitions")
     return sorted(found, key=lambda member: member.filename)
 
 

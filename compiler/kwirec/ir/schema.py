@@ -8,7 +8,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import PurePosixPath
 from typing import Protocol
 
@@ -213,7 +213,7 @@ class Message:
     @cached_property
     def usage(self) -> dict[str, frozenset[int]]:
         """For every struct the valid versions in which some field of the message contains it."""
-        everywhere = frozenset(self.valid) if not self.valid.is_open else frozenset[int]()
+        everywhere = _all_of(self.valid) if not self.valid.is_open else frozenset[int]()
         uses = {
             struct.name: [
                 (base.name, inner.versions)
@@ -238,9 +238,20 @@ def usage(
     while pending:
         name, versions = pending.pop()
         if not versions <= used[name]:
-            used[name] |= versions
-            pending += [(to, frozenset(v for v in versions if v in own)) for to, own in uses[name] if to in uses]
+            used[name] = used[name] | versions if used[name] else versions
+            pending += [(to, within(versions, own)) for to, own in uses[name] if to in uses]
     return used
+
+
+@lru_cache(1024)
+def within(versions: frozenset[int], own: VersionRange | frozenset[int]) -> frozenset[int]:
+    """Those of ``versions`` that are in ``own``. Fields share the sets: of 1000 versions, one takes 32 kB."""
+    return frozenset(version for version in versions if version in own)
+
+
+@lru_cache(1024)
+def _all_of(versions: VersionRange) -> frozenset[int]:
+    return frozenset(versions)
 
 
 @dataclass(frozen=True, kw_only=True)

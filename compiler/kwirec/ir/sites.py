@@ -14,13 +14,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Unpack
 
 from kwirec.diagnostics.diagnostic import Details, Finding, finding
 from kwirec.diagnostics.source import Span
 from kwirec.frontend.syntax import EnumDecl, FieldDecl, MessageDecl, Spanned, StructDecl, ranges
-from kwirec.ir.schema import Enum, EnumValue, Field, Message, PrimitiveType, Schema, Struct, StructType, base_type
+from kwirec.ir.schema import (
+    Enum,
+    EnumValue,
+    Field,
+    Message,
+    PrimitiveType,
+    Schema,
+    Struct,
+    StructType,
+    base_type,
+    within,
+)
 from kwirec.versions import VersionRange
 
 
@@ -59,22 +69,22 @@ class FieldSite(Site):
         """The type below all arrays."""
         return base_type(self.field.type)
 
-    @cached_property
+    @property
     def reachable(self) -> frozenset[int]:
         """The valid versions in which the field's struct is used."""
         return self.message.usage[self.struct.name]
 
-    @cached_property
+    @property
     def live(self) -> frozenset[int]:
         """The valid versions that have the field."""
         return self.within(self.field.versions)
 
-    @cached_property
+    @property
     def live_tagged(self) -> frozenset[int]:
         return self.live & self.within(self.field.tagged)
 
     def within(self, versions: VersionRange) -> frozenset[int]:
-        return frozenset(version for version in self.reachable if version in versions)
+        return within(self.reachable, versions)
 
 
 @dataclass(frozen=True, kw_only=True)

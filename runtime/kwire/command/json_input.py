@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import sys
 from collections.abc import Callable
@@ -34,7 +35,10 @@ def json_option(what: str) -> Callable[[Function], Function]:
 def read_json(text: str) -> Any:
     """The value that ``text`` denotes: JSON itself, ``@FILE`` or ``-`` for standard input."""
     if text == "-":
-        return json.load(sys.stdin)
+        content = sys.stdin.buffer.read(MAX_BODY + 1)
+        if len(content) > MAX_BODY:
+            raise OSError(errno.EFBIG, f"more than {MAX_BODY >> 20} MiB", "standard input")
+        return json.loads(content)
     from kwire.client.files import read_small
 
     return json.loads(read_small(text[1:], MAX_BODY) if text.startswith("@") else text)
