@@ -202,7 +202,8 @@ def test_what_is_left_out_of_a_request_has_its_default(run: Any, tmp_path: Path)
 
 
 def test_a_request_may_come_from_standard_input(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sys.stdin", io.StringIO('{"topics": [{"name": "from-stdin"}]}'))
+    given = io.BytesIO(b'{"topics": [{"name": "from-stdin"}]}')
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(given))
     asked: list[Any] = []
 
     def answer(request: Any) -> Any:
@@ -212,6 +213,13 @@ def test_a_request_may_come_from_standard_input(run: Any, monkeypatch: pytest.Mo
     with Loopback({"Metadata": answer}) as broker:
         assert run("call", broker.address, "Metadata", "--version", 1, "--json", "-").code == 0
     assert [topic.name for topic in asked[-1].topics] == ["from-stdin"]
+
+
+def test_a_message_from_standard_input_has_a_limit(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kwire.command.json_input.MAX_BODY", 1)
+    for text, refused in ((b"1", False), (b"{}", True)):
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text)))
+        assert ("more than 0 MiB" in run("encode", "Metadata", "--json", "-").err) is refused
 
 
 @pytest.mark.parametrize("command", [("broker",), ("call",)], ids=" ".join)
