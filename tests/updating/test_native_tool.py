@@ -21,7 +21,7 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (folder / f"made{SUFFIX}").touch()
         monkeypatch.setattr(native, name, folder)
     for name in ("tide", "clock"):
-        (tmp_path / "package" / f"{name}.py").write_text(f"install_constructors()  # {name}")
+        (tmp_path / "package" / f"{name}.py").write_text(f"new_{name} = constructor({name})")
     monkeypatch.setattr(native, "ROOT", tmp_path)
     monkeypatch.setattr(native, "WORK", tmp_path / "work")
     (tmp_path / "work").mkdir()
