@@ -16,7 +16,7 @@ from kwire.guide import Guide
 from kwire.records import Record, encode_batch
 from kwire.trace import expand_records, page, trace_message, trace_request
 from kwire.trace.json_spans import trace_json
-from kwire.trace.page import MAX_BYTES, addresses, trace_page
+from kwire.trace.page import MAX_BYTES, ROW, addresses, trace_page
 from kwire_kafka import (
     PROTOCOL,
     EnvelopeRequest,
@@ -75,6 +75,14 @@ def test_secrets_are_dots() -> None:
     assert digits(page) == "07" + "·" * 12 + "00"
     found.reveal()
     assert b"secret".hex() in digits(trace_page({"": found}, HERE))
+
+
+def test_the_size_of_a_secret_is_shown_once_wherever_a_row_ends() -> None:
+    request = SaslAuthenticateRequest(auth_bytes=b"secret")
+    for length in range(ROW):
+        payload = PROTOCOL.encode_request(request, 1, correlation_id=7, client_id="c" * length)
+        page = trace_page({"": trace_request(PROTOCOL, payload)}, HERE)
+        assert digits(page) == payload[:-6].hex() + "·" * 12
 
 
 def test_long_data_is_cut_and_says_so() -> None:

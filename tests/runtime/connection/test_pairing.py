@@ -232,6 +232,10 @@ def test_undecodable_requests_and_responses_do_not_stop_the_stream() -> None:
     assert bad_response.error is not None
     assert bad_response.error.message_name == "HeartbeatResponse"
     assert [type(event) for event in rest] == [RequestEvent, ResponseEvent]
+    _, bad_response, *_ = play(segments, decoder(keep_requests=False))
+    assert isinstance(bad_response, Undecodable)
+    assert isinstance(bad_response.request, Undecodable)
+    assert (bad_response.request.data, bad_response.request.size) == (b"", 4 + len(request))
 
 
 @pytest.mark.parametrize(
