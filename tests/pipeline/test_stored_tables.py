@@ -129,13 +129,16 @@ def test_clients_without_the_problems_beside_them_are_no_all_clear(call: Call, t
 
 
 def test_a_report_next_to_the_tables_that_it_reads_leaves_them_alone(
-    call: Call, inputs: Path, tmp_path: Path
+    call: Call, inputs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     call("tables", inputs, out="tables")
     before = {
         path: path.read_bytes() for name in ("clients", "problems") for path in (tmp_path / "tables" / name).iterdir()
     }
     assert call("clients", tmp_path / "tables", out="tables")[0] == 0
+    assert {path: path.read_bytes() for path in before} == before
+    monkeypatch.chdir(tmp_path)
+    assert run(["clients", str(tmp_path / "tables"), "--out", "tables", "-q"]) == 0
     assert {path: path.read_bytes() for path in before} == before
 
 
