@@ -40,11 +40,11 @@ NOT_DEFINITIONS = frozenset(
 """Files in folders of definitions that are not definitions."""
 
 
-def read_sources(paths: Iterable[Path], report: Report, *, required: bool = True) -> list[Source]:
+def read_sources(paths: Iterable[Path], report: Report, *, required: bool = True, member: str = "") -> list[Source]:
     """All definition sources under ``paths``, each path's in sorted order, no file twice.
 
-    With ``required``, a path without definitions is an error because it is probably mistyped. What all calls for a
-    ``report`` read counts together.
+    With ``required``, a path without definitions is an error because it is probably mistyped. Of archives, only
+    ``member`` is read, if there is one. What all calls for a ``report`` read counts together.
     """
     sources: dict[Path, list[Source]] = {}
     for path in paths:
@@ -52,7 +52,7 @@ def read_sources(paths: Iterable[Path], report: Report, *, required: bool = True
         files = [(file.resolve(), file) for file in _files(path, report)]
         for resolved, file in files:
             if resolved not in sources and report.bytes_read <= MAX_BYTES:
-                sources[resolved] = list(_read(file, report))
+                sources[resolved] = list(_read(file, report, member))
         if required and not any(sources.get(resolved) for resolved, _ in files) and len(report.diagnostics) == before:
             help = "in folders, files that end in .json, .jsonl and .krm are read; others are when they are named"
             helps = [help] if path.is_dir() else []
@@ -78,12 +78,12 @@ def _files(path: Path, report: Report) -> Iterator[Path]:
         _unreadable(report, path, "no such file or folder")
 
 
-def _read(path: Path, report: Report) -> Iterator[Source]:
+def _read(path: Path, report: Report, member: str) -> Iterator[Source]:
     try:
         if not path.is_file():  # a pipe or a device may never end
             _unreadable(report, path, "not a regular file")
         elif path.suffix in ARCHIVE_SUFFIXES:
-            yield from _read_archive(path, report)
+            yield from _read_archive(path, report, member)
         else:
             with path.open("rb") as file:
                 data = file.read(MAX_BYTES + 1)
@@ -93,9 +93,9 @@ def _read(path: Path, report: Report) -> Iterator[Source]:
         _unreadable(report, path, str(problem))
 
 
-def _read_archive(path: Path, report: Report) -> Iterator[Source]:
+def _read_archive(path: Path, report: Report, only: str) -> Iterator[Source]:
     with zipfile.ZipFile(path) as archive:
-        for member in _members(archive):
+        for member in _members(archive, only):
             with archive.open(member) as file:
                 data = file.read(member.file_size)  # without a size, all of it would be unpacked at once
             json = PurePosixPath(member.filename).suffix != ".krm"
@@ -111,8 +111,9 @@ def _counted(name: str, data: bytes, report: Report) -> Iterator[Source]:
     yield from decode(name, data, report)
 
 
-def _members(archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
-    """The definitions in an archive, by name. ``ValueError`` unless all members are those of an ordinary jar."""
+def _members(archive: zipfile.ZipFile, only: str) -> list[zipfile.ZipInfo]:
+    """The definitions in an archive, by name, or ``only`` one. ``ValueError`` unless all members are those of an
+    ordinary jar."""
     members, end = sorted(archive.infolist(), key=lambda member: member.header_offset), 0
     for member in members:
         if member.compress_type not in METHODS:
@@ -122,6 +123,7 @@ def _members(archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
         end = member.header_offset + HEADER + member.compress_size
     paths = [(PurePosixPath(member.filename), member) for member in members]
     found = [file for path, file in paths if path.suffix in DEFINITION_SUFFIXES and path.name not in NOT_DEFINITIONS]
+    found = [file for file in found if only in ("", file.filename)]
     size = sum(member.file_size for member in found)
     if len(members) > MAX_MEMBERS or size > MAX_BYTES:
         contents = (

@@ -79,7 +79,7 @@ def _read(
             path = other
         return Side(name, _load(_at_revision(revision, path, report), report, notation))
     archive, bang, member = name.partition(MEMBER)
-    sources = read_sources([Path(archive)], report)
+    sources = read_sources([Path(archive)], report, required=not bang, member=member)
     if bang:
         sources = [source for source in sources if source.name == f"{Path(archive).as_posix()}{MEMBER}{member}"]
         if not sources and not report.has_errors():
