@@ -7,7 +7,6 @@ beside it, and a table has their places.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from itertools import chain
@@ -259,6 +258,7 @@ class _LongValues:
         if len(value) <= LONG:
             return _SHORT + value
         place = _PLACE.pack(_LONG, self._size, len(value))
+        self._file.seek(self._size)
         self._size += self._file.write(value)
         return place
 
@@ -266,6 +266,10 @@ class _LongValues:
         found: list[Any] = stored.to_pylist()
         for number, value in enumerate(found):
             if value is not None:
-                _, at, size = _PLACE.unpack(value) if value[:1] == _LONG else (b"", 0, 0)
-                found[number] = os.pread(self._file.fileno(), size, at) if size else value[1:]
+                found[number] = self._long(value) if value[:1] == _LONG else value[1:]
         return pa.array(found, BINARY)
+
+    def _long(self, place: bytes) -> bytes:
+        _, at, size = _PLACE.unpack(place)
+        self._file.seek(at)
+        return self._file.read(size)
