@@ -286,6 +286,15 @@ def test_two_labels_that_begin_on_one_line_are_nested(finder: Any) -> None:
     ]
 
 
+def test_line_numbers_of_a_label_line_up_where_they_become_longer(finder: Any) -> None:
+    found = finder("\n" * 8 + "one\ntwo\n").finding("one\ntwo", "both")
+    assert render_text([found]).splitlines()[3:] == [
+        " 9 | / one",
+        "10 | | two",
+        "   | |___^ both",
+    ]
+
+
 def test_advice_follows_a_block_without_lines_at_once(finder: Any) -> None:
     nowhere = Span(Source("defs/missing.json", ""), 0, 0)
     found = finder(FIELDS).finding('"Zone"', elsewhere=[(nowhere, "it is not there")], helps=["look"])

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from kwirec import files
 from kwirec.config import ConfigError, load_report
 from kwirec.diagnostics.diagnostic import Report, Severity, Waiver
 
@@ -97,3 +98,11 @@ def test_all_mistakes_at_once(load: Load) -> None:
 def test_missing_file(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="nowhere"):
         load_report(tmp_path / "nowhere.toml")
+
+
+def test_a_file_that_is_too_large_is_refused_not_cut_off(load: Load, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = '[tool.kwirec]\nseverity = { K207 = "off" }\n'
+    monkeypatch.setattr(files, "MAX_FILE", len(text))
+    assert load(text).severities == {"K207": Severity.OFF}
+    with pytest.raises(ConfigError, match="has more than"):
+        load(f"{text}#")

@@ -151,6 +151,10 @@ FINDINGS: dict[str, tuple[str, list[str]]] = {
         files(clock(), clock(name="Alarm", aliases=["Clock"])),
         ['K208 - "Clock" + "Clock"'],
     ),
+    "alias of two messages": (
+        files(clock(aliases=["OldClock"]), clock(name="Alarm", aliases=["OldClock"])),
+        ['K208 - "OldClock" + "OldClock"'],
+    ),
     "no descriptions at all": (
         clock(
             field("Zone", "Zone", about=ABSENT, structAbout=" ", fields=[field("City")]),
