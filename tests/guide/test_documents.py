@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from kwire_guide.documents import DocumentError, read_documents
-from kwire_guide.prose import slug
+from kwire_guide.prose import read_prose, slug
 from tests.guide.conftest import DOCS, ROOT
 
 
@@ -112,3 +112,8 @@ def test_every_page_of_the_documentation_is_there_and_is_searched(site: Mapping[
     assert any("DecodeError" in names for place, _, _, names, *_ in entries if place.startswith("project/docs/api"))
     for folder in ("decisions", "rules", "benchmarks"):
         assert f'href="{folder}/' in site["project/docs/README.html"]
+
+
+def test_headings_of_one_name_have_anchors_of_their_own() -> None:
+    headings = read_prose("# P\n\n## Example\n\n## Example\n\n## Example\n").headings
+    assert [one.anchor for one in headings] == ["example", "example-1", "example-2"]

@@ -197,3 +197,14 @@ def test_records_of_topics_are_listed_by_folder_and_number(tmp_path: Path) -> No
             (tmp_path / folder / f"{name}{kind}.json").write_text(text)
     [index] = [one.text for one in emit_site(inputs(tmp_path)) if one.path == "index.html"]
     assert re.findall(r'<li><a href="coordinator/(\w+)\.html">', index) == ["wind", "chime", "tick"]
+
+
+def test_apis_are_listed_by_key_from_0_with_the_flexible_versions_that_they_have(tmp_path: Path) -> None:
+    for key, name in ((1, "Alarm"), (0, "Wind")):
+        for kind in ("Request", "Response"):
+            versions = {"validVersions": "4-9", "flexibleVersions": "2+"}
+            text = clock(type=kind.lower(), name=name + kind, apiKey=key, **versions)
+            (tmp_path / f"{name}{kind}.json").write_text(text)
+    [index] = [one.text for one in emit_site(inputs(tmp_path)) if one.path == "index.html"]
+    assert re.findall(r"<td>(4[^<]*)</td>", index) == ["4-9", "4+"] * 2
+    assert re.findall(r'<a href="api/(\w+)\.html">', index) == ["wind", "alarm"] * 2  # the navigation and the table
