@@ -349,15 +349,16 @@ def test_a_version_that_was_lost_does_not_pass_the_proof(union: Union) -> None:
     ]
 
 
-@pytest.mark.parametrize("version", [0, 5])
-def test_exceptions_that_are_none_do_not_pass_the_proof(union: Union, version: int) -> None:
+@pytest.mark.parametrize(("version", "release"), [(0, "1.0.0"), (5, "1.0.0"), (0, "1.1.0")])
+def test_exceptions_that_are_none_do_not_pass_the_proof(union: Union, version: int, release: str) -> None:
     union.merge("1.0.0", request(field("Id")))
-    entry = {"message": "ClockRequest", "version": version, "releases": "1.0.0", "reason": "a guess"}
+    union.merge("1.1.0", data(field("Time")))
+    entry = {"message": "ClockRequest", "version": version, "releases": release, "reason": "a guess"}
     (union.root / "exceptions.json").write_text(json.dumps([entry]))
     outcome = union.merge("2.0.0", data(field("Time")))
     assert outcome.proof is not None
     assert list(map(str, outcome.proof.mismatches)) == [
-        f"ClockRequest version {version} of 1.0.0: listed as an exception without need"
+        f"ClockRequest version {version} of {release}: listed as an exception without need"
     ]
 
 
