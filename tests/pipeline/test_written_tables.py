@@ -6,6 +6,7 @@ import csv
 import os
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -16,7 +17,7 @@ from kwire_inspect.csv_cells import csv_cell
 from kwire_inspect.schemas import CLIENTS
 from kwire_inspect.stored import Origin
 from kwire_inspect.tables.clients import clients
-from kwire_spark.writing import check_folder, exists, write, write_clients
+from kwire_spark.writing import _Files, check_folder, exists, write, write_clients
 from tests.pipeline.report_rows import client
 from tests.pipeline.report_samples import ACTED_ON, INVISIBLE
 
@@ -118,6 +119,24 @@ def test_a_table_that_a_killed_job_moved_away_is_there_again(spark: SparkSession
     assert exists(spark, str(path))
     assert [one.name for one in tmp_path.iterdir()] == ["numbers"]
     assert not exists(spark, f"{path}2")
+
+
+def test_a_rename_that_hadoop_refuses_fails_the_job(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Some of its file systems say so only by returning false."""
+
+    def refusing(self: Any, *given: Any) -> None:
+        opened(self, *given)
+        self._system.rename = lambda old, new: False
+
+    write(spark.range(3), str(tmp_path), "numbers")
+    opened = _Files.__init__
+    monkeypatch.setattr(_Files, "__init__", refusing)
+    for name in ("numbers", "others"):
+        with pytest.raises(OSError, match="cannot rename"):
+            write(spark.range(5), str(tmp_path), name)
+    assert spark.read.parquet(f"{tmp_path}/numbers").count() == 3
 
 
 def test_a_folder_that_was_tried_is_empty_again(spark: SparkSession, tmp_path: Path) -> None:
