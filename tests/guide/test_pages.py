@@ -14,7 +14,7 @@ from syrupy.assertion import SnapshotAssertion
 from kwire_guide.inputs import read_inputs
 from kwire_guide.site import emit_site
 from kwirec.diagnostics.examples import clock, enum, field, request, response, tagged, value
-from tests.guide.conftest import loaded
+from tests.guide.conftest import inputs, loaded
 
 DEFINITIONS = {
     "time_keeping/ClockRequest": request(
@@ -203,6 +203,13 @@ def test_tables_can_be_reached_by_keys_and_say_what_their_cells_are(pages: Mappi
     assert "<pre>" not in text
     if not path.startswith(("guide/", "project/")):
         assert all('scope="' in head for head in re.findall(r"<th\b[^>]*>", text))
+
+
+def test_the_page_of_the_api_with_key_0_names_its_key(tmp_path: Path) -> None:
+    (tmp_path / "ClockRequest.json").write_text(request(apiKey=0))
+    (tmp_path / "ClockResponse.json").write_text(response(apiKey=0))
+    (page,) = (one.text for one in emit_site(inputs(tmp_path)) if one.path == "api/clock.html")
+    assert "<.chip API key 0>" in "\n".join(Shown(page, "main").lines)
 
 
 @pytest.mark.parametrize(("releases", "shown"), [(["1.0.0"], 0), (["1.0.0", "1.1.0"], 1), (["1.1.0", "2.0.0"], 2)])
