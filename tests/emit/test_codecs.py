@@ -118,6 +118,13 @@ def test_a_field_that_became_tagged_is_in_the_tags_of_later_versions_only(packag
     assert [package.Dial.decode(dial.encode(version), version) for version in (0, 1)] == [dial, dial]
 
 
+def test_json_with_a_former_name_of_a_field_is_read(packages: Path, tmp_path: Path) -> None:
+    """JSON has names of fields in camel case, also those of several words."""
+    (tmp_path / "Clock.json").write_text(clock(field("Topic", aliases=["TopicName"])))
+    package: Any = compiled(tmp_path, "formerly_named", packages)
+    assert package.Clock.from_json({"topicName": "a"}, 0) == package.Clock(topic="a")
+
+
 @pytest.mark.parametrize("indent", [4, 8])
 def test_descriptions_are_broken_where_the_line_ends(indent: int) -> None:
     longest = "ab " * 30 + "c" * (118 - indent - 6 - 90)
