@@ -276,14 +276,18 @@ def test_any_schema_agrees_on_what_is_wrong(
         del sys.modules[cls.__module__]
 
 
-def test_counts_of_elements_without_bytes_of_their_own_are_bounded() -> None:
-    """Slices never fail: without a check of the count, a struct of uuids could be read any number of times."""
+@pytest.mark.parametrize("newest", [0, 1])
+def test_counts_of_elements_without_bytes_of_their_own_are_bounded(newest: int) -> None:
+    """Slices never fail: without a check of the count, a struct of uuids could be read any number of times.
+
+    So could one that has other fields only in newer versions.
+    """
     identity = {"name": "Id", "type": "uuid", "versions": "0+", "about": "Drawn."}
     inner = {"name": "Inner", "type": "Pair", "versions": "0+", "about": "Drawn.", "fields": [identity]}
-    outer = {"name": "Outers", "type": "[]Outer", "versions": "0+", "about": "Drawn.", "fields": [inner]}
-    cls = compiled(
-        {"type": "data", "name": "Drawn", "validVersions": "0", "flexibleVersions": "none", "fields": [outer]}
-    )
+    later = [{"name": "Late", "type": "int32", "versions": "1+", "about": "Drawn."}] * newest
+    outer = {"name": "Outers", "type": "[]Outer", "versions": "0+", "about": "Drawn.", "fields": [inner, *later]}
+    head = {"type": "data", "name": "Drawn", "validVersions": f"0-{newest}", "flexibleVersions": "none"}
+    cls = compiled({**head, "fields": [outer]})
     with pytest.raises(ValueError, match="not readable"):
         cls._read((3_000_000).to_bytes(4, "big"), 0, 0)
     with pytest.raises(DecodeError, match="3000000"):
