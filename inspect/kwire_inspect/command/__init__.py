@@ -25,7 +25,9 @@ USAGE, FAILED = 2, 3
 
 FULL = "no space left on device|max_temp_directory_size|disk quota exceeded"
 _OURS = re.compile(r"^(?:[\w.]+\.)?(BrokenInputError|OptionError|DecodeError|KwireError): (.+)$", re.M)
-_ANY = re.compile(r"^(?:: )?(?:[A-Za-z_][\w.]*\.)?(\w*(?:Error|Exception|Interrupt)): (.+)$", re.M)
+_ANY = re.compile(
+    r"^(?:: |Caused by: )?(?:[A-Za-z_][\w.$]*[.$])?(\w*(?:Error|Exception|Interrupt))(?:: (.+))?$", re.M
+)
 
 
 class FailedError(click.ClickException):
@@ -86,5 +88,5 @@ def one_line(error: Exception) -> tuple[str, bool]:
         if ours := _OURS.findall(text):
             return ours[-1][1].strip(), ours[-1][0] == "OptionError"
         if others := _ANY.findall(text):
-            return f"{others[-1][0]}: {others[-1][1].strip()}", False
+            return ": ".join(filter(None, [others[-1][0], others[-1][1].strip()])), False
     return ": ".join([type(error).__name__, *text.splitlines()[:1]]), False
