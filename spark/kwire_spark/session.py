@@ -153,7 +153,9 @@ def _local_settings(brief: bool) -> dict[str, str]:
     options = f"-Dlog4j2.configurationFile={LOG_SETTINGS.as_uri()} -XX:+UseSerialGC -Xshare:auto"
     options += f" -Djava.io.tmpdir={folder}"
     if brief:
-        options += " -XX:TieredStopAtLevel=1"
+        options += (
+            " -XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m"  # by default 48m here: typed tables fill it
+        )
     return {
         "spark.driver.bindAddress": LOOPBACK,
         "spark.driver.host": LOOPBACK,

@@ -87,6 +87,14 @@ def test_a_session_that_runs_is_used_and_gets_what_can_still_be_set(spark: Spark
     assert spark.conf.get("spark.sql.session.timeZone") == "UTC"
 
 
+def test_a_brief_session_has_room_for_the_code_of_all_typed_tables(spark: SparkSession) -> None:
+    """The JVM ends where its code cache is full: 48 MB, its own limit for quick compilation, were full after 40 s."""
+    jvm: Any = spark.sparkContext._jvm
+    pools = jvm.java.lang.management.ManagementFactory.getMemoryPoolMXBeans()
+    code = [pool.getUsage().getMax() for pool in pools if "Code" in pool.getName()]
+    assert sum(code) >= 200 << 20
+
+
 def test_an_error_is_raised_and_not_printed_besides(spark: SparkSession) -> None:
     logger, printed = PySparkLogger.getLogger("SQLQueryContextLogger"), StringIO()
     handler = logging.StreamHandler(printed)
