@@ -7,7 +7,7 @@ compiled once per table, with a keyword for each column. Columns that are not gi
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from operator import itemgetter
+from operator import attrgetter, itemgetter
 from typing import Any
 
 import pyarrow as pa
@@ -148,12 +148,15 @@ def layout_named(name: str) -> Layout:
     return LAYOUTS[name]
 
 
-def by_bytes(batch: pa.RecordBatch, most: int = BATCH_BYTES) -> Iterator[pa.RecordBatch]:
-    """The rows of a batch in batches of at most ``most`` bytes, or of one row."""
-    if batch.num_rows > 1 and batch.nbytes > most:
+def by_bytes(
+    batch: pa.RecordBatch, most: int = BATCH_BYTES, size: Callable[[pa.RecordBatch], int] = attrgetter("nbytes")
+) -> Iterator[pa.RecordBatch]:
+    """The rows of a batch in batches of at most ``most`` bytes, or of one row. ``size`` says how many a batch
+    has."""
+    if batch.num_rows > 1 and size(batch) > most:
         half = batch.num_rows // 2
-        yield from by_bytes(batch.slice(0, half), most)
-        yield from by_bytes(batch.slice(half), most)
+        yield from by_bytes(batch.slice(0, half), most, size)
+        yield from by_bytes(batch.slice(half), most, size)
     else:
         yield batch
 

@@ -236,23 +236,9 @@ class _LongValues:
 
     def filled(self, batch: pa.RecordBatch, most: int) -> Iterator[pa.RecordBatch]:
         """Rows of a table with their values, in batches of at most ``most`` bytes, or of one row."""
-        own = [number for number, kind in enumerate(batch.schema.types) if kind == BINARY]
-        places = [
-            _PLACE.unpack(value)[2]
-            for number in own
-            for value in batch.column(number).filter(compute.starts_with(batch.column(number), _LONG)).to_pylist()
-        ]
-        if batch.num_rows > 1 and batch.nbytes + sum(places) > most:
-            half = batch.num_rows // 2
-            yield from self.filled(batch.slice(0, half), most)
-            yield from self.filled(batch.slice(half), most)
-            return
-        columns = batch.columns
-        for number in own:
-            columns[number] = (
-                self._get(columns[number]) if places else compute.binary_slice(columns[number], 1, MAX_VALUE)
-            )
-        yield pa.RecordBatch.from_arrays(columns, schema=batch.schema)
+        for part in by_bytes(batch, most, _size):
+            filled = [self._get(column) if column.type == BINARY else column for column in part.columns]
+            yield pa.RecordBatch.from_arrays(filled, schema=part.schema)
 
     def _put(self, value: bytes) -> bytes:
         if len(value) <= LONG:
@@ -263,6 +249,8 @@ class _LongValues:
         return place
 
     def _get(self, stored: pa.Array) -> pa.Array:
+        if not len(_long_of(stored)):
+            return compute.binary_slice(stored, 1, MAX_VALUE)
         found: list[Any] = stored.to_pylist()
         for number, value in enumerate(found):
             if value is not None:
@@ -273,3 +261,17 @@ class _LongValues:
         _, at, size = _PLACE.unpack(place)
         self._file.seek(at)
         return self._file.read(size)
+
+
+def _size(batch: pa.RecordBatch) -> int:
+    """The bytes of stored rows, with those of their long values."""
+    size: int = batch.nbytes
+    for column in batch.columns:
+        if column.type == BINARY:
+            size += sum(_PLACE.unpack(place)[2] for place in _long_of(column).to_pylist())
+    return size
+
+
+def _long_of(stored: pa.Array) -> pa.Array:
+    """The places of the long ones among stored values."""
+    return stored.filter(compute.starts_with(stored, _LONG))
