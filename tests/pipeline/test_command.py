@@ -172,11 +172,11 @@ def test_without_java_the_command_says_what_to_install(
             False,
         ),
         (
-            PySparkException(": a.ExecutionException: Boxed Exception\n\tat x\nCaused by: a.StackOverflowError\n\tat y"),
+            PySparkException(": a.ExecutionException: Boxed\n\tat x\nCaused by: a.StackOverflowError\n\tat y"),
             "StackOverflowError",
             False,
         ),
-        (PySparkException(": a.IOException: b\nCaused by: c.Timeout$ReadException: d\n\tat e"), "ReadException: d", False),
+        (PySparkException(": a.Failed: b\nCaused by: c.Timeout$ReadException: d\n\tat e"), "ReadException: d", False),
         (ValueError("a\nb"), "ValueError: a", False),
         (KeyError(), "KeyError", False),
     ],
