@@ -54,8 +54,12 @@ def test_proposals_are_links_outside_of_links(tmp_path: Path) -> None:
 
 
 def test_chapters_are_in_the_order_of_their_names(tmp_path: Path) -> None:
-    where = folder(tmp_path, **{"20_b_md": "# B\n", "10_c_md": "# C\n"})
-    assert [found.prose.title for found in read_chapters([where])] == ["C", "B"]
+    where = folder(tmp_path, **{"20_b_md": "# B\n", "10_c_md": "# Größe\n", "30_kip_848_md": "# K\n"})
+    assert [(found.path, found.prose.title) for found in read_chapters([where])] == [
+        ("guide/c.html", "Größe"),
+        ("guide/b.html", "B"),
+        ("guide/kip-848.html", "K"),
+    ]
 
 
 @pytest.mark.parametrize(("name", "text"), [("10_Clock_md", "# T\n"), ("clock_md", "no title\n"), ("clock_md", "")])

@@ -16,7 +16,7 @@ from tests.guide.conftest import DOCS, ROOT
 
 def project(tmp_path: Path, **texts: str) -> Path:
     for name, text in texts.items():
-        file = tmp_path / name.replace("__", "/").replace("_md", ".md").replace("_svg", ".svg")
+        file = tmp_path / re.sub("_(md|svg|png)$", r".\1", name.replace("__", "/"))
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text, "utf-8")
     return tmp_path
@@ -25,12 +25,17 @@ def project(tmp_path: Path, **texts: str) -> Path:
 def test_links_between_documents_stay_and_others_keep_their_text(tmp_path: Path) -> None:
     readme = (
         "# P\n\n[clocks](docs/clock.md#all-the-hands), [code](src/a.py), [out](../../x.md), [web](https://a.example)"
+        "\n\n[escaped](docs/%63lock.md), [same scheme](//b.example/docs/clock.md), [mail](mailto:a@b.example)"
     )
     where = project(tmp_path, README_md=readme, docs__clock_md="# C\n\n[up](../README.md) [here](#c)")
     body = {one.path: one.prose.body for one in read_documents([where / "README.md", where / "docs"])}
     assert '<a href="docs/clock.html#all-the-hands">clocks</a>, code, out, <a href="https://a.example">' in (
         body["project/README.html"]
     )
+    assert '<a href="docs/clock.html">escaped</a>, <a href="//b.example/docs/clock.md">same scheme</a>' in (
+        body["project/README.html"]
+    )
+    assert '<a href="mailto:a@b.example">mail</a>' in body["project/README.html"]
     assert '<a href="../README.html">up</a> <a href="#c">here</a>' in body["project/docs/clock.html"]
 
 
@@ -45,11 +50,16 @@ def test_folders_below_are_groups_and_start_with_their_readme(tmp_path: Path) ->
 
 
 def test_pictures_are_in_the_page_and_missing_ones_are_text(tmp_path: Path) -> None:
-    where = project(tmp_path, README_md="# P\n\n![plot](p.svg) ![none](q.svg) ![other](p.md)", p_svg="<svg/>")
+    where = project(
+        tmp_path,
+        README_md="# P\n\n![plot](p.svg) ![none](q.svg) ![other](p.md) ![dots](d.png)",
+        p_svg="<svg/>",
+        d_png="x",
+    )
     (found,) = read_documents([where / "README.md"])
     assert re.search(r'<img src="data:image/svg\+xml;base64,[\w+/=]+" alt="plot"', found.prose.body)
-    assert found.prose.body.count("<img") == 1
-    assert "none other" in found.prose.body
+    assert 'none other <img src="data:image/png;base64,eA==" alt="dots"' in found.prose.body
+    assert found.prose.body.count("<img") == 2
 
 
 def test_nothing_is_shown_that_is_linked_from_elsewhere_or_large(tmp_path: Path) -> None:

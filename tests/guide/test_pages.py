@@ -212,6 +212,21 @@ def test_the_page_of_the_api_with_key_0_names_its_key(tmp_path: Path) -> None:
     assert "<.chip API key 0>" in "\n".join(Shown(page, "main").lines)
 
 
+def test_nothing_that_was_recorded_ends_the_data_of_a_page(tmp_path: Path) -> None:
+    """Examples may come from strangers: a browser ends the data of the script at the first ``</script``."""
+    source = "</script><script>alert(1)</script><!-- &amp;"
+    (tmp_path / "ClockRequest.json").write_text(request(apiKey=0))
+    (tmp_path / "ClockResponse.json").write_text(response(apiKey=0))
+    example = {"source": source, "message": "ClockResponse", "version": 1, "hex": "00"}
+    (tmp_path / "examples.jsonl").write_text(json.dumps(example))
+    (page,) = (one.text for one in emit_site(inputs(tmp_path)) if one.path == "api/clock.html")
+    found = re.findall(r'<script type="application/json" class="data">(.*?)</script>', page)
+    assert not any(sign in text for text in found for sign in "<>&")
+    shown = [layout["example"]["origin"] for text in found for layout in json.loads(text)["layouts"]]
+    assert f"Version 1, as {source} read or wrote it: 1 byte." in shown
+    assert "<script>alert" not in page
+
+
 @pytest.mark.parametrize(("releases", "shown"), [(["1.0.0"], 0), (["1.0.0", "1.1.0"], 1), (["1.1.0", "2.0.0"], 2)])
 def test_a_page_shows_the_newest_stable_version(tmp_path: Path, releases: list[str], shown: int) -> None:
     page = made(tmp_path, *releases)["api/clock.html"]

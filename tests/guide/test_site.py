@@ -50,6 +50,7 @@ class Anchors(HTMLParser):
 def check(site: Mapping[str, str]) -> None:
     """Every link leads to a page and an anchor that are there, and nothing is loaded but the files of the site."""
     pages = {path: Anchors(text) for path, text in site.items() if path.endswith(".html")}
+    assert not [path for path, text in site.items() if path.startswith("assets/") and "sourceMappingURL" in text]
     for path, page in pages.items():
         assert len(page.ids) == len(set(page.ids)), (path, [one for one in page.ids if page.ids.count(one) > 1][:3])
         assert not page.inline, path
