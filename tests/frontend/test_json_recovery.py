@@ -136,3 +136,19 @@ def test_an_empty_file_is_reported_even_after_mistakes_in_others() -> None:
     for name, text in (("A.json", "{ ,"), ("B.json", "")):
         parse(Source(name, text), report)
     assert "K007" in [found.code.number for found in report.diagnostics]
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (f'{{ {HEAD}, "about":: "A time.", "fields": [] }}', ["expected a value, found `:`"]),
+        (f'{{ {HEAD}, "fields": [] ["A"] }}', ["expected `,` or `}`, found `[`"]),
+        (
+            f'{{ {HEAD}, "fields": [], "about": yes, "about": no }}',
+            ["`yes` is not a JSON value", "attribute `about` is written twice", "`no` is not a JSON value"],
+        ),
+    ],
+)
+def test_what_is_said_of_one_mistake(parsed: Any, text: str, told: list[str]) -> None:
+    _, findings = parsed(text)
+    assert [line.split("]: ")[1] for line in findings.splitlines() if "error[" in line] == told

@@ -151,10 +151,12 @@ class _Parser:
             )
             return JsonWrong(token.span)
         self._unexpected("a value")
-        if self._at(":"):
+        if not self._at(":"):
+            return JsonWrong(token.span)
+        while self._at(":"):  # one too many, before the value
             self._advance()
-            self._blamed = self.token
-        return JsonWrong(token.span)
+        self._blamed = self.token
+        return self.value()
 
     def object(self) -> JsonObject:
         """object: "{" [member ("," member)* [","]] "}" """
