@@ -448,13 +448,25 @@ def test_the_program_says_what_the_system_refuses_and_what_is_not_installed(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def full(**_: str) -> None:
-        raise OSError(28, "No space left on device")
+        raise OSError(28, "No space left on \x1b[31mdevice")
 
     with monkeypatch.context() as patch:
         patch.setattr("kwirec.command.main", full)
         with pytest.raises(SystemExit) as ended:
             program()
-    assert (ended.value.code, capsys.readouterr().err) == (2, "kwirec: [Errno 28] No space left on device\n")
+    assert (ended.value.code, capsys.readouterr().err) == (
+        2,
+        "kwirec: [Errno 28] No space left on \u241b[31mdevice\n",
+    )
+    for lacking in ("black", "jinja2", "rich"):  # imported later, by the commands that use them
+
+        def without(name: str = lacking, **_: str) -> None:
+            raise ModuleNotFoundError(name=name)
+
+        with monkeypatch.context() as patch:
+            patch.setattr("kwirec.command.main", without)
+            with pytest.raises(SystemExit, match=f"kwirec needs {lacking}: "):
+                program()
     monkeypatch.delitem(sys.modules, "kwirec.command")
     for lacking, ending, told in (
         ("click", SystemExit, "kwirec needs click: pip install 'kwire[compiler]'"),
@@ -558,3 +570,18 @@ def test_fmt_follows_links_to_files() -> None:
     assert kwirec("fmt", "Link.json").exit_code == 0
     assert Path("Link.json").is_symlink()
     assert Path("real/Clock.json").read_text() != CLOCK
+
+
+def test_fmt_refuses_standard_input_beside_files_and_more_than_a_file_may_have(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert kwirec("fmt", "-", "defs").exit_code == 2
+    monkeypatch.setattr("kwirec.diagnostics.reading.MAX_BYTES", len(CLOCK))
+    monkeypatch.setattr("kwirec.formatting.MAX_BYTES", len(CLOCK))
+    for text, code in ((CLOCK, 0), (f"{CLOCK}\n", 2)):
+        assert CliRunner().invoke(main, ["fmt", "-"], input=text).exit_code == code
+
+
+def test_any_dialect_is_refused_only_where_it_says_what_json_cannot() -> None:
+    for dialect, code in (("kwire", 0), ("franz-go", 2)):
+        assert kwirec("convert", "defs", "--to", "json", "--dialect", dialect, "--out", "out").exit_code == code

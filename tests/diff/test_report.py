@@ -257,3 +257,29 @@ def test_a_union_that_is_compared_as_a_whole_gives_a_hint() -> None:
     assert hint not in kwirec("diff", "old", "old").stderr
     Path("new/releases.json").write_text(json.dumps(releases))
     assert hint not in kwirec("diff", "old", "new").stderr
+
+
+def test_only_what_the_new_side_has_is_linked() -> None:
+    """Version 1, which the new version is compared with, and the reserved message have no place in the guide."""
+    for folder, valid in (("old", "0-1"), ("new", "2")):
+        Path(folder, "ClockRequest.json").write_text(request(field("A"), validVersions=valid))
+    Path("new/Alarm.json").write_text('{"type": "data", "name": "Alarm", "about": "Rings.", "validVersions": "none"}')
+    shown = kwirec("diff", "old", "new", "--format", "json", "--guide-url", "../site").stdout.splitlines()
+    links = {
+        one["rule"]: one.get("guide") for one in map(json.loads, shown) if one["message_name"] != "ClockResponse"
+    }
+    assert links["VERSION_ADDED_SAME_BYTES"] == "../site/api/clock.html#request-v2"
+    assert links["MESSAGE_REMOVED"] is None
+
+
+def test_versions_that_a_field_never_had_are_not_said_to_have_lost_it(load: Load) -> None:
+    """Only the new versions are compared with those before."""
+    fields = field("A", "int8", versions="1-2"), field("B", "int8", flexibleVersions="none")
+    old, new = (request(fields[0], validVersions=valid) for valid in ("0-2", "0-3"))
+    shown = markdown(load, files(old, response()), files(new, response(validVersions="0-3")))
+    assert "| `ClockRequest.A` | `int8`, versions 1-2 | `int8`, versions 1-2 (not in version 3) |" in shown
+
+
+def test_flexible_versions_of_a_field_are_those_of_the_message(load: Load) -> None:
+    shown = markdown(load, clock(field("A")), clock(field("A", flexibleVersions="2+")))
+    assert "| `Clock.A` | `string`, versions 0-2 | `string`, versions 0-2, flexible 2 |" in shown

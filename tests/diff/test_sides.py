@@ -218,6 +218,7 @@ def test_a_revision_seen_from_a_folder_below(repository: Path, monkeypatch: pyte
         ),
         ("git:v1:docs", "defs", "git archive failed: pathspec 'docs' did not match any files"),
         ("git:--output=x:defs", "defs", "is not a revision"),
+        ("git:-o:defs", "defs", "`-o` is not a revision"),
         ("git:v1:--output=x", "defs", "git archive failed: pathspec '--output=x' did not match any files"),
         ("git:v1", "git:v2", "`git:v1` needs a path"),
         ("git:v1", "release:4.0.0", "`git:v1` needs a path"),

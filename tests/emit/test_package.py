@@ -78,6 +78,7 @@ def test_logs_and_their_record_types(tmp_path: Path) -> None:
 def test_names_of_enums_of_record_types_are_unique(tmp_path: Path) -> None:
     record(tmp_path, "the-log", "A", "metadata", 0)
     record(tmp_path, "the_log", "B", "metadata", 0)
+    record(tmp_path, "the~log", "C", "metadata", 0)
     enums = emitted(tmp_path)["record_types.py"]
     members = {name: [one.name for one in getattr(enums, name)] for name in enums.__all__}
-    assert members == {"TheLogRecordType": ["A"], "TheLogRecordTypeX": ["B"]}
+    assert members == {"TheLogRecordType": ["A"], "TheLogRecordTypeX": ["B"], "TheLogRecordTypeXX": ["C"]}

@@ -306,3 +306,28 @@ def test_the_difference_says_that_no_line_break_ends_a_file() -> None:
     found = format_bytes(JSON_FORMATTED.rstrip("\n").encode(), Report(), notation="json")
     assert found is not None
     assert found.diff().splitlines()[-3:] == ["-// end", "\\ No newline at end of file", "+// end"]
+
+
+def test_every_folder_gets_its_files_and_a_last_line_its_end(tmp_path: Path) -> None:
+    paths = [tmp_path / name / "A.json" for name in ("one", "two")]
+    for path, text in zip(paths, (JSON, JSON_FORMATTED.rstrip("\n")), strict=True):
+        path.parent.mkdir()
+        path.write_text(text)
+    replace_texts(format_paths(paths, Report()))
+    assert [path.read_text() for path in paths] == [JSON_FORMATTED, JSON_FORMATTED]
+
+
+def test_comments_at_the_end_have_no_white_space_at_the_ends_of_lines() -> None:
+    text = JSON_FORMATTED + "/* One.\n\n   Two. */\n"
+    assert formatted(text, "json") == text
+
+
+def test_all_comments_behind_an_attribute_stay_there() -> None:
+    text = JSON_FORMATTED.replace('"name": "Clock",', '"name": "Clock", /* one */ /* two */')
+    assert formatted(formatted(text, "json"), "json").count("/* one */ /* two */") == 1
+
+
+def test_tabs_below_spaces_are_no_level() -> None:
+    report = Report()
+    text = "Clock => not top level\n  A: =>\n\t\t\tB: int8\n"
+    assert format_bytes(text.encode(), report, notation="krammar") is None

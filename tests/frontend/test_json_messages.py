@@ -197,6 +197,13 @@ def test_trap_38_unknown_attributes_are_refused(parsed: Any) -> None:
     assert findings.startswith("error[K011]: a message has no attribute `feilds`")
 
 
+@pytest.mark.parametrize(("written", "value"), [("1E2", 100.0), ("1e2", 100.0), ("-0.5", -0.5), ("0X1f", 31)])
+def test_numbers_are_written_in_any_form(parsed: Any, written: str, value: float) -> None:
+    found = one_field(parsed, f'"name": "A", "type": "float64", "versions": "0+", "default": {written}').default
+    assert found is not None
+    assert (found.value, type(found.value)) == (value, type(value))
+
+
 @pytest.mark.parametrize("text", ["", "  \n", "// only a comment\n"])
 def test_empty_file(parsed: Any, text: str) -> None:
     document, findings = parsed(text)

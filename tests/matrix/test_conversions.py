@@ -212,16 +212,20 @@ def test_a_version_whose_module_was_left_out_is_not_published_rather_than_remove
     """Version 1 was removed before that, and version 2 is in no release at all."""
     schema = resolve([parse(Source("Clock.json", clock()), Report())], Report())
     matrix = message_matrix(schema.messages[0], lower(schema))
-    history = History(releases={name: {} for name in ("1.0", "2.0", "3.0", "4.0")}, unpublished={"4.0": ["Clock"]})
+    names = ("1.0", "2.0", "3.0", "4.0", "4.1")
+    history = History(releases={name: {} for name in names}, unpublished={"4.0": ["Clock"], "4.1": ["Clock"]})
     for version, releases in ((0, ("1.0", "2.0", "3.0")), (1, ("1.0",))):
         for release in releases:
             history.record_layout("Clock", version, matrix.shapes[version].layout.fingerprint, release)
     assert [one["status"] for one in version_facts(matrix, history)] == ["not published", "removed", "removed"]
     cells = [cells for _, cells in Releases(history).grid(matrix)]
-    assert [(cell.span, cell.status) for cell in cells[0]] == [("1.0 to 3.0", "accepted"), ("4.0", "not published")]
+    assert [(cell.span, cell.status) for cell in cells[0]] == [
+        ("1.0 to 3.0", "accepted"),
+        ("4.0 to 4.1", "not published"),
+    ]
     layouts = {version: shape.layout for version, shape in matrix.shapes.items()}
     told = list(former(schema.messages[0], layouts, history))
-    assert told == ["Not published with 4.0: the module of this message was left out."]
+    assert told == ["Not published with 4.0 to 4.1: the module of this message was left out."]
 
 
 def test_versions_have_what_classes_and_evidence_say() -> None:

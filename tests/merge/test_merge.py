@@ -197,13 +197,16 @@ def test_a_version_that_became_flexible_or_ceased_to_be_is_listed(union: Union, 
 
 
 def test_exceptions_follow_their_message_to_its_new_name(union: Union) -> None:
-    union.merge("1.0.0", request(field("Id"), valid="0", name="WatchRequest"))
-    union.merge("2.0.0", request(field("Id", "int64"), valid="0", name="WatchRequest"))
-    outcome = union.merge("3.0.0", request(field("Id", "int64"), valid="0"))
+    union.merge("1.0.0", request(field("Id"), valid="0", name="WatchRequest"), data(field("Time")))
+    union.merge("2.0.0", request(field("Id", "int64"), valid="0", name="WatchRequest"), data(field("Time", "int64")))
+    outcome = union.merge("3.0.0", request(field("Id", "int64"), valid="0"), data(field("Time", "int64")))
     assert outcome.proof is not None
-    assert (outcome.proof.excepted, outcome.proof.mismatches) == (1, ())
-    [entry] = json.loads((union.root / "exceptions.json").read_text())
-    assert (entry["message"], entry["releases"]) == ("ClockRequest", "1.0.0")
+    assert (outcome.proof.excepted, outcome.proof.mismatches) == (2, ())
+    entries = json.loads((union.root / "exceptions.json").read_text())
+    assert [(entry["message"], entry["releases"]) for entry in entries] == [
+        ("Clock", "1.0.0"),
+        ("ClockRequest", "1.0.0"),
+    ]
 
 
 def test_an_exception_that_names_the_wrong_version_does_not_pass_the_proof(union: Union) -> None:
@@ -414,9 +417,12 @@ def test_what_is_accepted_again_is_advertised_like_all_else(union: Union) -> Non
     union.merge("1.0.0", request(field("Id"), valid="1"))
     releases = union.root / "releases.json"
     releases.write_text(releases.read_text().replace('"accepts": "1",', '"accepts": "1", "advertises": "0-1",'))
-    outcome = union.merge("2.0.0", request(field("Id"), valid="0-2"))
-    assert outcome.notes == []
-    assert json.loads(releases.read_text())["2.0.0"]["apis"]["7"].get("advertises") is None
+    for release, valid in (("2.0.0", "0-2"), ("1.0.1", "0-1")):
+        outcome = union.merge(release, request(field("Id"), valid=valid))
+        assert outcome.notes == []
+        assert json.loads(releases.read_text())[release]["apis"]["7"].get("advertises") is None
+    releases.write_text(releases.read_text().replace('"advertises": "0-1"', '"advertises": "1"'))
+    assert union.merge("1.0.2", request(field("Id"), valid="0-1")).notes == []
 
 
 def test_trap_34_an_unstable_latest_version_is_one_of_the_api(union: Union) -> None:
@@ -595,6 +601,28 @@ def test_a_record_is_known_by_its_number_and_most_of_its_fields(union: Union) ->
         "metadata/TockRecord.json",
     ]
     assert '"aliases": ["TickRecord"]' in union.definition("TockRecord")
+
+
+def test_a_record_that_is_still_there_was_not_renamed(union: Union) -> None:
+    """Records of different logs have the same numbers."""
+    tick = record("TickRecord", field("A"), field("B"))
+    union.merge("1.0.0", tick)
+    for release in ("2.0.0", "1.1.0"):
+        assert not union.merge(release, record("TockRecord", field("A"), field("B")), tick).failed
+    assert [name for name in union.files() if "metadata/" in name] == [
+        "metadata/TickRecord.json",
+        "metadata/TockRecord.json",
+    ]
+    assert "aliases" not in union.definition("TockRecord")
+
+
+def test_what_became_one_version_has_the_names_of_the_newest(union: Union) -> None:
+    fields = field("Old", "string", "0"), field("Group", "string", "1+")
+    union.merge("1.0.0", data(*fields, name="WindingKey", valid="0-1"))
+    key = {"apiKey": 1, "type": "coordinator-key", "name": "WindingKey", "validVersions": "0",
+           "flexibleVersions": "none", "fields": [field("Group", "string", "0")]}  # fmt: skip
+    assert not union.merge("2.0.0", key).failed
+    assert "Old" not in union.definition("WindingKey")
 
 
 def test_everything_a_definition_can_say_is_written(union: Union, snapshot: Any) -> None:

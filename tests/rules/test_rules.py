@@ -229,6 +229,16 @@ FINDINGS: dict[str, tuple[str, list[str]]] = {
         ),
         ['K715 - "3"', 'K715 - "2"'],
     ),
+    "headers that are written twice alike are no version in two ranges": (
+        files(
+            request().replace('"fields"', '"headerVersions": {"0": "1", "1+": "2", "0": "1"}, "fields"'), response()
+        ),
+        ['K008 - "0" + "0"'],
+    ),
+    "every unusual header": (
+        files(request(headerVersions={"0": "2", "1+": "1"}), response()),
+        ['K716 - "2" + "1+"', 'K716 - "1" + "1+"'],
+    ),
     "headers without a range": (files(request(headerVersions={}), response()), ['K714 - "ClockRequest" + "0-2"']),
     "tagged but in no version": (
         clock(field("Zone", versions="none", taggedVersions="1+", tag=0)),
@@ -757,3 +767,10 @@ def test_help_knows_which_range_is_wrong(check: Check) -> None:
     assert beyond[0].helps == ("raise `validVersions`, or correct the field's versions",)
     around = check(clock(field("Zone", "Zone", versions="0-1", fields=[field("City", versions="2+")])))
     assert around[0].helps == ("correct the field's versions",)
+
+
+def test_a_key_without_its_value_names_the_value_of_that_name(check: Check) -> None:
+    key = clock(type="coordinator-key", apiKey=0, name="ClockKey", validVersions="0", flexibleVersions="none")
+    found = check(files(key, clock(type="coordinator-value", apiKey=1, name="ClockValue")))
+    helps = [one.helps for one in found if one.code.number == "K708"]
+    assert helps == [("`ClockValue` has api key 1",), ("`ClockKey` has api key 0",)]
