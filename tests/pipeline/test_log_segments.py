@@ -477,8 +477,15 @@ def test_which_files_are_read() -> None:
     assert {name.split("/")[0] for name in names(Selection(topics=("*_state", "!__share*")))} == {
         "__transaction_state-0"
     }
+    assert names(Selection(topics=("__share*", "!*offsets", "!*_state"))) == []
     assert not [name for name in names(Selection(), "3.9.1") if "absent" in name]
     assert [name for name in names(Selection(states=("delete",)), "3.9.1") if "absent" in name]
+
+
+def test_files_are_in_the_order_of_their_partitions(tmp_path: Path) -> None:
+    paths = [str(segment(tmp_path, name=f"{topic}-{number}")) for topic in "ba" for number in (10, 9, 1)]
+    found = [Path(file.path).parent.name for file in segment_files(paths)]
+    assert found == ["a-1", "a-9", "a-10", "b-1", "b-9", "b-10"]
 
 
 def test_of_a_metadata_log_that_lost_its_beginning_the_newest_snapshot_is_read(tmp_path: Path) -> None:
@@ -590,6 +597,28 @@ def test_old_messages_are_no_control_records_whatever_their_bytes(tmp_path: Path
     assert len(offsets(rows(path, control=False))) == len(offsets(rows(path))) == len(sets)
 
 
+def test_old_messages_stay_where_control_records_are_left_out(tmp_path: Path) -> None:
+    times = [TIMES & ~(0xFF << shift) | 0x20 << shift for shift in (0, 8, 16, 24)]
+    messages = [encode_message_set([Record(b"k", b"v", (), time, n)], magic=1) for n, time in enumerate(times)]
+    assert offsets(rows(segment(tmp_path, *messages), control=False)) == [0, 1, 2, 3]
+
+
+def test_records_before_damage_come_before_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where batches are read one by one."""
+    monkeypatch.setattr(Stored, "add", lambda *_: False)
+    found = rows(segment(tmp_path, batch_at(0, 2), with_records(2, b"\0"), batch_at(4, 1)))
+    assert [row["_corrupt"] is None for row in found] == [True, True, False, True]
+
+
+def test_the_codec_of_a_batch_may_be_unknown(tmp_path: Path) -> None:
+    """As that of one which nobody has to decompress."""
+    data = bytearray(batch_at(0, 1))
+    data[22] |= 7
+    data[17:21] = crc32c(bytes(data[21:])).to_bytes(4, "big")
+    (row,) = rows(segment(tmp_path, bytes(data)), columns=("codec", "magic"))
+    assert row == {"codec": "unknown 7", "magic": 2}
+
+
 def test_unknown_bits_of_old_messages_mean_nothing(tmp_path: Path) -> None:
     data = bytearray(encode_message_set([Record(None, b"v", (), TIMES, 0)], magic=1))
     data[17] |= 0x30
@@ -636,6 +665,8 @@ def test_a_record_above_the_limit_has_its_place_and_a_reason_but_no_contents(
     assert [row["_corrupt"] for row in found] == [None, reason.format(101), reason.format(100), None, None]
     with pytest.raises(BrokenInputError, match="a record of 101 bytes"):
         rows(path, most=10, failfast=True)
+    again = segment(tmp_path, encode([Record(None, b"", (), TIMES, 7)]), encode(records))
+    assert [row["_corrupt"] for row in rows(again, most=10)] == [None, *(row["_corrupt"] for row in found)]
 
 
 def test_headers_count_as_contents_of_a_record(tmp_path: Path) -> None:

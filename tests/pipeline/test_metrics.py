@@ -190,11 +190,41 @@ def test_brokers_are_added_up_and_repetitions_are_not(tmp_path: Path) -> None:
     assert counts(rows) == {("Produce", 2, "app", "1.0", 9)}
 
 
+def test_what_a_dump_has_twice_counts_as_it_was_last_even_if_that_is_nothing(tmp_path: Path) -> None:
+    line = f'{RULES}_total{{request="%s",version="%d",{SOFTWARE}}} %d'
+    restarted = [("Produce", 1, 5), ("Produce", 1, 0), ("Produce", 123, 6)]
+    idle = [("Fetch", 4, 3), ("FetchConsumer", 4, 0), ("FetchFollower", 4, 3)]
+    rows = rows_of(made(tmp_path, *(line % one for one in restarted + idle)))
+    assert counts(rows) == {("Produce", 123, "app", "1.0", 6)}
+
+
+def test_of_a_series_that_an_answer_has_twice_the_last_counts(tmp_path: Path) -> None:
+    mbean = f"{BEAN},request=Produce,version=1,clientSoftwareName=app"
+    path = tmp_path / "twice.json"
+    path.write_text(json.dumps({name: {mbean: {"Count": count}} for name, count in (("first", 4), ("second", 7))}))
+    assert counts(rows_of(path)) == {("Produce", 1, "app", None, 7)}
+
+
 def test_the_last_line_of_jmxtool_counts(tmp_path: Path) -> None:
     name = f"{BEAN},request=Produce,version=1,clientSoftwareName=app,clientSoftwareVersion=1.0"
     path = tmp_path / "jmx.csv"
     path.write_text(f'"time","{name}:Count","{name}:MeanRate"\n12:01:01,3,1\n12:01:03,8,1\nbroken,1\n')
     assert counts(rows_of(path)) == {("Produce", 1, "app", "1.0", 8)}
+
+
+def test_each_heading_of_jmxtool_has_a_last_line(tmp_path: Path) -> None:
+    name = f"{BEAN},request=%s,version=1,clientSoftwareName=app,clientSoftwareVersion=1.0"
+    run = '"time","{}:Count"\n12:01:01,3\n12:01:03,{}\n'
+    path = tmp_path / "jmx.csv"
+    path.write_text(run.format(name % "Produce", 8) + run.format(name % "Fetch", 9))
+    assert counts(rows_of(path)) == {("Produce", 1, "app", "1.0", 8), ("Fetch", 1, "app", "1.0", 9)}
+
+
+def test_series_without_a_version_are_one_problem_at_the_first(tmp_path: Path) -> None:
+    path = made(tmp_path, *(f'{RULES}_total{{request="{api}",{SOFTWARE}}} 3' for api in ("Fetch", "Produce")))
+    (row,) = rows_of(path)
+    assert (row["_corrupt"], row["requests"]) == (NAMELESS, 1)
+    assert row["position"] == path.read_text().index(RULES)
 
 
 @pytest.mark.parametrize(

@@ -191,6 +191,37 @@ def logged(draw: st.DrawFn) -> bytes:
     return begin + b"Completed request:" + line + draw(st.sampled_from([b"", b" (kafka.request.logger)"]))
 
 
+def one(api_key: int, request: str, response: str, connection: str = "[::1]:9092-/::2:3-0") -> bytes:
+    """A line as the quick way takes it."""
+    header = (
+        f'"requestApiKey":{api_key},"requestApiVersion":4,"correlationId":1,"clientId":null,"requestApiKeyName":"X"'
+    )
+    times = '"totalTimeMs":1,"requestQueueTimeMs":0,"localTimeMs":1,"remoteTimeMs":0,"throttleTimeMs":0'
+    who = '"securityProtocol":"SSL","principal":"p","listener":"l"'
+    software = '"clientInformation":{"softwareName":"lib","softwareVersion":"1.2"}'
+    last = f'"connection":"{connection}",{times},"responseQueueTimeMs":0,"sendTimeMs":0,{who},{software}'
+    head = f'{{"isForwarded":false,"requestHeader":{{{header}}},"request":{request},"response":{response}'
+    return f"Completed request:{head},{last}}}".encode()
+
+
+@pytest.mark.parametrize("quick", [True, False])
+def test_facts_that_few_lines_have(monkeypatch: pytest.MonkeyPatch, quick: bool) -> None:
+    if not quick:
+        monkeypatch.setattr(requests, "fast_row", lambda *_: None)
+    maker = requests.RequestRows(Projection("logged_exchanges"), UTC)
+
+    def row(*parts: Any) -> dict[str, Any]:
+        (found,) = maker.rows("log", 0, one(*parts))
+        return dict(zip(EXCHANGES.names, found, strict=True))
+
+    named = row(18, '{"clientSoftwareName":"","clientSoftwareVersion":"3"}', '{"errorCode":35}')
+    assert (named["software_name"], named["software_version"]) == ("lib", "3")
+    assert named["response_version"] == 0
+    other = row(0, "{}", '{"errorCode":35,"inner":{"errorCode":12345}}')
+    assert (other["response_version"], list(other["error_codes"])) == (4, [35, 12345])  # only ApiVersions falls back
+    assert (other["server_host"], other["client_host"]) == ("::1", "::2")
+
+
 @examples(2)
 @given(logged())
 def test_the_quick_way_gives_what_the_thorough_one_does_of_any_line(line: bytes) -> None:
@@ -210,6 +241,7 @@ def test_the_quick_way_gives_what_the_thorough_one_does_of_any_line(line: bytes)
         (b'"totalTimeMs":', b'"totalTimeMs":1e999,"more":', True),
         (b'"totalTimeMs":', b'"totalTimeMs":NaN,"more":', True),
         (b'"requestApiVersion":', b'"requestApiVersion":99999', True),
+        (b'"requestApiVersion":', b'"requestApiVersion":4000', True),  # of five digits, and too large
     ],
 )
 def test_what_only_looks_like_json_is_told_and_stops_nothing(
@@ -312,6 +344,14 @@ def test_conditions_choose_rows_and_spare_lines(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(requests, "parse_line", lambda text: parsed.append(text))
     rows(log("4.1.1"), columns=EXCHANGES.names, conditions=[Condition("api", "=", "Fetch")])
     assert 0 < len(parsed) < 30
+
+
+def test_batches_end_when_their_lines_have_many_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kwire_inspect.text_logs.batches.BATCH_BYTES", 1)
+    path = tmp_path / "kafka-request.log"
+    path.write_bytes(b"".join(lines("4.1.1")[:3]))
+    found = request_batches(Split(str(path)), Projection("logged_exchanges"), UTC)
+    assert [batch.num_rows for batch in found] == [1, 1, 1]
 
 
 def test_times_are_those_of_the_broker(tmp_path: Path) -> None:

@@ -146,6 +146,21 @@ def test_layouts(tmp_path: Path) -> None:
     assert row["time"].second == 26
 
 
+def test_lines_deep_in_the_json_of_a_collector(tmp_path: Path) -> None:
+    """As collectors wrap what others have wrapped."""
+    lines = first_entries()[0].splitlines()
+    wrapped = [json.dumps({"a": {"b": {"c": {"d": {"message": line}}}}, "stream": "stdout"}) for line in lines]
+    (plain,), (row,) = of(tmp_path, "\n".join(lines)), of(tmp_path, "\n".join(wrapped))
+    assert facts(row) == facts(plain)
+
+
+def test_clients_that_fail_to_log_in_are_no_refusals(tmp_path: Path) -> None:
+    line = (
+        "[2026-11-21 18:22:25,415] INFO Failed authentication with /10.0.0.1 (channelId=x) (SSL handshake failed)\n"
+    )
+    assert of(tmp_path, line * 2) == []
+
+
 def test_ipv6(tmp_path: Path) -> None:
     name = "0:0:0:0:0:0:0:1:9092-2001:db8:0:0:0:0:0:5:50000-1-0"
     (row,) = of(tmp_path, re.sub(r"127\S+", name, first_entries()[1]))

@@ -74,6 +74,17 @@ def test_a_file_that_cannot_be_read_is_a_problem(tmp_path: Path) -> None:
     assert "No such file" in found.problems[0][1]
 
 
+def test_a_file_that_ends_in_an_error_says_where(monkeypatch: pytest.MonkeyPatch) -> None:
+    def blocks(*_: Any) -> Any:
+        yield b"one\ntw"
+        raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr(lines, "_blocks", blocks)
+    found = Lines("log")
+    assert list(found) == [(0, b"one"), (4, b"tw")]
+    assert found.problems == [(6, "cannot be read: Input/output error")]
+
+
 def test_a_line_that_is_too_long_is_a_problem_and_the_rest_is_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
