@@ -13,6 +13,7 @@ from types import FunctionType, SimpleNamespace
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from inspect import Signature
     from typing import Any
 
 i16 = int
@@ -39,6 +40,8 @@ def constructor(cls: type[Any], without: tuple[str, ...] = ()) -> Callable[..., 
     describes its fields from now on.
     """
     cls.__doc__ = _CLASS_DOC  # type: ignore[assignment]
+    if not isinstance(cls.__init__, FunctionType):
+        cls.__signature__ = _SIGNATURE
 
     def first_call(*values: object) -> object:
         name = f"new_{cls.__name__}"
@@ -84,4 +87,18 @@ class _ClassDoc:
         return document(owner)
 
 
+class _Signature:
+    """The signature of a native class, created on access: mypyc gives none where a default is a list or a struct."""
+
+    __slots__ = ()
+
+    def __get__(self, instance: object, owner: type[Any]) -> Signature:
+        from inspect import Parameter, Signature
+
+        default = owner()
+        names = [*(field.name for field in owner.FIELDS), "unknown_tags"]
+        return Signature([Parameter(name, Parameter.KEYWORD_ONLY, default=getattr(default, name)) for name in names])
+
+
 _CLASS_DOC = _ClassDoc()
+_SIGNATURE = _Signature()

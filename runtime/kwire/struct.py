@@ -8,15 +8,15 @@ from kwire.secrets import HIDDEN, STRUCTS, hides_tags, shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, ClassVar, Self
+    from typing import Any, ClassVar, Final, Self
 
     from kwire.schema import Field
 
 FieldTags = tuple[tuple[int, bytes], ...]
 """Unknown tagged fields: pairs of tag and payload, ascending."""
 
-UNSET: list[Any] = []
-"""The default of parameters for which ``None`` means null."""
+UNSET: Final[list[Any]] = []
+"""The default of parameters for lists: constructors make a new one for each object. ``None`` would mean null."""
 
 SHOWN_BYTES = 64
 """The longest bytes that ``repr`` shows in full."""

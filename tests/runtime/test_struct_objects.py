@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import inspect
 import linecache
 import pickle
 from collections.abc import Hashable, Iterator
@@ -10,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from kwire import ZERO_UUID, is_native
+from kwire import ZERO_UUID, EncodeError, is_native
 from kwire.message import Message
 from kwire.schema import attributes, struct_class
 from kwire.struct import Struct
@@ -20,6 +21,7 @@ from kwire_kafka import (
     FetchResponse,
     HeartbeatRequest,
     MetadataRequest,
+    ProduceRequest,
 )
 from kwire_kafka.api import fetch
 from kwire_kafka.api.fetch import EpochEndOffset, FetchableTopicResponse, PartitionData, ReplicaState
@@ -242,6 +244,21 @@ def test_defaults() -> None:
     assert FetchableTopicResponse().topic_id == ZERO_UUID
     assert PartitionData().aborted_transactions == []
     assert PartitionData(aborted_transactions=None).aborted_transactions is None
+
+
+def test_null_for_a_list_that_cannot_be_null_is_not_its_default() -> None:
+    """Compiled constructors refuse it, interpreted ones leave that to ``encode``."""
+    with pytest.raises(TypeError if is_native() else EncodeError):
+        ProduceRequest(topic_data=None).encode(9)  # type: ignore[arg-type]
+    assert ProduceRequest().encode(9) == ProduceRequest(topic_data=[]).encode(9)
+
+
+def test_signatures_show_what_a_field_is_that_is_not_given() -> None:
+    parameters = inspect.signature(FetchRequest).parameters
+    assert [*parameters] == [*(field.name for field in FetchRequest.FIELDS), "unknown_tags"]
+    assert parameters["topics"].default == []
+    assert parameters["replica_state"].default == ReplicaState()
+    assert parameters["cluster_id"].default is None
 
 
 def test_uuids_may_be_plain_bytes() -> None:

@@ -49,7 +49,7 @@ def _classes(message: Message, sources: Iterable[ClassSource], halves: Sequence[
     """The classes of a message, contained ones first: constructors mention classes as defaults."""
     views = {one.struct.name: class_view(one) for one in sources}
     sections = {one.struct.name: _section(one, views) for half in halves for one in half.sections}
-    sentinels = {field.sentinel for view in views.values() for field in view.fields.values()}
+    sentinels = {field.unset for view in views.values() for field in view.fields.values()}
     for name in _contained_first(message):
         if name in views:
             sentinel = sentinel_of(views[name].name)

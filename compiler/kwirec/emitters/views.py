@@ -30,8 +30,9 @@ class FieldView:
     ``lazy`` attributes are structs that exist only as tagged fields: made on first access, because most messages
     leave them out and making them would cost more than all the rest. ``slot`` is where the value is kept.
     ``in_section`` fields are tagged in some versions, ``tagged_only`` ones in all. An ``optional`` attribute can be
-    ``None``. ``value`` is an expression for the default. Where objects must not share it, ``unset`` is the default of
-    the parameter: ``None``, or a constant if ``None`` is a value. ``field_literal`` is the entry in ``FIELDS``.
+    ``None``. ``value`` is an expression for the default. Objects must not share a list or a struct: ``unset`` is the
+    constant of its type that is the default of the parameter and that the constructor replaces by ``initial``.
+    ``field_literal`` is the entry in ``FIELDS``.
     """
 
     field: Field
@@ -48,14 +49,14 @@ class FieldView:
     field_literal: str
 
     @property
-    def sentinel(self) -> str:
-        """The constant that represents a default struct where ``None`` means null."""
-        return self.unset if self.unset.startswith("DEFAULT_") else ""
+    def initial(self) -> str:
+        """The expression for the value of a field that was not given, where ``unset`` is its default."""
+        return "None" if self.lazy else self.value
 
     @property
     def is_read(self) -> bool:
-        """Whether decoding passes it to ``new_X``: it is untagged in some version, or has a sentinel."""
-        return not self.tagged_only or bool(self.sentinel)
+        """Whether decoding passes it to ``new_X``: it is untagged in some version, or a struct and not lazy."""
+        return not self.tagged_only or (self.unset.startswith("DEFAULT_") and not self.lazy)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,7 +120,7 @@ def _field_view(source: ClassSource, field: Field) -> FieldView:
     lazy = is_struct and not nullable and tagged_only
     unset = ""
     if value == "[]" or (is_struct and value != "None"):
-        unset = "None" if not nullable else sentinel_of(plain) if is_struct else "UNSET"
+        unset = sentinel_of(plain) if is_struct else "UNSET"
     return FieldView(
         field=field,
         name=name,
@@ -137,7 +138,7 @@ def _field_view(source: ClassSource, field: Field) -> FieldView:
 
 
 def sentinel_of(cls: str) -> str:
-    """The constant that represents a default object of a class where ``None`` means null."""
+    """The constant that stands for a default object of a class until a constructor makes one."""
     return f"DEFAULT_{cls}"
 
 

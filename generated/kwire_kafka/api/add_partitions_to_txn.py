@@ -10,7 +10,7 @@ from librt.strings import BytesWriter, read_i16_be, read_i32_be, read_i64_be, wr
 from kwire.message import Message
 from kwire.native import constructor, i64, mypyc_attr
 from kwire.schema import Field, slots
-from kwire.struct import FieldTags, Struct
+from kwire.struct import FieldTags, Struct, UNSET
 from kwire.wire import (
     empty_list,
     give_up,
@@ -50,11 +50,11 @@ class AddPartitionsToTxnTopic(Struct):
         self,
         *,
         name: str = "",
-        partitions: list[int] | None = None,
+        partitions: list[int] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.name = name
-        self.partitions = [] if partitions is None else partitions
+        self.partitions = [] if partitions is UNSET else partitions
         self.unknown_tags = unknown_tags
 
 
@@ -94,14 +94,14 @@ class AddPartitionsToTxnTransaction(Struct):
         producer_id: int = 0,
         producer_epoch: int = 0,
         verify_only: bool = False,
-        topics: list[AddPartitionsToTxnTopic] | None = None,
+        topics: list[AddPartitionsToTxnTopic] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.transactional_id = transactional_id
         self.producer_id = producer_id
         self.producer_epoch = producer_epoch
         self.verify_only = verify_only
-        self.topics = [] if topics is None else topics
+        self.topics = [] if topics is UNSET else topics
         self.unknown_tags = unknown_tags
 
 
@@ -160,18 +160,18 @@ class AddPartitionsToTxnRequest(Message):
     def __init__(
         self,
         *,
-        transactions: list[AddPartitionsToTxnTransaction] | None = None,
+        transactions: list[AddPartitionsToTxnTransaction] = UNSET,
         v3_and_below_transactional_id: str = "",
         v3_and_below_producer_id: int = 0,
         v3_and_below_producer_epoch: int = 0,
-        v3_and_below_topics: list[AddPartitionsToTxnTopic] | None = None,
+        v3_and_below_topics: list[AddPartitionsToTxnTopic] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
-        self.transactions = [] if transactions is None else transactions
+        self.transactions = [] if transactions is UNSET else transactions
         self.v3_and_below_transactional_id = v3_and_below_transactional_id
         self.v3_and_below_producer_id = v3_and_below_producer_id
         self.v3_and_below_producer_epoch = v3_and_below_producer_epoch
-        self.v3_and_below_topics = [] if v3_and_below_topics is None else v3_and_below_topics
+        self.v3_and_below_topics = [] if v3_and_below_topics is UNSET else v3_and_below_topics
         self.unknown_tags = unknown_tags
 
     @staticmethod
@@ -583,11 +583,11 @@ class AddPartitionsToTxnTopicResult(Struct):
         self,
         *,
         name: str = "",
-        results_by_partition: list[AddPartitionsToTxnPartitionResult] | None = None,
+        results_by_partition: list[AddPartitionsToTxnPartitionResult] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.name = name
-        self.results_by_partition = [] if results_by_partition is None else results_by_partition
+        self.results_by_partition = [] if results_by_partition is UNSET else results_by_partition
         self.unknown_tags = unknown_tags
 
 
@@ -613,11 +613,11 @@ class AddPartitionsToTxnResult(Struct):
         self,
         *,
         transactional_id: str = "",
-        topic_results: list[AddPartitionsToTxnTopicResult] | None = None,
+        topic_results: list[AddPartitionsToTxnTopicResult] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.transactional_id = transactional_id
-        self.topic_results = [] if topic_results is None else topic_results
+        self.topic_results = [] if topic_results is UNSET else topic_results
         self.unknown_tags = unknown_tags
 
 
@@ -665,15 +665,15 @@ class AddPartitionsToTxnResponse(Message):
         *,
         throttle_time_ms: int = 0,
         error_code: int = 0,
-        results_by_transaction: list[AddPartitionsToTxnResult] | None = None,
-        results_by_topic_v3_and_below: list[AddPartitionsToTxnTopicResult] | None = None,
+        results_by_transaction: list[AddPartitionsToTxnResult] = UNSET,
+        results_by_topic_v3_and_below: list[AddPartitionsToTxnTopicResult] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.error_code = error_code
-        self.results_by_transaction = [] if results_by_transaction is None else results_by_transaction
+        self.results_by_transaction = [] if results_by_transaction is UNSET else results_by_transaction
         self.results_by_topic_v3_and_below = (
-            [] if results_by_topic_v3_and_below is None else results_by_topic_v3_and_below
+            [] if results_by_topic_v3_and_below is UNSET else results_by_topic_v3_and_below
         )
         self.unknown_tags = unknown_tags
 

@@ -10,7 +10,7 @@ from librt.strings import BytesWriter, read_i16_be, read_i32_be, write_i16_be, w
 from kwire.message import Message
 from kwire.native import constructor, i64, mypyc_attr
 from kwire.schema import Field, slots
-from kwire.struct import FieldTags, Struct
+from kwire.struct import FieldTags, Struct, UNSET
 from kwire.uuids import Uuid
 from kwire.wire import (
     empty_list,
@@ -113,7 +113,7 @@ class AddRaftVoterRequest(Message):
         timeout_ms: int = 0,
         voter_id: int = 0,
         voter_directory_id: Uuid = ZERO_UUID,
-        listeners: list[Listener] | None = None,
+        listeners: list[Listener] = UNSET,
         ack_when_committed: bool = True,
         unknown_tags: FieldTags = (),
     ) -> None:
@@ -121,7 +121,7 @@ class AddRaftVoterRequest(Message):
         self.timeout_ms = timeout_ms
         self.voter_id = voter_id
         self.voter_directory_id = voter_directory_id
-        self.listeners = [] if listeners is None else listeners
+        self.listeners = [] if listeners is UNSET else listeners
         self.ack_when_committed = ack_when_committed
         self.unknown_tags = unknown_tags
 

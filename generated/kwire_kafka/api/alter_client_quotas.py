@@ -10,7 +10,7 @@ from librt.strings import BytesWriter, read_f64_be, read_i16_be, read_i32_be, wr
 from kwire.message import Message
 from kwire.native import constructor, i64, mypyc_attr
 from kwire.schema import Field, slots
-from kwire.struct import FieldTags, Struct
+from kwire.struct import FieldTags, Struct, UNSET
 from kwire.wire import (
     empty_list,
     give_up,
@@ -113,12 +113,12 @@ class AlterClientQuotasRequestEntryData(Struct):
     def __init__(
         self,
         *,
-        entity: list[AlterClientQuotasRequestEntityData] | None = None,
-        ops: list[OpData] | None = None,
+        entity: list[AlterClientQuotasRequestEntityData] = UNSET,
+        ops: list[OpData] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
-        self.entity = [] if entity is None else entity
-        self.ops = [] if ops is None else ops
+        self.entity = [] if entity is UNSET else entity
+        self.ops = [] if ops is UNSET else ops
         self.unknown_tags = unknown_tags
 
 
@@ -150,11 +150,11 @@ class AlterClientQuotasRequest(Message):
     def __init__(
         self,
         *,
-        entries: list[AlterClientQuotasRequestEntryData] | None = None,
+        entries: list[AlterClientQuotasRequestEntryData] = UNSET,
         validate_only: bool = False,
         unknown_tags: FieldTags = (),
     ) -> None:
-        self.entries = [] if entries is None else entries
+        self.entries = [] if entries is UNSET else entries
         self.validate_only = validate_only
         self.unknown_tags = unknown_tags
 
@@ -519,12 +519,12 @@ class AlterClientQuotasResponseEntryData(Struct):
         *,
         error_code: int = 0,
         error_message: str | None = "",
-        entity: list[AlterClientQuotasResponseEntityData] | None = None,
+        entity: list[AlterClientQuotasResponseEntityData] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.error_code = error_code
         self.error_message = error_message
-        self.entity = [] if entity is None else entity
+        self.entity = [] if entity is UNSET else entity
         self.unknown_tags = unknown_tags
 
 
@@ -557,11 +557,11 @@ class AlterClientQuotasResponse(Message):
         self,
         *,
         throttle_time_ms: int = 0,
-        entries: list[AlterClientQuotasResponseEntryData] | None = None,
+        entries: list[AlterClientQuotasResponseEntryData] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
-        self.entries = [] if entries is None else entries
+        self.entries = [] if entries is UNSET else entries
         self.unknown_tags = unknown_tags
 
     @staticmethod

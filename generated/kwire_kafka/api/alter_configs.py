@@ -10,7 +10,7 @@ from librt.strings import BytesWriter, read_i16_be, read_i32_be, write_i16_be, w
 from kwire.message import Message
 from kwire.native import constructor, i64, mypyc_attr
 from kwire.schema import Field, slots
-from kwire.struct import FieldTags, Struct
+from kwire.struct import FieldTags, Struct, UNSET
 from kwire.wire import (
     empty_list,
     give_up,
@@ -85,12 +85,12 @@ class AlterConfigsResource(Struct):
         *,
         resource_type: int = 0,
         resource_name: str = "",
-        configs: list[AlterableConfig] | None = None,
+        configs: list[AlterableConfig] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.resource_type = resource_type
         self.resource_name = resource_name
-        self.configs = [] if configs is None else configs
+        self.configs = [] if configs is UNSET else configs
         self.unknown_tags = unknown_tags
 
 
@@ -122,11 +122,11 @@ class AlterConfigsRequest(Message):
     def __init__(
         self,
         *,
-        resources: list[AlterConfigsResource] | None = None,
+        resources: list[AlterConfigsResource] = UNSET,
         validate_only: bool = False,
         unknown_tags: FieldTags = (),
     ) -> None:
-        self.resources = [] if resources is None else resources
+        self.resources = [] if resources is UNSET else resources
         self.validate_only = validate_only
         self.unknown_tags = unknown_tags
 
@@ -450,11 +450,11 @@ class AlterConfigsResponse(Message):
         self,
         *,
         throttle_time_ms: int = 0,
-        responses: list[AlterConfigsResourceResponse] | None = None,
+        responses: list[AlterConfigsResourceResponse] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
-        self.responses = [] if responses is None else responses
+        self.responses = [] if responses is UNSET else responses
         self.unknown_tags = unknown_tags
 
     @staticmethod

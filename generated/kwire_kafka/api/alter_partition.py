@@ -10,7 +10,7 @@ from librt.strings import BytesWriter, read_i16_be, read_i32_be, read_i64_be, wr
 from kwire.message import Message
 from kwire.native import constructor, i64, mypyc_attr
 from kwire.schema import Field, slots
-from kwire.struct import FieldTags, Struct
+from kwire.struct import FieldTags, Struct, UNSET
 from kwire.uuids import Uuid
 from kwire.wire import (
     empty_list,
@@ -101,16 +101,16 @@ class AlterPartitionRequestPartitionData(Struct):
         *,
         partition_index: int = 0,
         leader_epoch: int = 0,
-        new_isr: list[int] | None = None,
-        new_isr_with_epochs: list[BrokerState] | None = None,
+        new_isr: list[int] = UNSET,
+        new_isr_with_epochs: list[BrokerState] = UNSET,
         leader_recovery_state: int = 0,
         partition_epoch: int = 0,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.partition_index = partition_index
         self.leader_epoch = leader_epoch
-        self.new_isr = [] if new_isr is None else new_isr
-        self.new_isr_with_epochs = [] if new_isr_with_epochs is None else new_isr_with_epochs
+        self.new_isr = [] if new_isr is UNSET else new_isr
+        self.new_isr_with_epochs = [] if new_isr_with_epochs is UNSET else new_isr_with_epochs
         self.leader_recovery_state = leader_recovery_state
         self.partition_epoch = partition_epoch
         self.unknown_tags = unknown_tags
@@ -142,12 +142,12 @@ class AlterPartitionRequestTopicData(Struct):
         *,
         topic_name: str = "",
         topic_id: Uuid = ZERO_UUID,
-        partitions: list[AlterPartitionRequestPartitionData] | None = None,
+        partitions: list[AlterPartitionRequestPartitionData] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.topic_name = topic_name
         self.topic_id = topic_id
-        self.partitions = [] if partitions is None else partitions
+        self.partitions = [] if partitions is UNSET else partitions
         self.unknown_tags = unknown_tags
 
 
@@ -184,12 +184,12 @@ class AlterPartitionRequest(Message):
         *,
         broker_id: int = 0,
         broker_epoch: int = -1,
-        topics: list[AlterPartitionRequestTopicData] | None = None,
+        topics: list[AlterPartitionRequestTopicData] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.broker_id = broker_id
         self.broker_epoch = broker_epoch
-        self.topics = [] if topics is None else topics
+        self.topics = [] if topics is UNSET else topics
         self.unknown_tags = unknown_tags
 
     @staticmethod
@@ -444,7 +444,7 @@ class AlterPartitionResponsePartitionData(Struct):
         error_code: int = 0,
         leader_id: int = 0,
         leader_epoch: int = 0,
-        isr: list[int] | None = None,
+        isr: list[int] = UNSET,
         leader_recovery_state: int = 0,
         partition_epoch: int = 0,
         unknown_tags: FieldTags = (),
@@ -453,7 +453,7 @@ class AlterPartitionResponsePartitionData(Struct):
         self.error_code = error_code
         self.leader_id = leader_id
         self.leader_epoch = leader_epoch
-        self.isr = [] if isr is None else isr
+        self.isr = [] if isr is UNSET else isr
         self.leader_recovery_state = leader_recovery_state
         self.partition_epoch = partition_epoch
         self.unknown_tags = unknown_tags
@@ -485,12 +485,12 @@ class AlterPartitionResponseTopicData(Struct):
         *,
         topic_name: str = "",
         topic_id: Uuid = ZERO_UUID,
-        partitions: list[AlterPartitionResponsePartitionData] | None = None,
+        partitions: list[AlterPartitionResponsePartitionData] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.topic_name = topic_name
         self.topic_id = topic_id
-        self.partitions = [] if partitions is None else partitions
+        self.partitions = [] if partitions is UNSET else partitions
         self.unknown_tags = unknown_tags
 
 
@@ -527,12 +527,12 @@ class AlterPartitionResponse(Message):
         *,
         throttle_time_ms: int = 0,
         error_code: int = 0,
-        topics: list[AlterPartitionResponseTopicData] | None = None,
+        topics: list[AlterPartitionResponseTopicData] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.error_code = error_code
-        self.topics = [] if topics is None else topics
+        self.topics = [] if topics is UNSET else topics
         self.unknown_tags = unknown_tags
 
     @staticmethod

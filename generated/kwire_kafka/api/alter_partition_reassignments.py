@@ -10,7 +10,7 @@ from librt.strings import BytesWriter, read_i16_be, read_i32_be, write_i16_be, w
 from kwire.message import Message
 from kwire.native import constructor, i64, mypyc_attr
 from kwire.schema import Field, slots
-from kwire.struct import FieldTags, Struct
+from kwire.struct import FieldTags, Struct, UNSET
 from kwire.wire import (
     empty_list,
     give_up,
@@ -80,11 +80,11 @@ class ReassignableTopic(Struct):
         self,
         *,
         name: str = "",
-        partitions: list[ReassignablePartition] | None = None,
+        partitions: list[ReassignablePartition] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.name = name
-        self.partitions = [] if partitions is None else partitions
+        self.partitions = [] if partitions is UNSET else partitions
         self.unknown_tags = unknown_tags
 
 
@@ -121,12 +121,12 @@ class AlterPartitionReassignmentsRequest(Message):
         *,
         timeout_ms: int = 60000,
         allow_replication_factor_change: bool = True,
-        topics: list[ReassignableTopic] | None = None,
+        topics: list[ReassignableTopic] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.timeout_ms = timeout_ms
         self.allow_replication_factor_change = allow_replication_factor_change
-        self.topics = [] if topics is None else topics
+        self.topics = [] if topics is UNSET else topics
         self.unknown_tags = unknown_tags
 
     @staticmethod
@@ -328,11 +328,11 @@ class ReassignableTopicResponse(Struct):
         self,
         *,
         name: str = "",
-        partitions: list[ReassignablePartitionResponse] | None = None,
+        partitions: list[ReassignablePartitionResponse] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.name = name
-        self.partitions = [] if partitions is None else partitions
+        self.partitions = [] if partitions is UNSET else partitions
         self.unknown_tags = unknown_tags
 
 
@@ -377,14 +377,14 @@ class AlterPartitionReassignmentsResponse(Message):
         allow_replication_factor_change: bool = True,
         error_code: int = 0,
         error_message: str | None = "",
-        responses: list[ReassignableTopicResponse] | None = None,
+        responses: list[ReassignableTopicResponse] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.allow_replication_factor_change = allow_replication_factor_change
         self.error_code = error_code
         self.error_message = error_message
-        self.responses = [] if responses is None else responses
+        self.responses = [] if responses is UNSET else responses
         self.unknown_tags = unknown_tags
 
     @staticmethod

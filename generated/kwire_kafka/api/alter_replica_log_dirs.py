@@ -10,7 +10,7 @@ from librt.strings import BytesWriter, read_i16_be, read_i32_be, write_i16_be, w
 from kwire.message import Message
 from kwire.native import constructor, i64, mypyc_attr
 from kwire.schema import Field, slots
-from kwire.struct import FieldTags, Struct
+from kwire.struct import FieldTags, Struct, UNSET
 from kwire.wire import (
     empty_list,
     give_up,
@@ -50,11 +50,11 @@ class AlterReplicaLogDirTopic(Struct):
         self,
         *,
         name: str = "",
-        partitions: list[int] | None = None,
+        partitions: list[int] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.name = name
-        self.partitions = [] if partitions is None else partitions
+        self.partitions = [] if partitions is UNSET else partitions
         self.unknown_tags = unknown_tags
 
 
@@ -80,11 +80,11 @@ class AlterReplicaLogDir(Struct):
         self,
         *,
         path: str = "",
-        topics: list[AlterReplicaLogDirTopic] | None = None,
+        topics: list[AlterReplicaLogDirTopic] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.path = path
-        self.topics = [] if topics is None else topics
+        self.topics = [] if topics is UNSET else topics
         self.unknown_tags = unknown_tags
 
 
@@ -111,10 +111,10 @@ class AlterReplicaLogDirsRequest(Message):
     def __init__(
         self,
         *,
-        dirs: list[AlterReplicaLogDir] | None = None,
+        dirs: list[AlterReplicaLogDir] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
-        self.dirs = [] if dirs is None else dirs
+        self.dirs = [] if dirs is UNSET else dirs
         self.unknown_tags = unknown_tags
 
     @staticmethod
@@ -404,11 +404,11 @@ class AlterReplicaLogDirTopicResult(Struct):
         self,
         *,
         topic_name: str = "",
-        partitions: list[AlterReplicaLogDirPartitionResult] | None = None,
+        partitions: list[AlterReplicaLogDirPartitionResult] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.topic_name = topic_name
-        self.partitions = [] if partitions is None else partitions
+        self.partitions = [] if partitions is UNSET else partitions
         self.unknown_tags = unknown_tags
 
 
@@ -441,11 +441,11 @@ class AlterReplicaLogDirsResponse(Message):
         self,
         *,
         throttle_time_ms: int = 0,
-        results: list[AlterReplicaLogDirTopicResult] | None = None,
+        results: list[AlterReplicaLogDirTopicResult] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
-        self.results = [] if results is None else results
+        self.results = [] if results is UNSET else results
         self.unknown_tags = unknown_tags
 
     @staticmethod

@@ -10,7 +10,7 @@ from librt.strings import BytesWriter, read_i16_be, read_i32_be, read_i64_be, wr
 from kwire.message import Message
 from kwire.native import constructor, i64, mypyc_attr
 from kwire.schema import Field, slots
-from kwire.struct import FieldTags, Struct
+from kwire.struct import FieldTags, Struct, UNSET
 from kwire.uuids import Uuid
 from kwire.wire import (
     empty_list,
@@ -82,11 +82,11 @@ class AlterShareGroupOffsetsRequestTopic(Struct):
         self,
         *,
         topic_name: str = "",
-        partitions: list[AlterShareGroupOffsetsRequestPartition] | None = None,
+        partitions: list[AlterShareGroupOffsetsRequestPartition] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.topic_name = topic_name
-        self.partitions = [] if partitions is None else partitions
+        self.partitions = [] if partitions is UNSET else partitions
         self.unknown_tags = unknown_tags
 
 
@@ -119,11 +119,11 @@ class AlterShareGroupOffsetsRequest(Message):
         self,
         *,
         group_id: str = "",
-        topics: list[AlterShareGroupOffsetsRequestTopic] | None = None,
+        topics: list[AlterShareGroupOffsetsRequestTopic] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.group_id = group_id
-        self.topics = [] if topics is None else topics
+        self.topics = [] if topics is UNSET else topics
         self.unknown_tags = unknown_tags
 
     @staticmethod
@@ -308,12 +308,12 @@ class AlterShareGroupOffsetsResponseTopic(Struct):
         *,
         topic_name: str = "",
         topic_id: Uuid = ZERO_UUID,
-        partitions: list[AlterShareGroupOffsetsResponsePartition] | None = None,
+        partitions: list[AlterShareGroupOffsetsResponsePartition] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.topic_name = topic_name
         self.topic_id = topic_id
-        self.partitions = [] if partitions is None else partitions
+        self.partitions = [] if partitions is UNSET else partitions
         self.unknown_tags = unknown_tags
 
 
@@ -356,13 +356,13 @@ class AlterShareGroupOffsetsResponse(Message):
         throttle_time_ms: int = 0,
         error_code: int = 0,
         error_message: str | None = None,
-        responses: list[AlterShareGroupOffsetsResponseTopic] | None = None,
+        responses: list[AlterShareGroupOffsetsResponseTopic] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.error_code = error_code
         self.error_message = error_message
-        self.responses = [] if responses is None else responses
+        self.responses = [] if responses is UNSET else responses
         self.unknown_tags = unknown_tags
 
     @staticmethod

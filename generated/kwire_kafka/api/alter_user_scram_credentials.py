@@ -10,7 +10,7 @@ from librt.strings import BytesWriter, read_i16_be, read_i32_be, write_i16_be, w
 from kwire.message import Message
 from kwire.native import constructor, i64, mypyc_attr
 from kwire.schema import Field, slots
-from kwire.struct import FieldTags, Struct
+from kwire.struct import FieldTags, Struct, UNSET
 from kwire.wire import (
     empty_list,
     give_up,
@@ -131,12 +131,12 @@ class AlterUserScramCredentialsRequest(Message):
     def __init__(
         self,
         *,
-        deletions: list[ScramCredentialDeletion] | None = None,
-        upsertions: list[ScramCredentialUpsertion] | None = None,
+        deletions: list[ScramCredentialDeletion] = UNSET,
+        upsertions: list[ScramCredentialUpsertion] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
-        self.deletions = [] if deletions is None else deletions
-        self.upsertions = [] if upsertions is None else upsertions
+        self.deletions = [] if deletions is UNSET else deletions
+        self.upsertions = [] if upsertions is UNSET else upsertions
         self.unknown_tags = unknown_tags
 
     @staticmethod
@@ -371,11 +371,11 @@ class AlterUserScramCredentialsResponse(Message):
         self,
         *,
         throttle_time_ms: int = 0,
-        results: list[AlterUserScramCredentialsResult] | None = None,
+        results: list[AlterUserScramCredentialsResult] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
-        self.results = [] if results is None else results
+        self.results = [] if results is UNSET else results
         self.unknown_tags = unknown_tags
 
     @staticmethod

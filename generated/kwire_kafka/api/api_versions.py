@@ -10,7 +10,7 @@ from librt.strings import BytesWriter, read_i16_be, read_i32_be, read_i64_be, wr
 from kwire.message import Message
 from kwire.native import constructor, i64, mypyc_attr
 from kwire.schema import Field, slots
-from kwire.struct import FieldTags, Struct
+from kwire.struct import FieldTags, Struct, UNSET
 from kwire.wire import (
     empty_list,
     give_up,
@@ -378,20 +378,20 @@ class ApiVersionsResponse(Message):
         self,
         *,
         error_code: int = 0,
-        api_keys: list[ApiVersion] | None = None,
+        api_keys: list[ApiVersion] = UNSET,
         throttle_time_ms: int = 0,
-        supported_features: list[SupportedFeatureKey] | None = None,
+        supported_features: list[SupportedFeatureKey] = UNSET,
         finalized_features_epoch: int = -1,
-        finalized_features: list[FinalizedFeatureKey] | None = None,
+        finalized_features: list[FinalizedFeatureKey] = UNSET,
         zk_migration_ready: bool = False,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.error_code = error_code
-        self.api_keys = [] if api_keys is None else api_keys
+        self.api_keys = [] if api_keys is UNSET else api_keys
         self.throttle_time_ms = throttle_time_ms
-        self.supported_features = [] if supported_features is None else supported_features
+        self.supported_features = [] if supported_features is UNSET else supported_features
         self.finalized_features_epoch = finalized_features_epoch
-        self.finalized_features = [] if finalized_features is None else finalized_features
+        self.finalized_features = [] if finalized_features is UNSET else finalized_features
         self.zk_migration_ready = zk_migration_ready
         self.unknown_tags = unknown_tags
 

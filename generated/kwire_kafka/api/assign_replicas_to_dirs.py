@@ -10,7 +10,7 @@ from librt.strings import BytesWriter, read_i16_be, read_i32_be, read_i64_be, wr
 from kwire.message import Message
 from kwire.native import constructor, i64, mypyc_attr
 from kwire.schema import Field, slots
-from kwire.struct import FieldTags, Struct
+from kwire.struct import FieldTags, Struct, UNSET
 from kwire.uuids import Uuid
 from kwire.wire import empty_list, give_up, read_length, read_tags, write_tags, write_uuid, write_uvarint, ZERO_UUID
 
@@ -64,11 +64,11 @@ class AssignReplicasToDirsRequestTopicData(Struct):
         self,
         *,
         topic_id: Uuid = ZERO_UUID,
-        partitions: list[AssignReplicasToDirsRequestPartitionData] | None = None,
+        partitions: list[AssignReplicasToDirsRequestPartitionData] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.topic_id = topic_id
-        self.partitions = [] if partitions is None else partitions
+        self.partitions = [] if partitions is UNSET else partitions
         self.unknown_tags = unknown_tags
 
 
@@ -94,11 +94,11 @@ class AssignReplicasToDirsRequestDirectoryData(Struct):
         self,
         *,
         id: Uuid = ZERO_UUID,
-        topics: list[AssignReplicasToDirsRequestTopicData] | None = None,
+        topics: list[AssignReplicasToDirsRequestTopicData] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.id = id
-        self.topics = [] if topics is None else topics
+        self.topics = [] if topics is UNSET else topics
         self.unknown_tags = unknown_tags
 
 
@@ -135,12 +135,12 @@ class AssignReplicasToDirsRequest(Message):
         *,
         broker_id: int = 0,
         broker_epoch: int = -1,
-        directories: list[AssignReplicasToDirsRequestDirectoryData] | None = None,
+        directories: list[AssignReplicasToDirsRequestDirectoryData] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.broker_id = broker_id
         self.broker_epoch = broker_epoch
-        self.directories = [] if directories is None else directories
+        self.directories = [] if directories is UNSET else directories
         self.unknown_tags = unknown_tags
 
     @staticmethod
@@ -318,11 +318,11 @@ class AssignReplicasToDirsResponseTopicData(Struct):
         self,
         *,
         topic_id: Uuid = ZERO_UUID,
-        partitions: list[AssignReplicasToDirsResponsePartitionData] | None = None,
+        partitions: list[AssignReplicasToDirsResponsePartitionData] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.topic_id = topic_id
-        self.partitions = [] if partitions is None else partitions
+        self.partitions = [] if partitions is UNSET else partitions
         self.unknown_tags = unknown_tags
 
 
@@ -348,11 +348,11 @@ class AssignReplicasToDirsResponseDirectoryData(Struct):
         self,
         *,
         id: Uuid = ZERO_UUID,
-        topics: list[AssignReplicasToDirsResponseTopicData] | None = None,
+        topics: list[AssignReplicasToDirsResponseTopicData] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.id = id
-        self.topics = [] if topics is None else topics
+        self.topics = [] if topics is UNSET else topics
         self.unknown_tags = unknown_tags
 
 
@@ -389,12 +389,12 @@ class AssignReplicasToDirsResponse(Message):
         *,
         throttle_time_ms: int = 0,
         error_code: int = 0,
-        directories: list[AssignReplicasToDirsResponseDirectoryData] | None = None,
+        directories: list[AssignReplicasToDirsResponseDirectoryData] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.error_code = error_code
-        self.directories = [] if directories is None else directories
+        self.directories = [] if directories is UNSET else directories
         self.unknown_tags = unknown_tags
 
     @staticmethod

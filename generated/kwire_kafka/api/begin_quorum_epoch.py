@@ -10,7 +10,7 @@ from librt.strings import BytesWriter, read_i16_be, read_i32_be, write_i16_be, w
 from kwire.message import Message
 from kwire.native import constructor, i64, mypyc_attr
 from kwire.schema import Field, slots
-from kwire.struct import FieldTags, Struct
+from kwire.struct import FieldTags, Struct, UNSET
 from kwire.uuids import Uuid
 from kwire.wire import (
     empty_list,
@@ -96,11 +96,11 @@ class BeginQuorumEpochRequestTopicData(Struct):
         self,
         *,
         topic_name: str = "",
-        partitions: list[BeginQuorumEpochRequestPartitionData] | None = None,
+        partitions: list[BeginQuorumEpochRequestPartitionData] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.topic_name = topic_name
-        self.partitions = [] if partitions is None else partitions
+        self.partitions = [] if partitions is UNSET else partitions
         self.unknown_tags = unknown_tags
 
 
@@ -175,14 +175,14 @@ class BeginQuorumEpochRequest(Message):
         *,
         cluster_id: str | None = None,
         voter_id: int = -1,
-        topics: list[BeginQuorumEpochRequestTopicData] | None = None,
-        leader_endpoints: list[LeaderEndpoint] | None = None,
+        topics: list[BeginQuorumEpochRequestTopicData] = UNSET,
+        leader_endpoints: list[LeaderEndpoint] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.cluster_id = cluster_id
         self.voter_id = voter_id
-        self.topics = [] if topics is None else topics
-        self.leader_endpoints = [] if leader_endpoints is None else leader_endpoints
+        self.topics = [] if topics is UNSET else topics
+        self.leader_endpoints = [] if leader_endpoints is UNSET else leader_endpoints
         self.unknown_tags = unknown_tags
 
     @staticmethod
@@ -550,11 +550,11 @@ class BeginQuorumEpochResponseTopicData(Struct):
         self,
         *,
         topic_name: str = "",
-        partitions: list[BeginQuorumEpochResponsePartitionData] | None = None,
+        partitions: list[BeginQuorumEpochResponsePartitionData] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.topic_name = topic_name
-        self.partitions = [] if partitions is None else partitions
+        self.partitions = [] if partitions is UNSET else partitions
         self.unknown_tags = unknown_tags
 
 
@@ -625,13 +625,13 @@ class BeginQuorumEpochResponse(Message):
         self,
         *,
         error_code: int = 0,
-        topics: list[BeginQuorumEpochResponseTopicData] | None = None,
-        node_endpoints: list[NodeEndpoint] | None = None,
+        topics: list[BeginQuorumEpochResponseTopicData] = UNSET,
+        node_endpoints: list[NodeEndpoint] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.error_code = error_code
-        self.topics = [] if topics is None else topics
-        self.node_endpoints = [] if node_endpoints is None else node_endpoints
+        self.topics = [] if topics is UNSET else topics
+        self.node_endpoints = [] if node_endpoints is UNSET else node_endpoints
         self.unknown_tags = unknown_tags
 
     def _read_tags(self, data: bytes, pos: i64, version: i64) -> i64:

@@ -10,7 +10,7 @@ from librt.strings import BytesWriter, read_i16_be, read_i32_be, read_i64_be, wr
 from kwire.message import Message
 from kwire.native import constructor, i64, mypyc_attr
 from kwire.schema import Field, slots
-from kwire.struct import FieldTags
+from kwire.struct import FieldTags, UNSET
 from kwire.uuids import Uuid
 from kwire.wire import (
     give_up,
@@ -89,7 +89,7 @@ class BrokerHeartbeatRequest(Message):
         current_metadata_offset: int = 0,
         want_fence: bool = False,
         want_shut_down: bool = False,
-        offline_log_dirs: list[Uuid] | None = None,
+        offline_log_dirs: list[Uuid] = UNSET,
         cordoned_log_dirs: list[Uuid] | None = None,
         unknown_tags: FieldTags = (),
     ) -> None:
@@ -98,7 +98,7 @@ class BrokerHeartbeatRequest(Message):
         self.current_metadata_offset = current_metadata_offset
         self.want_fence = want_fence
         self.want_shut_down = want_shut_down
-        self.offline_log_dirs = [] if offline_log_dirs is None else offline_log_dirs
+        self.offline_log_dirs = [] if offline_log_dirs is UNSET else offline_log_dirs
         self.cordoned_log_dirs = cordoned_log_dirs
         self.unknown_tags = unknown_tags
 

@@ -10,7 +10,7 @@ from librt.strings import BytesWriter, read_i16_be, read_i32_be, read_i64_be, wr
 from kwire.message import Message
 from kwire.native import constructor, i64, mypyc_attr
 from kwire.schema import Field, slots
-from kwire.struct import FieldTags, Struct
+from kwire.struct import FieldTags, Struct, UNSET
 from kwire.uuids import Uuid
 from kwire.wire import (
     empty_list,
@@ -164,22 +164,22 @@ class BrokerRegistrationRequest(Message):
         broker_id: int = 0,
         cluster_id: str = "",
         incarnation_id: Uuid = ZERO_UUID,
-        listeners: list[Listener] | None = None,
-        features: list[Feature] | None = None,
+        listeners: list[Listener] = UNSET,
+        features: list[Feature] = UNSET,
         rack: str | None = "",
         is_migrating_zk_broker: bool = False,
-        log_dirs: list[Uuid] | None = None,
+        log_dirs: list[Uuid] = UNSET,
         previous_broker_epoch: int = -1,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.broker_id = broker_id
         self.cluster_id = cluster_id
         self.incarnation_id = incarnation_id
-        self.listeners = [] if listeners is None else listeners
-        self.features = [] if features is None else features
+        self.listeners = [] if listeners is UNSET else listeners
+        self.features = [] if features is UNSET else features
         self.rack = rack
         self.is_migrating_zk_broker = is_migrating_zk_broker
-        self.log_dirs = [] if log_dirs is None else log_dirs
+        self.log_dirs = [] if log_dirs is UNSET else log_dirs
         self.previous_broker_epoch = previous_broker_epoch
         self.unknown_tags = unknown_tags
 

@@ -10,7 +10,7 @@ from librt.strings import BytesWriter, read_i16_be, read_i32_be, write_i16_be, w
 from kwire.message import Message
 from kwire.native import constructor, i64, mypyc_attr
 from kwire.schema import Field, slots
-from kwire.struct import FieldTags, Struct
+from kwire.struct import FieldTags, Struct, UNSET
 from kwire.uuids import Uuid
 from kwire.wire import (
     empty_list,
@@ -29,7 +29,7 @@ from kwire.wire import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import ClassVar
+    from typing import ClassVar, Final
 
 
 @mypyc_attr(acyclic=True)
@@ -60,11 +60,11 @@ class ConsumerGroupDescribeRequest(Message):
     def __init__(
         self,
         *,
-        group_ids: list[str] | None = None,
+        group_ids: list[str] = UNSET,
         include_authorized_operations: bool = False,
         unknown_tags: FieldTags = (),
     ) -> None:
-        self.group_ids = [] if group_ids is None else group_ids
+        self.group_ids = [] if group_ids is UNSET else group_ids
         self.include_authorized_operations = include_authorized_operations
         self.unknown_tags = unknown_tags
 
@@ -158,12 +158,12 @@ class TopicPartitions(Struct):
         *,
         topic_id: Uuid = ZERO_UUID,
         topic_name: str = "",
-        partitions: list[int] | None = None,
+        partitions: list[int] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.topic_id = topic_id
         self.topic_name = topic_name
-        self.partitions = [] if partitions is None else partitions
+        self.partitions = [] if partitions is UNSET else partitions
         self.unknown_tags = unknown_tags
 
 
@@ -185,11 +185,14 @@ class Assignment(Struct):
     def __init__(
         self,
         *,
-        topic_partitions: list[TopicPartitions] | None = None,
+        topic_partitions: list[TopicPartitions] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
-        self.topic_partitions = [] if topic_partitions is None else topic_partitions
+        self.topic_partitions = [] if topic_partitions is UNSET else topic_partitions
         self.unknown_tags = unknown_tags
+
+
+DEFAULT_Assignment: Final = Assignment()
 
 
 @mypyc_attr(acyclic=True)
@@ -247,10 +250,10 @@ class Member(Struct):
         member_epoch: int = 0,
         client_id: str = "",
         client_host: str = "",
-        subscribed_topic_names: list[str] | None = None,
+        subscribed_topic_names: list[str] = UNSET,
         subscribed_topic_regex: str | None = None,
-        assignment: Assignment | None = None,
-        target_assignment: Assignment | None = None,
+        assignment: Assignment = DEFAULT_Assignment,
+        target_assignment: Assignment = DEFAULT_Assignment,
         member_type: int = -1,
         unknown_tags: FieldTags = (),
     ) -> None:
@@ -260,10 +263,10 @@ class Member(Struct):
         self.member_epoch = member_epoch
         self.client_id = client_id
         self.client_host = client_host
-        self.subscribed_topic_names = [] if subscribed_topic_names is None else subscribed_topic_names
+        self.subscribed_topic_names = [] if subscribed_topic_names is UNSET else subscribed_topic_names
         self.subscribed_topic_regex = subscribed_topic_regex
-        self.assignment = Assignment() if assignment is None else assignment
-        self.target_assignment = Assignment() if target_assignment is None else target_assignment
+        self.assignment = Assignment() if assignment is DEFAULT_Assignment else assignment
+        self.target_assignment = Assignment() if target_assignment is DEFAULT_Assignment else target_assignment
         self.member_type = member_type
         self.unknown_tags = unknown_tags
 
@@ -319,7 +322,7 @@ class DescribedGroup(Struct):
         group_epoch: int = 0,
         assignment_epoch: int = 0,
         assignor_name: str = "",
-        members: list[Member] | None = None,
+        members: list[Member] = UNSET,
         authorized_operations: int = -2147483648,
         unknown_tags: FieldTags = (),
     ) -> None:
@@ -330,7 +333,7 @@ class DescribedGroup(Struct):
         self.group_epoch = group_epoch
         self.assignment_epoch = assignment_epoch
         self.assignor_name = assignor_name
-        self.members = [] if members is None else members
+        self.members = [] if members is UNSET else members
         self.authorized_operations = authorized_operations
         self.unknown_tags = unknown_tags
 
@@ -364,11 +367,11 @@ class ConsumerGroupDescribeResponse(Message):
         self,
         *,
         throttle_time_ms: int = 0,
-        groups: list[DescribedGroup] | None = None,
+        groups: list[DescribedGroup] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
-        self.groups = [] if groups is None else groups
+        self.groups = [] if groups is UNSET else groups
         self.unknown_tags = unknown_tags
 
     @staticmethod

@@ -10,7 +10,7 @@ from librt.strings import BytesWriter, read_i16_be, read_i32_be, read_i64_be, wr
 from kwire.message import Message
 from kwire.native import constructor, i64, mypyc_attr
 from kwire.schema import Field, slots
-from kwire.struct import FieldTags, Struct
+from kwire.struct import FieldTags, Struct, UNSET
 from kwire.wire import (
     empty_list,
     give_up,
@@ -185,11 +185,11 @@ class ControlledShutdownResponse(Message):
         self,
         *,
         error_code: int = 0,
-        remaining_partitions: list[RemainingPartition] | None = None,
+        remaining_partitions: list[RemainingPartition] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.error_code = error_code
-        self.remaining_partitions = [] if remaining_partitions is None else remaining_partitions
+        self.remaining_partitions = [] if remaining_partitions is UNSET else remaining_partitions
         self.unknown_tags = unknown_tags
 
     @staticmethod

@@ -10,7 +10,7 @@ from librt.strings import BytesWriter, read_i16_be, read_i32_be, write_i16_be, w
 from kwire.message import Message
 from kwire.native import constructor, i64, mypyc_attr
 from kwire.schema import Field, slots
-from kwire.struct import FieldTags, Struct
+from kwire.struct import FieldTags, Struct, UNSET
 from kwire.uuids import Uuid
 from kwire.wire import (
     empty_list,
@@ -150,15 +150,15 @@ class ControllerRegistrationRequest(Message):
         controller_id: int = 0,
         incarnation_id: Uuid = ZERO_UUID,
         zk_migration_ready: bool = False,
-        listeners: list[Listener] | None = None,
-        features: list[Feature] | None = None,
+        listeners: list[Listener] = UNSET,
+        features: list[Feature] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.controller_id = controller_id
         self.incarnation_id = incarnation_id
         self.zk_migration_ready = zk_migration_ready
-        self.listeners = [] if listeners is None else listeners
-        self.features = [] if features is None else features
+        self.listeners = [] if listeners is UNSET else listeners
+        self.features = [] if features is UNSET else features
         self.unknown_tags = unknown_tags
 
     @staticmethod

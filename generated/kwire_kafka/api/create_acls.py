@@ -10,7 +10,7 @@ from librt.strings import BytesWriter, read_i16_be, read_i32_be, write_i16_be, w
 from kwire.message import Message
 from kwire.native import constructor, i64, mypyc_attr
 from kwire.schema import Field, slots
-from kwire.struct import FieldTags, Struct
+from kwire.struct import FieldTags, Struct, UNSET
 from kwire.wire import (
     empty_list,
     give_up,
@@ -106,10 +106,10 @@ class CreateAclsRequest(Message):
     def __init__(
         self,
         *,
-        creations: list[AclCreation] | None = None,
+        creations: list[AclCreation] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
-        self.creations = [] if creations is None else creations
+        self.creations = [] if creations is UNSET else creations
         self.unknown_tags = unknown_tags
 
     @staticmethod
@@ -382,11 +382,11 @@ class CreateAclsResponse(Message):
         self,
         *,
         throttle_time_ms: int = 0,
-        results: list[AclCreationResult] | None = None,
+        results: list[AclCreationResult] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
-        self.results = [] if results is None else results
+        self.results = [] if results is UNSET else results
         self.unknown_tags = unknown_tags
 
     @staticmethod

@@ -10,7 +10,7 @@ from librt.strings import BytesWriter, read_i16_be, read_i32_be, read_i64_be, wr
 from kwire.message import Message
 from kwire.native import constructor, i64, mypyc_attr
 from kwire.schema import Field, slots
-from kwire.struct import FieldTags, Struct
+from kwire.struct import FieldTags, Struct, UNSET
 from kwire.wire import (
     empty_list,
     give_up,
@@ -93,13 +93,13 @@ class CreateDelegationTokenRequest(Message):
         *,
         owner_principal_type: str | None = "",
         owner_principal_name: str | None = "",
-        renewers: list[CreatableRenewers] | None = None,
+        renewers: list[CreatableRenewers] = UNSET,
         max_lifetime_ms: int = 0,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.owner_principal_type = owner_principal_type
         self.owner_principal_name = owner_principal_name
-        self.renewers = [] if renewers is None else renewers
+        self.renewers = [] if renewers is UNSET else renewers
         self.max_lifetime_ms = max_lifetime_ms
         self.unknown_tags = unknown_tags
 

@@ -44,10 +44,10 @@ class CreatePartitionsAssignment(Struct):
     def __init__(
         self,
         *,
-        broker_ids: list[int] | None = None,
+        broker_ids: list[int] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
-        self.broker_ids = [] if broker_ids is None else broker_ids
+        self.broker_ids = [] if broker_ids is UNSET else broker_ids
         self.unknown_tags = unknown_tags
 
 
@@ -118,12 +118,12 @@ class CreatePartitionsRequest(Message):
     def __init__(
         self,
         *,
-        topics: list[CreatePartitionsTopic] | None = None,
+        topics: list[CreatePartitionsTopic] = UNSET,
         timeout_ms: int = 0,
         validate_only: bool = False,
         unknown_tags: FieldTags = (),
     ) -> None:
-        self.topics = [] if topics is None else topics
+        self.topics = [] if topics is UNSET else topics
         self.timeout_ms = timeout_ms
         self.validate_only = validate_only
         self.unknown_tags = unknown_tags
@@ -426,11 +426,11 @@ class CreatePartitionsResponse(Message):
         self,
         *,
         throttle_time_ms: int = 0,
-        results: list[CreatePartitionsTopicResult] | None = None,
+        results: list[CreatePartitionsTopicResult] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
-        self.results = [] if results is None else results
+        self.results = [] if results is UNSET else results
         self.unknown_tags = unknown_tags
 
     @staticmethod

@@ -56,11 +56,11 @@ class CreatableReplicaAssignment(Struct):
         self,
         *,
         partition_index: int = 0,
-        broker_ids: list[int] | None = None,
+        broker_ids: list[int] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.partition_index = partition_index
-        self.broker_ids = [] if broker_ids is None else broker_ids
+        self.broker_ids = [] if broker_ids is UNSET else broker_ids
         self.unknown_tags = unknown_tags
 
 
@@ -127,15 +127,15 @@ class CreatableTopic(Struct):
         name: str = "",
         num_partitions: int = 0,
         replication_factor: int = 0,
-        assignments: list[CreatableReplicaAssignment] | None = None,
-        configs: list[CreatableTopicConfig] | None = None,
+        assignments: list[CreatableReplicaAssignment] = UNSET,
+        configs: list[CreatableTopicConfig] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.name = name
         self.num_partitions = num_partitions
         self.replication_factor = replication_factor
-        self.assignments = [] if assignments is None else assignments
-        self.configs = [] if configs is None else configs
+        self.assignments = [] if assignments is UNSET else assignments
+        self.configs = [] if configs is UNSET else configs
         self.unknown_tags = unknown_tags
 
 
@@ -170,12 +170,12 @@ class CreateTopicsRequest(Message):
     def __init__(
         self,
         *,
-        topics: list[CreatableTopic] | None = None,
+        topics: list[CreatableTopic] = UNSET,
         timeout_ms: int = 60000,
         validate_only: bool = False,
         unknown_tags: FieldTags = (),
     ) -> None:
-        self.topics = [] if topics is None else topics
+        self.topics = [] if topics is UNSET else topics
         self.timeout_ms = timeout_ms
         self.validate_only = validate_only
         self.unknown_tags = unknown_tags
@@ -712,11 +712,11 @@ class CreateTopicsResponse(Message):
         self,
         *,
         throttle_time_ms: int = 0,
-        topics: list[CreatableTopicResult] | None = None,
+        topics: list[CreatableTopicResult] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
-        self.topics = [] if topics is None else topics
+        self.topics = [] if topics is UNSET else topics
         self.unknown_tags = unknown_tags
 
     @staticmethod

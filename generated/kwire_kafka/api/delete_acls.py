@@ -10,7 +10,7 @@ from librt.strings import BytesWriter, read_i16_be, read_i32_be, write_i16_be, w
 from kwire.message import Message
 from kwire.native import constructor, i64, mypyc_attr
 from kwire.schema import Field, slots
-from kwire.struct import FieldTags, Struct
+from kwire.struct import FieldTags, Struct, UNSET
 from kwire.wire import (
     empty_list,
     give_up,
@@ -106,10 +106,10 @@ class DeleteAclsRequest(Message):
     def __init__(
         self,
         *,
-        filters: list[DeleteAclsFilter] | None = None,
+        filters: list[DeleteAclsFilter] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
-        self.filters = [] if filters is None else filters
+        self.filters = [] if filters is UNSET else filters
         self.unknown_tags = unknown_tags
 
     @staticmethod
@@ -462,12 +462,12 @@ class DeleteAclsFilterResult(Struct):
         *,
         error_code: int = 0,
         error_message: str | None = "",
-        matching_acls: list[DeleteAclsMatchingAcl] | None = None,
+        matching_acls: list[DeleteAclsMatchingAcl] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.error_code = error_code
         self.error_message = error_message
-        self.matching_acls = [] if matching_acls is None else matching_acls
+        self.matching_acls = [] if matching_acls is UNSET else matching_acls
         self.unknown_tags = unknown_tags
 
 
@@ -500,11 +500,11 @@ class DeleteAclsResponse(Message):
         self,
         *,
         throttle_time_ms: int = 0,
-        filter_results: list[DeleteAclsFilterResult] | None = None,
+        filter_results: list[DeleteAclsFilterResult] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
-        self.filter_results = [] if filter_results is None else filter_results
+        self.filter_results = [] if filter_results is UNSET else filter_results
         self.unknown_tags = unknown_tags
 
     @staticmethod

@@ -10,7 +10,7 @@ from librt.strings import BytesWriter, read_i16_be, read_i32_be, write_i16_be, w
 from kwire.message import Message
 from kwire.native import constructor, i64, mypyc_attr
 from kwire.schema import Field, slots
-from kwire.struct import FieldTags, Struct
+from kwire.struct import FieldTags, Struct, UNSET
 from kwire.wire import (
     empty_list,
     give_up,
@@ -50,10 +50,10 @@ class DeleteGroupsRequest(Message):
     def __init__(
         self,
         *,
-        groups_names: list[str] | None = None,
+        groups_names: list[str] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
-        self.groups_names = [] if groups_names is None else groups_names
+        self.groups_names = [] if groups_names is UNSET else groups_names
         self.unknown_tags = unknown_tags
 
     @staticmethod
@@ -227,11 +227,11 @@ class DeleteGroupsResponse(Message):
         self,
         *,
         throttle_time_ms: int = 0,
-        results: list[DeletableGroupResult] | None = None,
+        results: list[DeletableGroupResult] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
-        self.results = [] if results is None else results
+        self.results = [] if results is UNSET else results
         self.unknown_tags = unknown_tags
 
     @staticmethod

@@ -10,7 +10,7 @@ from librt.strings import BytesWriter, read_i16_be, read_i32_be, read_i64_be, wr
 from kwire.message import Message
 from kwire.native import constructor, i64, mypyc_attr
 from kwire.schema import Field, slots
-from kwire.struct import FieldTags, Struct
+from kwire.struct import FieldTags, Struct, UNSET
 from kwire.wire import (
     empty_list,
     give_up,
@@ -79,11 +79,11 @@ class DeleteRecordsTopic(Struct):
         self,
         *,
         name: str = "",
-        partitions: list[DeleteRecordsPartition] | None = None,
+        partitions: list[DeleteRecordsPartition] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.name = name
-        self.partitions = [] if partitions is None else partitions
+        self.partitions = [] if partitions is UNSET else partitions
         self.unknown_tags = unknown_tags
 
 
@@ -115,11 +115,11 @@ class DeleteRecordsRequest(Message):
     def __init__(
         self,
         *,
-        topics: list[DeleteRecordsTopic] | None = None,
+        topics: list[DeleteRecordsTopic] = UNSET,
         timeout_ms: int = 0,
         unknown_tags: FieldTags = (),
     ) -> None:
-        self.topics = [] if topics is None else topics
+        self.topics = [] if topics is UNSET else topics
         self.timeout_ms = timeout_ms
         self.unknown_tags = unknown_tags
 
@@ -369,11 +369,11 @@ class DeleteRecordsTopicResult(Struct):
         self,
         *,
         name: str = "",
-        partitions: list[DeleteRecordsPartitionResult] | None = None,
+        partitions: list[DeleteRecordsPartitionResult] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.name = name
-        self.partitions = [] if partitions is None else partitions
+        self.partitions = [] if partitions is UNSET else partitions
         self.unknown_tags = unknown_tags
 
 
@@ -406,11 +406,11 @@ class DeleteRecordsResponse(Message):
         self,
         *,
         throttle_time_ms: int = 0,
-        topics: list[DeleteRecordsTopicResult] | None = None,
+        topics: list[DeleteRecordsTopicResult] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
-        self.topics = [] if topics is None else topics
+        self.topics = [] if topics is UNSET else topics
         self.unknown_tags = unknown_tags
 
     @staticmethod

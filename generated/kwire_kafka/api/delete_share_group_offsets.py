@@ -10,7 +10,7 @@ from librt.strings import BytesWriter, read_i16_be, read_i32_be, write_i16_be, w
 from kwire.message import Message
 from kwire.native import constructor, i64, mypyc_attr
 from kwire.schema import Field, slots
-from kwire.struct import FieldTags, Struct
+from kwire.struct import FieldTags, Struct, UNSET
 from kwire.uuids import Uuid
 from kwire.wire import (
     empty_list,
@@ -82,11 +82,11 @@ class DeleteShareGroupOffsetsRequest(Message):
         self,
         *,
         group_id: str = "",
-        topics: list[DeleteShareGroupOffsetsRequestTopic] | None = None,
+        topics: list[DeleteShareGroupOffsetsRequestTopic] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.group_id = group_id
-        self.topics = [] if topics is None else topics
+        self.topics = [] if topics is UNSET else topics
         self.unknown_tags = unknown_tags
 
     @staticmethod
@@ -254,13 +254,13 @@ class DeleteShareGroupOffsetsResponse(Message):
         throttle_time_ms: int = 0,
         error_code: int = 0,
         error_message: str | None = None,
-        responses: list[DeleteShareGroupOffsetsResponseTopic] | None = None,
+        responses: list[DeleteShareGroupOffsetsResponseTopic] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.error_code = error_code
         self.error_message = error_message
-        self.responses = [] if responses is None else responses
+        self.responses = [] if responses is UNSET else responses
         self.unknown_tags = unknown_tags
 
     @staticmethod

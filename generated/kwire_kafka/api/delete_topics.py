@@ -10,7 +10,7 @@ from librt.strings import BytesWriter, read_i16_be, read_i32_be, write_i16_be, w
 from kwire.message import Message
 from kwire.native import constructor, i64, mypyc_attr
 from kwire.schema import Field, slots
-from kwire.struct import FieldTags, Struct
+from kwire.struct import FieldTags, Struct, UNSET
 from kwire.uuids import Uuid
 from kwire.wire import (
     empty_list,
@@ -91,13 +91,13 @@ class DeleteTopicsRequest(Message):
     def __init__(
         self,
         *,
-        topics: list[DeleteTopicState] | None = None,
-        topic_names: list[str] | None = None,
+        topics: list[DeleteTopicState] = UNSET,
+        topic_names: list[str] = UNSET,
         timeout_ms: int = 0,
         unknown_tags: FieldTags = (),
     ) -> None:
-        self.topics = [] if topics is None else topics
-        self.topic_names = [] if topic_names is None else topic_names
+        self.topics = [] if topics is UNSET else topics
+        self.topic_names = [] if topic_names is UNSET else topic_names
         self.timeout_ms = timeout_ms
         self.unknown_tags = unknown_tags
 
@@ -359,11 +359,11 @@ class DeleteTopicsResponse(Message):
         self,
         *,
         throttle_time_ms: int = 0,
-        responses: list[DeletableTopicResult] | None = None,
+        responses: list[DeletableTopicResult] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
-        self.responses = [] if responses is None else responses
+        self.responses = [] if responses is UNSET else responses
         self.unknown_tags = unknown_tags
 
     @staticmethod

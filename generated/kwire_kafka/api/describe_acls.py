@@ -10,7 +10,7 @@ from librt.strings import BytesWriter, read_i16_be, read_i32_be, write_i16_be, w
 from kwire.message import Message
 from kwire.native import constructor, i64, mypyc_attr
 from kwire.schema import Field, slots
-from kwire.struct import FieldTags, Struct
+from kwire.struct import FieldTags, Struct, UNSET
 from kwire.wire import (
     empty_list,
     give_up,
@@ -384,13 +384,13 @@ class DescribeAclsResource(Struct):
         resource_type: int = 0,
         resource_name: str = "",
         pattern_type: int = 3,
-        acls: list[AclDescription] | None = None,
+        acls: list[AclDescription] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.resource_type = resource_type
         self.resource_name = resource_name
         self.pattern_type = pattern_type
-        self.acls = [] if acls is None else acls
+        self.acls = [] if acls is UNSET else acls
         self.unknown_tags = unknown_tags
 
 
@@ -431,13 +431,13 @@ class DescribeAclsResponse(Message):
         throttle_time_ms: int = 0,
         error_code: int = 0,
         error_message: str | None = "",
-        resources: list[DescribeAclsResource] | None = None,
+        resources: list[DescribeAclsResource] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.error_code = error_code
         self.error_message = error_message
-        self.resources = [] if resources is None else resources
+        self.resources = [] if resources is UNSET else resources
         self.unknown_tags = unknown_tags
 
     @staticmethod

@@ -91,11 +91,11 @@ class DescribeClientQuotasRequest(Message):
     def __init__(
         self,
         *,
-        components: list[ComponentData] | None = None,
+        components: list[ComponentData] = UNSET,
         strict: bool = False,
         unknown_tags: FieldTags = (),
     ) -> None:
-        self.components = [] if components is None else components
+        self.components = [] if components is UNSET else components
         self.strict = strict
         self.unknown_tags = unknown_tags
 
@@ -357,12 +357,12 @@ class EntryData(Struct):
     def __init__(
         self,
         *,
-        entity: list[EntityData] | None = None,
-        values: list[ValueData] | None = None,
+        entity: list[EntityData] = UNSET,
+        values: list[ValueData] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
-        self.entity = [] if entity is None else entity
-        self.values = [] if values is None else values
+        self.entity = [] if entity is UNSET else entity
+        self.values = [] if values is UNSET else values
         self.unknown_tags = unknown_tags
 
 

@@ -10,7 +10,7 @@ from librt.strings import BytesWriter, read_i16_be, read_i32_be, write_i16_be, w
 from kwire.message import Message
 from kwire.native import constructor, i64, mypyc_attr
 from kwire.schema import Field, slots
-from kwire.struct import FieldTags, Struct
+from kwire.struct import FieldTags, Struct, UNSET
 from kwire.wire import (
     empty_list,
     give_up,
@@ -221,7 +221,7 @@ class DescribeClusterResponse(Message):
         endpoint_type: int = 1,
         cluster_id: str = "",
         controller_id: int = -1,
-        brokers: list[DescribeClusterBroker] | None = None,
+        brokers: list[DescribeClusterBroker] = UNSET,
         cluster_authorized_operations: int = -2147483648,
         unknown_tags: FieldTags = (),
     ) -> None:
@@ -231,7 +231,7 @@ class DescribeClusterResponse(Message):
         self.endpoint_type = endpoint_type
         self.cluster_id = cluster_id
         self.controller_id = controller_id
-        self.brokers = [] if brokers is None else brokers
+        self.brokers = [] if brokers is UNSET else brokers
         self.cluster_authorized_operations = cluster_authorized_operations
         self.unknown_tags = unknown_tags
 

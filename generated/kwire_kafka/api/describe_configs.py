@@ -94,12 +94,12 @@ class DescribeConfigsRequest(Message):
     def __init__(
         self,
         *,
-        resources: list[DescribeConfigsResource] | None = None,
+        resources: list[DescribeConfigsResource] = UNSET,
         include_synonyms: bool = False,
         include_documentation: bool = False,
         unknown_tags: FieldTags = (),
     ) -> None:
-        self.resources = [] if resources is None else resources
+        self.resources = [] if resources is UNSET else resources
         self.include_synonyms = include_synonyms
         self.include_documentation = include_documentation
         self.unknown_tags = unknown_tags
@@ -413,7 +413,7 @@ class DescribeConfigsResourceResult(Struct):
         is_default: bool = False,
         config_source: int = -1,
         is_sensitive: bool = False,
-        synonyms: list[DescribeConfigsSynonym] | None = None,
+        synonyms: list[DescribeConfigsSynonym] = UNSET,
         config_type: int = 0,
         documentation: str | None = "",
         unknown_tags: FieldTags = (),
@@ -424,7 +424,7 @@ class DescribeConfigsResourceResult(Struct):
         self.is_default = is_default
         self.config_source = config_source
         self.is_sensitive = is_sensitive
-        self.synonyms = [] if synonyms is None else synonyms
+        self.synonyms = [] if synonyms is UNSET else synonyms
         self.config_type = config_type
         self.documentation = documentation
         self.unknown_tags = unknown_tags
@@ -465,14 +465,14 @@ class DescribeConfigsResult(Struct):
         error_message: str | None = "",
         resource_type: int = 0,
         resource_name: str = "",
-        configs: list[DescribeConfigsResourceResult] | None = None,
+        configs: list[DescribeConfigsResourceResult] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.error_code = error_code
         self.error_message = error_message
         self.resource_type = resource_type
         self.resource_name = resource_name
-        self.configs = [] if configs is None else configs
+        self.configs = [] if configs is UNSET else configs
         self.unknown_tags = unknown_tags
 
 
@@ -505,11 +505,11 @@ class DescribeConfigsResponse(Message):
         self,
         *,
         throttle_time_ms: int = 0,
-        results: list[DescribeConfigsResult] | None = None,
+        results: list[DescribeConfigsResult] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
-        self.results = [] if results is None else results
+        self.results = [] if results is UNSET else results
         self.unknown_tags = unknown_tags
 
     @staticmethod

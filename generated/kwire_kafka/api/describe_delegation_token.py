@@ -337,7 +337,7 @@ class DescribedDelegationToken(Struct):
         max_timestamp: int = 0,
         token_id: str = "",
         hmac: bytes = b"",
-        renewers: list[DescribedDelegationTokenRenewer] | None = None,
+        renewers: list[DescribedDelegationTokenRenewer] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.principal_type = principal_type
@@ -349,7 +349,7 @@ class DescribedDelegationToken(Struct):
         self.max_timestamp = max_timestamp
         self.token_id = token_id
         self.hmac = hmac
-        self.renewers = [] if renewers is None else renewers
+        self.renewers = [] if renewers is UNSET else renewers
         self.unknown_tags = unknown_tags
 
 
@@ -385,12 +385,12 @@ class DescribeDelegationTokenResponse(Message):
         self,
         *,
         error_code: int = 0,
-        tokens: list[DescribedDelegationToken] | None = None,
+        tokens: list[DescribedDelegationToken] = UNSET,
         throttle_time_ms: int = 0,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.error_code = error_code
-        self.tokens = [] if tokens is None else tokens
+        self.tokens = [] if tokens is UNSET else tokens
         self.throttle_time_ms = throttle_time_ms
         self.unknown_tags = unknown_tags
 

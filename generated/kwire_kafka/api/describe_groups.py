@@ -10,7 +10,7 @@ from librt.strings import BytesWriter, read_i16_be, read_i32_be, write_i16_be, w
 from kwire.message import Message
 from kwire.native import constructor, i64, mypyc_attr
 from kwire.schema import Field, slots
-from kwire.struct import FieldTags, Struct
+from kwire.struct import FieldTags, Struct, UNSET
 from kwire.wire import (
     empty_list,
     give_up,
@@ -55,11 +55,11 @@ class DescribeGroupsRequest(Message):
     def __init__(
         self,
         *,
-        groups: list[str] | None = None,
+        groups: list[str] = UNSET,
         include_authorized_operations: bool = False,
         unknown_tags: FieldTags = (),
     ) -> None:
-        self.groups = [] if groups is None else groups
+        self.groups = [] if groups is UNSET else groups
         self.include_authorized_operations = include_authorized_operations
         self.unknown_tags = unknown_tags
 
@@ -284,7 +284,7 @@ class DescribedGroup(Struct):
         group_state: str = "",
         protocol_type: str = "",
         protocol_data: str = "",
-        members: list[DescribedGroupMember] | None = None,
+        members: list[DescribedGroupMember] = UNSET,
         authorized_operations: int = -2147483648,
         unknown_tags: FieldTags = (),
     ) -> None:
@@ -294,7 +294,7 @@ class DescribedGroup(Struct):
         self.group_state = group_state
         self.protocol_type = protocol_type
         self.protocol_data = protocol_data
-        self.members = [] if members is None else members
+        self.members = [] if members is UNSET else members
         self.authorized_operations = authorized_operations
         self.unknown_tags = unknown_tags
 
@@ -328,11 +328,11 @@ class DescribeGroupsResponse(Message):
         self,
         *,
         throttle_time_ms: int = 0,
-        groups: list[DescribedGroup] | None = None,
+        groups: list[DescribedGroup] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
-        self.groups = [] if groups is None else groups
+        self.groups = [] if groups is UNSET else groups
         self.unknown_tags = unknown_tags
 
     @staticmethod

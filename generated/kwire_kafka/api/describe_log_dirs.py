@@ -50,11 +50,11 @@ class DescribableLogDirTopic(Struct):
         self,
         *,
         topic: str = "",
-        partitions: list[int] | None = None,
+        partitions: list[int] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.topic = topic
-        self.partitions = [] if partitions is None else partitions
+        self.partitions = [] if partitions is UNSET else partitions
         self.unknown_tags = unknown_tags
 
 
@@ -322,11 +322,11 @@ class DescribeLogDirsTopic(Struct):
         self,
         *,
         name: str = "",
-        partitions: list[DescribeLogDirsPartition] | None = None,
+        partitions: list[DescribeLogDirsPartition] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.name = name
-        self.partitions = [] if partitions is None else partitions
+        self.partitions = [] if partitions is UNSET else partitions
         self.unknown_tags = unknown_tags
 
 
@@ -365,7 +365,7 @@ class DescribeLogDirsResult(Struct):
         *,
         error_code: int = 0,
         log_dir: str = "",
-        topics: list[DescribeLogDirsTopic] | None = None,
+        topics: list[DescribeLogDirsTopic] = UNSET,
         total_bytes: int = -1,
         usable_bytes: int = -1,
         is_cordoned: bool = False,
@@ -373,7 +373,7 @@ class DescribeLogDirsResult(Struct):
     ) -> None:
         self.error_code = error_code
         self.log_dir = log_dir
-        self.topics = [] if topics is None else topics
+        self.topics = [] if topics is UNSET else topics
         self.total_bytes = total_bytes
         self.usable_bytes = usable_bytes
         self.is_cordoned = is_cordoned
@@ -413,12 +413,12 @@ class DescribeLogDirsResponse(Message):
         *,
         throttle_time_ms: int = 0,
         error_code: int = 0,
-        results: list[DescribeLogDirsResult] | None = None,
+        results: list[DescribeLogDirsResult] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.error_code = error_code
-        self.results = [] if results is None else results
+        self.results = [] if results is UNSET else results
         self.unknown_tags = unknown_tags
 
     @staticmethod

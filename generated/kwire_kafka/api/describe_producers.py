@@ -10,7 +10,7 @@ from librt.strings import BytesWriter, read_i16_be, read_i32_be, read_i64_be, wr
 from kwire.message import Message
 from kwire.native import constructor, i64, mypyc_attr
 from kwire.schema import Field, slots
-from kwire.struct import FieldTags, Struct
+from kwire.struct import FieldTags, Struct, UNSET
 from kwire.wire import (
     empty_list,
     give_up,
@@ -50,11 +50,11 @@ class TopicRequest(Struct):
         self,
         *,
         name: str = "",
-        partition_indexes: list[int] | None = None,
+        partition_indexes: list[int] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.name = name
-        self.partition_indexes = [] if partition_indexes is None else partition_indexes
+        self.partition_indexes = [] if partition_indexes is UNSET else partition_indexes
         self.unknown_tags = unknown_tags
 
 
@@ -81,10 +81,10 @@ class DescribeProducersRequest(Message):
     def __init__(
         self,
         *,
-        topics: list[TopicRequest] | None = None,
+        topics: list[TopicRequest] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
-        self.topics = [] if topics is None else topics
+        self.topics = [] if topics is UNSET else topics
         self.unknown_tags = unknown_tags
 
     @staticmethod
@@ -257,13 +257,13 @@ class PartitionResponse(Struct):
         partition_index: int = 0,
         error_code: int = 0,
         error_message: str | None = None,
-        active_producers: list[ProducerState] | None = None,
+        active_producers: list[ProducerState] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.partition_index = partition_index
         self.error_code = error_code
         self.error_message = error_message
-        self.active_producers = [] if active_producers is None else active_producers
+        self.active_producers = [] if active_producers is UNSET else active_producers
         self.unknown_tags = unknown_tags
 
 
@@ -289,11 +289,11 @@ class TopicResponse(Struct):
         self,
         *,
         name: str = "",
-        partitions: list[PartitionResponse] | None = None,
+        partitions: list[PartitionResponse] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.name = name
-        self.partitions = [] if partitions is None else partitions
+        self.partitions = [] if partitions is UNSET else partitions
         self.unknown_tags = unknown_tags
 
 
@@ -326,11 +326,11 @@ class DescribeProducersResponse(Message):
         self,
         *,
         throttle_time_ms: int = 0,
-        topics: list[TopicResponse] | None = None,
+        topics: list[TopicResponse] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
-        self.topics = [] if topics is None else topics
+        self.topics = [] if topics is UNSET else topics
         self.unknown_tags = unknown_tags
 
     @staticmethod

@@ -10,7 +10,7 @@ from librt.strings import BytesWriter, read_i16_be, read_i32_be, read_i64_be, wr
 from kwire.message import Message
 from kwire.native import constructor, i64, mypyc_attr
 from kwire.schema import Field, slots
-from kwire.struct import FieldTags, Struct
+from kwire.struct import FieldTags, Struct, UNSET
 from kwire.uuids import Uuid
 from kwire.wire import (
     empty_list,
@@ -77,11 +77,11 @@ class DescribeQuorumRequestTopicData(Struct):
         self,
         *,
         topic_name: str = "",
-        partitions: list[DescribeQuorumRequestPartitionData] | None = None,
+        partitions: list[DescribeQuorumRequestPartitionData] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.topic_name = topic_name
-        self.partitions = [] if partitions is None else partitions
+        self.partitions = [] if partitions is UNSET else partitions
         self.unknown_tags = unknown_tags
 
 
@@ -110,10 +110,10 @@ class DescribeQuorumRequest(Message):
     def __init__(
         self,
         *,
-        topics: list[DescribeQuorumRequestTopicData] | None = None,
+        topics: list[DescribeQuorumRequestTopicData] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
-        self.topics = [] if topics is None else topics
+        self.topics = [] if topics is UNSET else topics
         self.unknown_tags = unknown_tags
 
     @staticmethod
@@ -315,8 +315,8 @@ class DescribeQuorumResponsePartitionData(Struct):
         leader_id: int = 0,
         leader_epoch: int = 0,
         high_watermark: int = 0,
-        current_voters: list[ReplicaState] | None = None,
-        observers: list[ReplicaState] | None = None,
+        current_voters: list[ReplicaState] = UNSET,
+        observers: list[ReplicaState] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.partition_index = partition_index
@@ -325,8 +325,8 @@ class DescribeQuorumResponsePartitionData(Struct):
         self.leader_id = leader_id
         self.leader_epoch = leader_epoch
         self.high_watermark = high_watermark
-        self.current_voters = [] if current_voters is None else current_voters
-        self.observers = [] if observers is None else observers
+        self.current_voters = [] if current_voters is UNSET else current_voters
+        self.observers = [] if observers is UNSET else observers
         self.unknown_tags = unknown_tags
 
 
@@ -352,11 +352,11 @@ class DescribeQuorumResponseTopicData(Struct):
         self,
         *,
         topic_name: str = "",
-        partitions: list[DescribeQuorumResponsePartitionData] | None = None,
+        partitions: list[DescribeQuorumResponsePartitionData] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.topic_name = topic_name
-        self.partitions = [] if partitions is None else partitions
+        self.partitions = [] if partitions is UNSET else partitions
         self.unknown_tags = unknown_tags
 
 
@@ -417,11 +417,11 @@ class Node(Struct):
         self,
         *,
         node_id: int = 0,
-        listeners: list[Listener] | None = None,
+        listeners: list[Listener] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.node_id = node_id
-        self.listeners = [] if listeners is None else listeners
+        self.listeners = [] if listeners is UNSET else listeners
         self.unknown_tags = unknown_tags
 
 
@@ -461,14 +461,14 @@ class DescribeQuorumResponse(Message):
         *,
         error_code: int = 0,
         error_message: str | None = "",
-        topics: list[DescribeQuorumResponseTopicData] | None = None,
-        nodes: list[Node] | None = None,
+        topics: list[DescribeQuorumResponseTopicData] = UNSET,
+        nodes: list[Node] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.error_code = error_code
         self.error_message = error_message
-        self.topics = [] if topics is None else topics
-        self.nodes = [] if nodes is None else nodes
+        self.topics = [] if topics is UNSET else topics
+        self.nodes = [] if nodes is UNSET else nodes
         self.unknown_tags = unknown_tags
 
     @staticmethod

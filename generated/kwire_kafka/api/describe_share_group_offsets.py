@@ -53,11 +53,11 @@ class DescribeShareGroupOffsetsRequestTopic(Struct):
         self,
         *,
         topic_name: str = "",
-        partitions: list[int] | None = None,
+        partitions: list[int] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.topic_name = topic_name
-        self.partitions = [] if partitions is None else partitions
+        self.partitions = [] if partitions is UNSET else partitions
         self.unknown_tags = unknown_tags
 
 
@@ -116,10 +116,10 @@ class DescribeShareGroupOffsetsRequest(Message):
     def __init__(
         self,
         *,
-        groups: list[DescribeShareGroupOffsetsRequestGroup] | None = None,
+        groups: list[DescribeShareGroupOffsetsRequestGroup] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
-        self.groups = [] if groups is None else groups
+        self.groups = [] if groups is UNSET else groups
         self.unknown_tags = unknown_tags
 
     @staticmethod
@@ -339,12 +339,12 @@ class DescribeShareGroupOffsetsResponseTopic(Struct):
         *,
         topic_name: str = "",
         topic_id: Uuid = ZERO_UUID,
-        partitions: list[DescribeShareGroupOffsetsResponsePartition] | None = None,
+        partitions: list[DescribeShareGroupOffsetsResponsePartition] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.topic_name = topic_name
         self.topic_id = topic_id
-        self.partitions = [] if partitions is None else partitions
+        self.partitions = [] if partitions is UNSET else partitions
         self.unknown_tags = unknown_tags
 
 
@@ -376,13 +376,13 @@ class DescribeShareGroupOffsetsResponseGroup(Struct):
         self,
         *,
         group_id: str = "",
-        topics: list[DescribeShareGroupOffsetsResponseTopic] | None = None,
+        topics: list[DescribeShareGroupOffsetsResponseTopic] = UNSET,
         error_code: int = 0,
         error_message: str | None = None,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.group_id = group_id
-        self.topics = [] if topics is None else topics
+        self.topics = [] if topics is UNSET else topics
         self.error_code = error_code
         self.error_message = error_message
         self.unknown_tags = unknown_tags
@@ -417,11 +417,11 @@ class DescribeShareGroupOffsetsResponse(Message):
         self,
         *,
         throttle_time_ms: int = 0,
-        groups: list[DescribeShareGroupOffsetsResponseGroup] | None = None,
+        groups: list[DescribeShareGroupOffsetsResponseGroup] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
-        self.groups = [] if groups is None else groups
+        self.groups = [] if groups is UNSET else groups
         self.unknown_tags = unknown_tags
 
     @staticmethod

@@ -10,7 +10,7 @@ from librt.strings import BytesWriter, read_i16_be, read_i32_be, write_i16_be, w
 from kwire.message import Message
 from kwire.native import constructor, i64, mypyc_attr
 from kwire.schema import Field, slots
-from kwire.struct import FieldTags, Struct
+from kwire.struct import FieldTags, Struct, UNSET
 from kwire.uuids import Uuid
 from kwire.wire import (
     empty_list,
@@ -115,12 +115,12 @@ class DescribeTopicPartitionsRequest(Message):
     def __init__(
         self,
         *,
-        topics: list[TopicRequest] | None = None,
+        topics: list[TopicRequest] = UNSET,
         response_partition_limit: int = 2000,
         cursor: DescribeTopicPartitionsRequestCursor | None = None,
         unknown_tags: FieldTags = (),
     ) -> None:
-        self.topics = [] if topics is None else topics
+        self.topics = [] if topics is UNSET else topics
         self.response_partition_limit = response_partition_limit
         self.cursor = cursor
         self.unknown_tags = unknown_tags
@@ -286,22 +286,22 @@ class DescribeTopicPartitionsResponsePartition(Struct):
         partition_index: int = 0,
         leader_id: int = 0,
         leader_epoch: int = -1,
-        replica_nodes: list[int] | None = None,
-        isr_nodes: list[int] | None = None,
+        replica_nodes: list[int] = UNSET,
+        isr_nodes: list[int] = UNSET,
         eligible_leader_replicas: list[int] | None = None,
         last_known_elr: list[int] | None = None,
-        offline_replicas: list[int] | None = None,
+        offline_replicas: list[int] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.error_code = error_code
         self.partition_index = partition_index
         self.leader_id = leader_id
         self.leader_epoch = leader_epoch
-        self.replica_nodes = [] if replica_nodes is None else replica_nodes
-        self.isr_nodes = [] if isr_nodes is None else isr_nodes
+        self.replica_nodes = [] if replica_nodes is UNSET else replica_nodes
+        self.isr_nodes = [] if isr_nodes is UNSET else isr_nodes
         self.eligible_leader_replicas = eligible_leader_replicas
         self.last_known_elr = last_known_elr
-        self.offline_replicas = [] if offline_replicas is None else offline_replicas
+        self.offline_replicas = [] if offline_replicas is UNSET else offline_replicas
         self.unknown_tags = unknown_tags
 
 
@@ -344,7 +344,7 @@ class DescribeTopicPartitionsResponseTopic(Struct):
         name: str | None = "",
         topic_id: Uuid = ZERO_UUID,
         is_internal: bool = False,
-        partitions: list[DescribeTopicPartitionsResponsePartition] | None = None,
+        partitions: list[DescribeTopicPartitionsResponsePartition] = UNSET,
         topic_authorized_operations: int = -2147483648,
         unknown_tags: FieldTags = (),
     ) -> None:
@@ -352,7 +352,7 @@ class DescribeTopicPartitionsResponseTopic(Struct):
         self.name = name
         self.topic_id = topic_id
         self.is_internal = is_internal
-        self.partitions = [] if partitions is None else partitions
+        self.partitions = [] if partitions is UNSET else partitions
         self.topic_authorized_operations = topic_authorized_operations
         self.unknown_tags = unknown_tags
 
@@ -421,12 +421,12 @@ class DescribeTopicPartitionsResponse(Message):
         self,
         *,
         throttle_time_ms: int = 0,
-        topics: list[DescribeTopicPartitionsResponseTopic] | None = None,
+        topics: list[DescribeTopicPartitionsResponseTopic] = UNSET,
         next_cursor: DescribeTopicPartitionsResponseCursor | None = None,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
-        self.topics = [] if topics is None else topics
+        self.topics = [] if topics is UNSET else topics
         self.next_cursor = next_cursor
         self.unknown_tags = unknown_tags
 

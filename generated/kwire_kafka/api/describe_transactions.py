@@ -10,7 +10,7 @@ from librt.strings import BytesWriter, read_i16_be, read_i32_be, read_i64_be, wr
 from kwire.message import Message
 from kwire.native import constructor, i64, mypyc_attr
 from kwire.schema import Field, slots
-from kwire.struct import FieldTags, Struct
+from kwire.struct import FieldTags, Struct, UNSET
 from kwire.wire import (
     empty_list,
     give_up,
@@ -51,10 +51,10 @@ class DescribeTransactionsRequest(Message):
     def __init__(
         self,
         *,
-        transactional_ids: list[str] | None = None,
+        transactional_ids: list[str] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
-        self.transactional_ids = [] if transactional_ids is None else transactional_ids
+        self.transactional_ids = [] if transactional_ids is UNSET else transactional_ids
         self.unknown_tags = unknown_tags
 
     @staticmethod
@@ -138,11 +138,11 @@ class TopicData(Struct):
         self,
         *,
         topic: str = "",
-        partitions: list[int] | None = None,
+        partitions: list[int] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.topic = topic
-        self.partitions = [] if partitions is None else partitions
+        self.partitions = [] if partitions is UNSET else partitions
         self.unknown_tags = unknown_tags
 
 
@@ -192,7 +192,7 @@ class TransactionState(Struct):
         transaction_start_time_ms: int = 0,
         producer_id: int = 0,
         producer_epoch: int = 0,
-        topics: list[TopicData] | None = None,
+        topics: list[TopicData] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.error_code = error_code
@@ -202,7 +202,7 @@ class TransactionState(Struct):
         self.transaction_start_time_ms = transaction_start_time_ms
         self.producer_id = producer_id
         self.producer_epoch = producer_epoch
-        self.topics = [] if topics is None else topics
+        self.topics = [] if topics is UNSET else topics
         self.unknown_tags = unknown_tags
 
 
@@ -235,11 +235,11 @@ class DescribeTransactionsResponse(Message):
         self,
         *,
         throttle_time_ms: int = 0,
-        transaction_states: list[TransactionState] | None = None,
+        transaction_states: list[TransactionState] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
-        self.transaction_states = [] if transaction_states is None else transaction_states
+        self.transaction_states = [] if transaction_states is UNSET else transaction_states
         self.unknown_tags = unknown_tags
 
     @staticmethod

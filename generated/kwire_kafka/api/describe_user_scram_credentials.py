@@ -217,13 +217,13 @@ class DescribeUserScramCredentialsResult(Struct):
         user: str = "",
         error_code: int = 0,
         error_message: str | None = "",
-        credential_infos: list[CredentialInfo] | None = None,
+        credential_infos: list[CredentialInfo] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.user = user
         self.error_code = error_code
         self.error_message = error_message
-        self.credential_infos = [] if credential_infos is None else credential_infos
+        self.credential_infos = [] if credential_infos is UNSET else credential_infos
         self.unknown_tags = unknown_tags
 
 
@@ -264,13 +264,13 @@ class DescribeUserScramCredentialsResponse(Message):
         throttle_time_ms: int = 0,
         error_code: int = 0,
         error_message: str | None = "",
-        results: list[DescribeUserScramCredentialsResult] | None = None,
+        results: list[DescribeUserScramCredentialsResult] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.error_code = error_code
         self.error_message = error_message
-        self.results = [] if results is None else results
+        self.results = [] if results is UNSET else results
         self.unknown_tags = unknown_tags
 
     @staticmethod

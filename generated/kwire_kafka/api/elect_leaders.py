@@ -51,11 +51,11 @@ class TopicPartitions(Struct):
         self,
         *,
         topic: str = "",
-        partitions: list[int] | None = None,
+        partitions: list[int] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.topic = topic
-        self.partitions = [] if partitions is None else partitions
+        self.partitions = [] if partitions is UNSET else partitions
         self.unknown_tags = unknown_tags
 
 
@@ -346,11 +346,11 @@ class ReplicaElectionResult(Struct):
         self,
         *,
         topic: str = "",
-        partition_result: list[PartitionResult] | None = None,
+        partition_result: list[PartitionResult] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.topic = topic
-        self.partition_result = [] if partition_result is None else partition_result
+        self.partition_result = [] if partition_result is UNSET else partition_result
         self.unknown_tags = unknown_tags
 
 
@@ -389,12 +389,12 @@ class ElectLeadersResponse(Message):
         *,
         throttle_time_ms: int = 0,
         error_code: int = 0,
-        replica_election_results: list[ReplicaElectionResult] | None = None,
+        replica_election_results: list[ReplicaElectionResult] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.error_code = error_code
-        self.replica_election_results = [] if replica_election_results is None else replica_election_results
+        self.replica_election_results = [] if replica_election_results is UNSET else replica_election_results
         self.unknown_tags = unknown_tags
 
     @staticmethod

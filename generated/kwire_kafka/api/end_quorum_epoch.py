@@ -10,7 +10,7 @@ from librt.strings import BytesWriter, read_i16_be, read_i32_be, write_i16_be, w
 from kwire.message import Message
 from kwire.native import constructor, i64, mypyc_attr
 from kwire.schema import Field, slots
-from kwire.struct import FieldTags, Struct
+from kwire.struct import FieldTags, Struct, UNSET
 from kwire.uuids import Uuid
 from kwire.wire import (
     empty_list,
@@ -103,15 +103,15 @@ class EndQuorumEpochRequestPartitionData(Struct):
         partition_index: int = 0,
         leader_id: int = 0,
         leader_epoch: int = 0,
-        preferred_successors: list[int] | None = None,
-        preferred_candidates: list[ReplicaInfo] | None = None,
+        preferred_successors: list[int] = UNSET,
+        preferred_candidates: list[ReplicaInfo] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.partition_index = partition_index
         self.leader_id = leader_id
         self.leader_epoch = leader_epoch
-        self.preferred_successors = [] if preferred_successors is None else preferred_successors
-        self.preferred_candidates = [] if preferred_candidates is None else preferred_candidates
+        self.preferred_successors = [] if preferred_successors is UNSET else preferred_successors
+        self.preferred_candidates = [] if preferred_candidates is UNSET else preferred_candidates
         self.unknown_tags = unknown_tags
 
 
@@ -137,11 +137,11 @@ class EndQuorumEpochRequestTopicData(Struct):
         self,
         *,
         topic_name: str = "",
-        partitions: list[EndQuorumEpochRequestPartitionData] | None = None,
+        partitions: list[EndQuorumEpochRequestPartitionData] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.topic_name = topic_name
-        self.partitions = [] if partitions is None else partitions
+        self.partitions = [] if partitions is UNSET else partitions
         self.unknown_tags = unknown_tags
 
 
@@ -212,13 +212,13 @@ class EndQuorumEpochRequest(Message):
         self,
         *,
         cluster_id: str | None = None,
-        topics: list[EndQuorumEpochRequestTopicData] | None = None,
-        leader_endpoints: list[LeaderEndpoint] | None = None,
+        topics: list[EndQuorumEpochRequestTopicData] = UNSET,
+        leader_endpoints: list[LeaderEndpoint] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.cluster_id = cluster_id
-        self.topics = [] if topics is None else topics
-        self.leader_endpoints = [] if leader_endpoints is None else leader_endpoints
+        self.topics = [] if topics is UNSET else topics
+        self.leader_endpoints = [] if leader_endpoints is UNSET else leader_endpoints
         self.unknown_tags = unknown_tags
 
     @staticmethod
@@ -631,11 +631,11 @@ class EndQuorumEpochResponseTopicData(Struct):
         self,
         *,
         topic_name: str = "",
-        partitions: list[EndQuorumEpochResponsePartitionData] | None = None,
+        partitions: list[EndQuorumEpochResponsePartitionData] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.topic_name = topic_name
-        self.partitions = [] if partitions is None else partitions
+        self.partitions = [] if partitions is UNSET else partitions
         self.unknown_tags = unknown_tags
 
 
@@ -706,13 +706,13 @@ class EndQuorumEpochResponse(Message):
         self,
         *,
         error_code: int = 0,
-        topics: list[EndQuorumEpochResponseTopicData] | None = None,
-        node_endpoints: list[NodeEndpoint] | None = None,
+        topics: list[EndQuorumEpochResponseTopicData] = UNSET,
+        node_endpoints: list[NodeEndpoint] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.error_code = error_code
-        self.topics = [] if topics is None else topics
-        self.node_endpoints = [] if node_endpoints is None else node_endpoints
+        self.topics = [] if topics is UNSET else topics
+        self.node_endpoints = [] if node_endpoints is UNSET else node_endpoints
         self.unknown_tags = unknown_tags
 
     def _read_tags(self, data: bytes, pos: i64, version: i64) -> i64:

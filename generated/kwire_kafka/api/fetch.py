@@ -32,7 +32,7 @@ from kwire.wire import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import ClassVar
+    from typing import ClassVar, Final
 
 
 @mypyc_attr(acyclic=True)
@@ -65,6 +65,9 @@ class ReplicaState(Struct):
         self.replica_id = replica_id
         self.replica_epoch = replica_epoch
         self.unknown_tags = unknown_tags
+
+
+DEFAULT_ReplicaState: Final = ReplicaState()
 
 
 @mypyc_attr(acyclic=True)
@@ -217,12 +220,12 @@ class FetchTopic(Struct):
         *,
         topic: str = "",
         topic_id: Uuid = ZERO_UUID,
-        partitions: list[FetchPartition] | None = None,
+        partitions: list[FetchPartition] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.topic = topic
         self.topic_id = topic_id
-        self.partitions = [] if partitions is None else partitions
+        self.partitions = [] if partitions is UNSET else partitions
         self.unknown_tags = unknown_tags
 
 
@@ -252,12 +255,12 @@ class ForgottenTopic(Struct):
         *,
         topic: str = "",
         topic_id: Uuid = ZERO_UUID,
-        partitions: list[int] | None = None,
+        partitions: list[int] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.topic = topic
         self.topic_id = topic_id
-        self.partitions = [] if partitions is None else partitions
+        self.partitions = [] if partitions is UNSET else partitions
         self.unknown_tags = unknown_tags
 
 
@@ -342,29 +345,29 @@ class FetchRequest(Message):
         *,
         cluster_id: str | None = None,
         replica_id: int = -1,
-        replica_state: ReplicaState | None = None,
+        replica_state: ReplicaState = DEFAULT_ReplicaState,
         max_wait_ms: int = 0,
         min_bytes: int = 0,
         max_bytes: int = 2147483647,
         isolation_level: int = 0,
         session_id: int = 0,
         session_epoch: int = -1,
-        topics: list[FetchTopic] | None = None,
-        forgotten_topics_data: list[ForgottenTopic] | None = None,
+        topics: list[FetchTopic] = UNSET,
+        forgotten_topics_data: list[ForgottenTopic] = UNSET,
         rack_id: str = "",
         unknown_tags: FieldTags = (),
     ) -> None:
         self.cluster_id = cluster_id
         self.replica_id = replica_id
-        self._replica_state: ReplicaState | None = replica_state
+        self._replica_state: ReplicaState | None = None if replica_state is DEFAULT_ReplicaState else replica_state
         self.max_wait_ms = max_wait_ms
         self.min_bytes = min_bytes
         self.max_bytes = max_bytes
         self.isolation_level = isolation_level
         self.session_id = session_id
         self.session_epoch = session_epoch
-        self.topics = [] if topics is None else topics
-        self.forgotten_topics_data = [] if forgotten_topics_data is None else forgotten_topics_data
+        self.topics = [] if topics is UNSET else topics
+        self.forgotten_topics_data = [] if forgotten_topics_data is UNSET else forgotten_topics_data
         self.rack_id = rack_id
         self.unknown_tags = unknown_tags
 
@@ -972,6 +975,9 @@ class EpochEndOffset(Struct):
         self.unknown_tags = unknown_tags
 
 
+DEFAULT_EpochEndOffset: Final = EpochEndOffset()
+
+
 @mypyc_attr(acyclic=True)
 class LeaderIdAndEpoch(Struct):
     """Current leader of a partition, to which the client can turn."""
@@ -1002,6 +1008,9 @@ class LeaderIdAndEpoch(Struct):
         self.unknown_tags = unknown_tags
 
 
+DEFAULT_LeaderIdAndEpoch: Final = LeaderIdAndEpoch()
+
+
 @mypyc_attr(acyclic=True)
 class SnapshotId(Struct):
     """Id of a KRaft snapshot: the end offset and epoch of the log it covers."""
@@ -1030,6 +1039,9 @@ class SnapshotId(Struct):
         self.end_offset = end_offset
         self.epoch = epoch
         self.unknown_tags = unknown_tags
+
+
+DEFAULT_SnapshotId: Final = SnapshotId()
 
 
 @mypyc_attr(acyclic=True)
@@ -1122,9 +1134,9 @@ class PartitionData(Struct):
         high_watermark: int = 0,
         last_stable_offset: int = -1,
         log_start_offset: int = -1,
-        diverging_epoch: EpochEndOffset | None = None,
-        current_leader: LeaderIdAndEpoch | None = None,
-        snapshot_id: SnapshotId | None = None,
+        diverging_epoch: EpochEndOffset = DEFAULT_EpochEndOffset,
+        current_leader: LeaderIdAndEpoch = DEFAULT_LeaderIdAndEpoch,
+        snapshot_id: SnapshotId = DEFAULT_SnapshotId,
         aborted_transactions: list[AbortedTransaction] | None = UNSET,
         preferred_read_replica: int = -1,
         records: bytes | None = None,
@@ -1135,9 +1147,13 @@ class PartitionData(Struct):
         self.high_watermark = high_watermark
         self.last_stable_offset = last_stable_offset
         self.log_start_offset = log_start_offset
-        self._diverging_epoch: EpochEndOffset | None = diverging_epoch
-        self._current_leader: LeaderIdAndEpoch | None = current_leader
-        self._snapshot_id: SnapshotId | None = snapshot_id
+        self._diverging_epoch: EpochEndOffset | None = (
+            None if diverging_epoch is DEFAULT_EpochEndOffset else diverging_epoch
+        )
+        self._current_leader: LeaderIdAndEpoch | None = (
+            None if current_leader is DEFAULT_LeaderIdAndEpoch else current_leader
+        )
+        self._snapshot_id: SnapshotId | None = None if snapshot_id is DEFAULT_SnapshotId else snapshot_id
         self.aborted_transactions = [] if aborted_transactions is UNSET else aborted_transactions
         self.preferred_read_replica = preferred_read_replica
         self.records = records
@@ -1305,12 +1321,12 @@ class FetchableTopicResponse(Struct):
         *,
         topic: str = "",
         topic_id: Uuid = ZERO_UUID,
-        partitions: list[PartitionData] | None = None,
+        partitions: list[PartitionData] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.topic = topic
         self.topic_id = topic_id
-        self.partitions = [] if partitions is None else partitions
+        self.partitions = [] if partitions is UNSET else partitions
         self.unknown_tags = unknown_tags
 
 
@@ -1398,15 +1414,15 @@ class FetchResponse(Message):
         throttle_time_ms: int = 0,
         error_code: int = 0,
         session_id: int = 0,
-        responses: list[FetchableTopicResponse] | None = None,
-        node_endpoints: list[NodeEndpoint] | None = None,
+        responses: list[FetchableTopicResponse] = UNSET,
+        node_endpoints: list[NodeEndpoint] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.error_code = error_code
         self.session_id = session_id
-        self.responses = [] if responses is None else responses
-        self.node_endpoints = [] if node_endpoints is None else node_endpoints
+        self.responses = [] if responses is UNSET else responses
+        self.node_endpoints = [] if node_endpoints is UNSET else node_endpoints
         self.unknown_tags = unknown_tags
 
     def _read_tags(self, data: bytes, pos: i64, version: i64) -> i64:

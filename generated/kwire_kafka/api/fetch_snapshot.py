@@ -10,7 +10,7 @@ from librt.strings import BytesWriter, read_i16_be, read_i32_be, read_i64_be, wr
 from kwire.message import Message
 from kwire.native import constructor, i64, mypyc_attr
 from kwire.schema import Field, slots
-from kwire.struct import FieldTags, Struct
+from kwire.struct import FieldTags, Struct, UNSET
 from kwire.uuids import Uuid
 from kwire.wire import (
     checked,
@@ -32,7 +32,7 @@ from kwire.wire import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import ClassVar
+    from typing import ClassVar, Final
 
 
 @mypyc_attr(acyclic=True)
@@ -63,6 +63,9 @@ class FetchSnapshotRequestSnapshotId(Struct):
         self.end_offset = end_offset
         self.epoch = epoch
         self.unknown_tags = unknown_tags
+
+
+DEFAULT_FetchSnapshotRequestSnapshotId: Final = FetchSnapshotRequestSnapshotId()
 
 
 @mypyc_attr(acyclic=True)
@@ -105,14 +108,16 @@ class FetchSnapshotRequestPartitionSnapshot(Struct):
         *,
         partition: int = 0,
         current_leader_epoch: int = 0,
-        snapshot_id: FetchSnapshotRequestSnapshotId | None = None,
+        snapshot_id: FetchSnapshotRequestSnapshotId = DEFAULT_FetchSnapshotRequestSnapshotId,
         position: int = 0,
         replica_directory_id: Uuid = ZERO_UUID,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.partition = partition
         self.current_leader_epoch = current_leader_epoch
-        self.snapshot_id = FetchSnapshotRequestSnapshotId() if snapshot_id is None else snapshot_id
+        self.snapshot_id = (
+            FetchSnapshotRequestSnapshotId() if snapshot_id is DEFAULT_FetchSnapshotRequestSnapshotId else snapshot_id
+        )
         self.position = position
         self.replica_directory_id = replica_directory_id
         self.unknown_tags = unknown_tags
@@ -175,11 +180,11 @@ class FetchSnapshotRequestTopicSnapshot(Struct):
         self,
         *,
         name: str = "",
-        partitions: list[FetchSnapshotRequestPartitionSnapshot] | None = None,
+        partitions: list[FetchSnapshotRequestPartitionSnapshot] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.name = name
-        self.partitions = [] if partitions is None else partitions
+        self.partitions = [] if partitions is UNSET else partitions
         self.unknown_tags = unknown_tags
 
 
@@ -220,13 +225,13 @@ class FetchSnapshotRequest(Message):
         cluster_id: str | None = None,
         replica_id: int = -1,
         max_bytes: int = 2147483647,
-        topics: list[FetchSnapshotRequestTopicSnapshot] | None = None,
+        topics: list[FetchSnapshotRequestTopicSnapshot] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.cluster_id = cluster_id
         self.replica_id = replica_id
         self.max_bytes = max_bytes
-        self.topics = [] if topics is None else topics
+        self.topics = [] if topics is UNSET else topics
         self.unknown_tags = unknown_tags
 
     def _read_tags(self, data: bytes, pos: i64, version: i64) -> i64:
@@ -441,6 +446,9 @@ class FetchSnapshotResponseSnapshotId(Struct):
         self.unknown_tags = unknown_tags
 
 
+DEFAULT_FetchSnapshotResponseSnapshotId: Final = FetchSnapshotResponseSnapshotId()
+
+
 @mypyc_attr(acyclic=True)
 class LeaderIdAndEpoch(Struct):
     """Current leader of the quorum, as known to the responding node."""
@@ -469,6 +477,9 @@ class LeaderIdAndEpoch(Struct):
         self.leader_id = leader_id
         self.leader_epoch = leader_epoch
         self.unknown_tags = unknown_tags
+
+
+DEFAULT_LeaderIdAndEpoch: Final = LeaderIdAndEpoch()
 
 
 @mypyc_attr(acyclic=True)
@@ -507,8 +518,8 @@ class FetchSnapshotResponsePartitionSnapshot(Struct):
         *,
         index: int = 0,
         error_code: int = 0,
-        snapshot_id: FetchSnapshotResponseSnapshotId | None = None,
-        current_leader: LeaderIdAndEpoch | None = None,
+        snapshot_id: FetchSnapshotResponseSnapshotId = DEFAULT_FetchSnapshotResponseSnapshotId,
+        current_leader: LeaderIdAndEpoch = DEFAULT_LeaderIdAndEpoch,
         size: int = 0,
         position: int = 0,
         unaligned_records: bytes | None = None,
@@ -516,8 +527,14 @@ class FetchSnapshotResponsePartitionSnapshot(Struct):
     ) -> None:
         self.index = index
         self.error_code = error_code
-        self.snapshot_id = FetchSnapshotResponseSnapshotId() if snapshot_id is None else snapshot_id
-        self._current_leader: LeaderIdAndEpoch | None = current_leader
+        self.snapshot_id = (
+            FetchSnapshotResponseSnapshotId()
+            if snapshot_id is DEFAULT_FetchSnapshotResponseSnapshotId
+            else snapshot_id
+        )
+        self._current_leader: LeaderIdAndEpoch | None = (
+            None if current_leader is DEFAULT_LeaderIdAndEpoch else current_leader
+        )
         self.size = size
         self.position = position
         self.unaligned_records = unaligned_records
@@ -605,11 +622,11 @@ class FetchSnapshotResponseTopicSnapshot(Struct):
         self,
         *,
         name: str = "",
-        partitions: list[FetchSnapshotResponsePartitionSnapshot] | None = None,
+        partitions: list[FetchSnapshotResponsePartitionSnapshot] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.name = name
-        self.partitions = [] if partitions is None else partitions
+        self.partitions = [] if partitions is UNSET else partitions
         self.unknown_tags = unknown_tags
 
 
@@ -684,14 +701,14 @@ class FetchSnapshotResponse(Message):
         *,
         throttle_time_ms: int = 0,
         error_code: int = 0,
-        topics: list[FetchSnapshotResponseTopicSnapshot] | None = None,
-        node_endpoints: list[NodeEndpoint] | None = None,
+        topics: list[FetchSnapshotResponseTopicSnapshot] = UNSET,
+        node_endpoints: list[NodeEndpoint] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.error_code = error_code
-        self.topics = [] if topics is None else topics
-        self.node_endpoints = [] if node_endpoints is None else node_endpoints
+        self.topics = [] if topics is UNSET else topics
+        self.node_endpoints = [] if node_endpoints is UNSET else node_endpoints
         self.unknown_tags = unknown_tags
 
     def _read_tags(self, data: bytes, pos: i64, version: i64) -> i64:

@@ -10,7 +10,7 @@ from librt.strings import BytesWriter, read_i16_be, read_i32_be, write_i16_be, w
 from kwire.message import Message
 from kwire.native import constructor, i64, mypyc_attr
 from kwire.schema import Field, slots
-from kwire.struct import FieldTags, Struct
+from kwire.struct import FieldTags, Struct, UNSET
 from kwire.wire import (
     empty_list,
     give_up,
@@ -63,12 +63,12 @@ class FindCoordinatorRequest(Message):
         *,
         key: str = "",
         key_type: int = 0,
-        coordinator_keys: list[str] | None = None,
+        coordinator_keys: list[str] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.key = key
         self.key_type = key_type
-        self.coordinator_keys = [] if coordinator_keys is None else coordinator_keys
+        self.coordinator_keys = [] if coordinator_keys is UNSET else coordinator_keys
         self.unknown_tags = unknown_tags
 
     @staticmethod
@@ -313,7 +313,7 @@ class FindCoordinatorResponse(Message):
         node_id: int = 0,
         host: str = "",
         port: int = 0,
-        coordinators: list[Coordinator] | None = None,
+        coordinators: list[Coordinator] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
@@ -322,7 +322,7 @@ class FindCoordinatorResponse(Message):
         self.node_id = node_id
         self.host = host
         self.port = port
-        self.coordinators = [] if coordinators is None else coordinators
+        self.coordinators = [] if coordinators is UNSET else coordinators
         self.unknown_tags = unknown_tags
 
     @staticmethod

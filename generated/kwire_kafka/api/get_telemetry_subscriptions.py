@@ -10,7 +10,7 @@ from librt.strings import BytesWriter, read_i16_be, read_i32_be, write_i16_be, w
 from kwire.message import Message
 from kwire.native import constructor, i64, mypyc_attr
 from kwire.schema import Field, slots
-from kwire.struct import FieldTags
+from kwire.struct import FieldTags, UNSET
 from kwire.uuids import Uuid
 from kwire.wire import (
     empty_list,
@@ -143,22 +143,22 @@ class GetTelemetrySubscriptionsResponse(Message):
         error_code: int = 0,
         client_instance_id: Uuid = ZERO_UUID,
         subscription_id: int = 0,
-        accepted_compression_types: list[int] | None = None,
+        accepted_compression_types: list[int] = UNSET,
         push_interval_ms: int = 0,
         telemetry_max_bytes: int = 0,
         delta_temporality: bool = False,
-        requested_metrics: list[str] | None = None,
+        requested_metrics: list[str] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.error_code = error_code
         self.client_instance_id = client_instance_id
         self.subscription_id = subscription_id
-        self.accepted_compression_types = [] if accepted_compression_types is None else accepted_compression_types
+        self.accepted_compression_types = [] if accepted_compression_types is UNSET else accepted_compression_types
         self.push_interval_ms = push_interval_ms
         self.telemetry_max_bytes = telemetry_max_bytes
         self.delta_temporality = delta_temporality
-        self.requested_metrics = [] if requested_metrics is None else requested_metrics
+        self.requested_metrics = [] if requested_metrics is UNSET else requested_metrics
         self.unknown_tags = unknown_tags
 
     @staticmethod

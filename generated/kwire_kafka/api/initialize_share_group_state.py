@@ -10,7 +10,7 @@ from librt.strings import BytesWriter, read_i16_be, read_i32_be, read_i64_be, wr
 from kwire.message import Message
 from kwire.native import constructor, i64, mypyc_attr
 from kwire.schema import Field, slots
-from kwire.struct import FieldTags, Struct
+from kwire.struct import FieldTags, Struct, UNSET
 from kwire.uuids import Uuid
 from kwire.wire import (
     empty_list,
@@ -87,11 +87,11 @@ class InitializeStateData(Struct):
         self,
         *,
         topic_id: Uuid = ZERO_UUID,
-        partitions: list[PartitionData] | None = None,
+        partitions: list[PartitionData] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.topic_id = topic_id
-        self.partitions = [] if partitions is None else partitions
+        self.partitions = [] if partitions is UNSET else partitions
         self.unknown_tags = unknown_tags
 
 
@@ -124,11 +124,11 @@ class InitializeShareGroupStateRequest(Message):
         self,
         *,
         group_id: str = "",
-        topics: list[InitializeStateData] | None = None,
+        topics: list[InitializeStateData] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.group_id = group_id
-        self.topics = [] if topics is None else topics
+        self.topics = [] if topics is UNSET else topics
         self.unknown_tags = unknown_tags
 
     @staticmethod
@@ -297,11 +297,11 @@ class InitializeStateResult(Struct):
         self,
         *,
         topic_id: Uuid = ZERO_UUID,
-        partitions: list[PartitionResult] | None = None,
+        partitions: list[PartitionResult] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.topic_id = topic_id
-        self.partitions = [] if partitions is None else partitions
+        self.partitions = [] if partitions is UNSET else partitions
         self.unknown_tags = unknown_tags
 
 
@@ -328,10 +328,10 @@ class InitializeShareGroupStateResponse(Message):
     def __init__(
         self,
         *,
-        results: list[InitializeStateResult] | None = None,
+        results: list[InitializeStateResult] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
-        self.results = [] if results is None else results
+        self.results = [] if results is UNSET else results
         self.unknown_tags = unknown_tags
 
     @staticmethod

@@ -10,7 +10,7 @@ from librt.strings import BytesWriter, read_i16_be, read_i32_be, write_i16_be, w
 from kwire.message import Message
 from kwire.native import constructor, i64, mypyc_attr
 from kwire.schema import Field, slots
-from kwire.struct import FieldTags, Struct
+from kwire.struct import FieldTags, Struct, UNSET
 from kwire.wire import (
     empty_list,
     give_up,
@@ -111,7 +111,7 @@ class JoinGroupRequest(Message):
         member_id: str = "",
         group_instance_id: str | None = None,
         protocol_type: str = "",
-        protocols: list[JoinGroupRequestProtocol] | None = None,
+        protocols: list[JoinGroupRequestProtocol] = UNSET,
         reason: str | None = None,
         unknown_tags: FieldTags = (),
     ) -> None:
@@ -121,7 +121,7 @@ class JoinGroupRequest(Message):
         self.member_id = member_id
         self.group_instance_id = group_instance_id
         self.protocol_type = protocol_type
-        self.protocols = [] if protocols is None else protocols
+        self.protocols = [] if protocols is UNSET else protocols
         self.reason = reason
         self.unknown_tags = unknown_tags
 
@@ -567,7 +567,7 @@ class JoinGroupResponse(Message):
         leader: str = "",
         skip_assignment: bool = False,
         member_id: str = "",
-        members: list[JoinGroupResponseMember] | None = None,
+        members: list[JoinGroupResponseMember] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
@@ -578,7 +578,7 @@ class JoinGroupResponse(Message):
         self.leader = leader
         self.skip_assignment = skip_assignment
         self.member_id = member_id
-        self.members = [] if members is None else members
+        self.members = [] if members is UNSET else members
         self.unknown_tags = unknown_tags
 
     @staticmethod

@@ -10,7 +10,7 @@ from librt.strings import BytesWriter, read_i16_be, read_i32_be, read_i64_be, wr
 from kwire.message import Message
 from kwire.native import constructor, i64, mypyc_attr
 from kwire.schema import Field, slots
-from kwire.struct import FieldTags, Struct
+from kwire.struct import FieldTags, Struct, UNSET
 from kwire.uuids import Uuid
 from kwire.wire import (
     empty_list,
@@ -93,11 +93,11 @@ class LeaderAndIsrPartitionState(Struct):
         controller_epoch: int = 0,
         leader: int = 0,
         leader_epoch: int = 0,
-        isr: list[int] | None = None,
+        isr: list[int] = UNSET,
         partition_epoch: int = 0,
-        replicas: list[int] | None = None,
-        adding_replicas: list[int] | None = None,
-        removing_replicas: list[int] | None = None,
+        replicas: list[int] = UNSET,
+        adding_replicas: list[int] = UNSET,
+        removing_replicas: list[int] = UNSET,
         is_new: bool = False,
         leader_recovery_state: int = 0,
         unknown_tags: FieldTags = (),
@@ -107,11 +107,11 @@ class LeaderAndIsrPartitionState(Struct):
         self.controller_epoch = controller_epoch
         self.leader = leader
         self.leader_epoch = leader_epoch
-        self.isr = [] if isr is None else isr
+        self.isr = [] if isr is UNSET else isr
         self.partition_epoch = partition_epoch
-        self.replicas = [] if replicas is None else replicas
-        self.adding_replicas = [] if adding_replicas is None else adding_replicas
-        self.removing_replicas = [] if removing_replicas is None else removing_replicas
+        self.replicas = [] if replicas is UNSET else replicas
+        self.adding_replicas = [] if adding_replicas is UNSET else adding_replicas
+        self.removing_replicas = [] if removing_replicas is UNSET else removing_replicas
         self.is_new = is_new
         self.leader_recovery_state = leader_recovery_state
         self.unknown_tags = unknown_tags
@@ -145,12 +145,12 @@ class LeaderAndIsrTopicState(Struct):
         *,
         topic_name: str = "",
         topic_id: Uuid = ZERO_UUID,
-        partition_states: list[LeaderAndIsrPartitionState] | None = None,
+        partition_states: list[LeaderAndIsrPartitionState] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.topic_name = topic_name
         self.topic_id = topic_id
-        self.partition_states = [] if partition_states is None else partition_states
+        self.partition_states = [] if partition_states is UNSET else partition_states
         self.unknown_tags = unknown_tags
 
 
@@ -250,9 +250,9 @@ class LeaderAndIsrRequest(Message):
         controller_epoch: int = 0,
         broker_epoch: int = -1,
         type: int = 0,
-        ungrouped_partition_states: list[LeaderAndIsrPartitionState] | None = None,
-        topic_states: list[LeaderAndIsrTopicState] | None = None,
-        live_leaders: list[LeaderAndIsrLiveLeader] | None = None,
+        ungrouped_partition_states: list[LeaderAndIsrPartitionState] = UNSET,
+        topic_states: list[LeaderAndIsrTopicState] = UNSET,
+        live_leaders: list[LeaderAndIsrLiveLeader] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.controller_id = controller_id
@@ -260,9 +260,9 @@ class LeaderAndIsrRequest(Message):
         self.controller_epoch = controller_epoch
         self.broker_epoch = broker_epoch
         self.type = type
-        self.ungrouped_partition_states = [] if ungrouped_partition_states is None else ungrouped_partition_states
-        self.topic_states = [] if topic_states is None else topic_states
-        self.live_leaders = [] if live_leaders is None else live_leaders
+        self.ungrouped_partition_states = [] if ungrouped_partition_states is UNSET else ungrouped_partition_states
+        self.topic_states = [] if topic_states is UNSET else topic_states
+        self.live_leaders = [] if live_leaders is UNSET else live_leaders
         self.unknown_tags = unknown_tags
 
     @staticmethod
@@ -981,11 +981,11 @@ class LeaderAndIsrTopicError(Struct):
         self,
         *,
         topic_id: Uuid = ZERO_UUID,
-        partition_errors: list[LeaderAndIsrPartitionError] | None = None,
+        partition_errors: list[LeaderAndIsrPartitionError] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.topic_id = topic_id
-        self.partition_errors = [] if partition_errors is None else partition_errors
+        self.partition_errors = [] if partition_errors is UNSET else partition_errors
         self.unknown_tags = unknown_tags
 
 
@@ -1027,13 +1027,13 @@ class LeaderAndIsrResponse(Message):
         self,
         *,
         error_code: int = 0,
-        partition_errors: list[LeaderAndIsrPartitionError] | None = None,
-        topics: list[LeaderAndIsrTopicError] | None = None,
+        partition_errors: list[LeaderAndIsrPartitionError] = UNSET,
+        topics: list[LeaderAndIsrTopicError] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.error_code = error_code
-        self.partition_errors = [] if partition_errors is None else partition_errors
-        self.topics = [] if topics is None else topics
+        self.partition_errors = [] if partition_errors is UNSET else partition_errors
+        self.topics = [] if topics is UNSET else topics
         self.unknown_tags = unknown_tags
 
     @staticmethod

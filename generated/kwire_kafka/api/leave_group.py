@@ -10,7 +10,7 @@ from librt.strings import BytesWriter, read_i16_be, read_i32_be, write_i16_be, w
 from kwire.message import Message
 from kwire.native import constructor, i64, mypyc_attr
 from kwire.schema import Field, slots
-from kwire.struct import FieldTags, Struct
+from kwire.struct import FieldTags, Struct, UNSET
 from kwire.wire import (
     empty_list,
     give_up,
@@ -95,12 +95,12 @@ class LeaveGroupRequest(Message):
         *,
         group_id: str = "",
         member_id: str = "",
-        members: list[MemberIdentity] | None = None,
+        members: list[MemberIdentity] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.group_id = group_id
         self.member_id = member_id
-        self.members = [] if members is None else members
+        self.members = [] if members is UNSET else members
         self.unknown_tags = unknown_tags
 
     @staticmethod
@@ -420,12 +420,12 @@ class LeaveGroupResponse(Message):
         *,
         throttle_time_ms: int = 0,
         error_code: int = 0,
-        members: list[MemberResponse] | None = None,
+        members: list[MemberResponse] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.error_code = error_code
-        self.members = [] if members is None else members
+        self.members = [] if members is UNSET else members
         self.unknown_tags = unknown_tags
 
     @staticmethod

@@ -10,7 +10,7 @@ from librt.strings import BytesWriter, read_i16_be, read_i32_be, write_i16_be, w
 from kwire.message import Message
 from kwire.native import constructor, i64, mypyc_attr
 from kwire.schema import Field, slots
-from kwire.struct import FieldTags, Struct
+from kwire.struct import FieldTags, Struct, UNSET
 from kwire.wire import (
     empty_list,
     give_up,
@@ -55,10 +55,10 @@ class ListConfigResourcesRequest(Message):
     def __init__(
         self,
         *,
-        resource_types: list[int] | None = None,
+        resource_types: list[int] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
-        self.resource_types = [] if resource_types is None else resource_types
+        self.resource_types = [] if resource_types is UNSET else resource_types
         self.unknown_tags = unknown_tags
 
     @staticmethod
@@ -182,12 +182,12 @@ class ListConfigResourcesResponse(Message):
         *,
         throttle_time_ms: int = 0,
         error_code: int = 0,
-        config_resources: list[ConfigResource] | None = None,
+        config_resources: list[ConfigResource] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.error_code = error_code
-        self.config_resources = [] if config_resources is None else config_resources
+        self.config_resources = [] if config_resources is UNSET else config_resources
         self.unknown_tags = unknown_tags
 
     @staticmethod

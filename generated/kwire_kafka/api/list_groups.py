@@ -10,7 +10,7 @@ from librt.strings import BytesWriter, read_i16_be, read_i32_be, write_i16_be, w
 from kwire.message import Message
 from kwire.native import constructor, i64, mypyc_attr
 from kwire.schema import Field, slots
-from kwire.struct import FieldTags, Struct
+from kwire.struct import FieldTags, Struct, UNSET
 from kwire.wire import (
     empty_list,
     give_up,
@@ -55,12 +55,12 @@ class ListGroupsRequest(Message):
     def __init__(
         self,
         *,
-        states_filter: list[str] | None = None,
-        types_filter: list[str] | None = None,
+        states_filter: list[str] = UNSET,
+        types_filter: list[str] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
-        self.states_filter = [] if states_filter is None else states_filter
-        self.types_filter = [] if types_filter is None else types_filter
+        self.states_filter = [] if states_filter is UNSET else states_filter
+        self.types_filter = [] if types_filter is UNSET else types_filter
         self.unknown_tags = unknown_tags
 
     @staticmethod
@@ -271,12 +271,12 @@ class ListGroupsResponse(Message):
         *,
         throttle_time_ms: int = 0,
         error_code: int = 0,
-        groups: list[ListedGroup] | None = None,
+        groups: list[ListedGroup] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.error_code = error_code
-        self.groups = [] if groups is None else groups
+        self.groups = [] if groups is UNSET else groups
         self.unknown_tags = unknown_tags
 
     @staticmethod

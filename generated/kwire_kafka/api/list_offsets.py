@@ -10,7 +10,7 @@ from librt.strings import BytesWriter, read_i16_be, read_i32_be, read_i64_be, wr
 from kwire.message import Message
 from kwire.native import constructor, i64, mypyc_attr
 from kwire.schema import Field, slots
-from kwire.struct import FieldTags, Struct
+from kwire.struct import FieldTags, Struct, UNSET
 from kwire.wire import (
     empty_list,
     give_up,
@@ -95,11 +95,11 @@ class ListOffsetsTopic(Struct):
         self,
         *,
         name: str = "",
-        partitions: list[ListOffsetsPartition] | None = None,
+        partitions: list[ListOffsetsPartition] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.name = name
-        self.partitions = [] if partitions is None else partitions
+        self.partitions = [] if partitions is UNSET else partitions
         self.unknown_tags = unknown_tags
 
 
@@ -140,13 +140,13 @@ class ListOffsetsRequest(Message):
         *,
         replica_id: int = 0,
         isolation_level: int = 0,
-        topics: list[ListOffsetsTopic] | None = None,
+        topics: list[ListOffsetsTopic] = UNSET,
         timeout_ms: int = 0,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.replica_id = replica_id
         self.isolation_level = isolation_level
-        self.topics = [] if topics is None else topics
+        self.topics = [] if topics is UNSET else topics
         self.timeout_ms = timeout_ms
         self.unknown_tags = unknown_tags
 
@@ -422,7 +422,7 @@ class ListOffsetsPartitionResponse(Struct):
         *,
         partition_index: int = 0,
         error_code: int = 0,
-        old_style_offsets: list[int] | None = None,
+        old_style_offsets: list[int] = UNSET,
         timestamp: int = -1,
         offset: int = -1,
         leader_epoch: int = -1,
@@ -430,7 +430,7 @@ class ListOffsetsPartitionResponse(Struct):
     ) -> None:
         self.partition_index = partition_index
         self.error_code = error_code
-        self.old_style_offsets = [] if old_style_offsets is None else old_style_offsets
+        self.old_style_offsets = [] if old_style_offsets is UNSET else old_style_offsets
         self.timestamp = timestamp
         self.offset = offset
         self.leader_epoch = leader_epoch
@@ -459,11 +459,11 @@ class ListOffsetsTopicResponse(Struct):
         self,
         *,
         name: str = "",
-        partitions: list[ListOffsetsPartitionResponse] | None = None,
+        partitions: list[ListOffsetsPartitionResponse] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.name = name
-        self.partitions = [] if partitions is None else partitions
+        self.partitions = [] if partitions is UNSET else partitions
         self.unknown_tags = unknown_tags
 
 
@@ -496,11 +496,11 @@ class ListOffsetsResponse(Message):
         self,
         *,
         throttle_time_ms: int = 0,
-        topics: list[ListOffsetsTopicResponse] | None = None,
+        topics: list[ListOffsetsTopicResponse] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
-        self.topics = [] if topics is None else topics
+        self.topics = [] if topics is UNSET else topics
         self.unknown_tags = unknown_tags
 
     @staticmethod

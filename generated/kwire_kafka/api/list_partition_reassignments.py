@@ -10,7 +10,7 @@ from librt.strings import BytesWriter, read_i16_be, read_i32_be, write_i16_be, w
 from kwire.message import Message
 from kwire.native import constructor, i64, mypyc_attr
 from kwire.schema import Field, slots
-from kwire.struct import FieldTags, Struct
+from kwire.struct import FieldTags, Struct, UNSET
 from kwire.wire import (
     empty_list,
     give_up,
@@ -50,11 +50,11 @@ class ListPartitionReassignmentsTopics(Struct):
         self,
         *,
         name: str = "",
-        partition_indexes: list[int] | None = None,
+        partition_indexes: list[int] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.name = name
-        self.partition_indexes = [] if partition_indexes is None else partition_indexes
+        self.partition_indexes = [] if partition_indexes is UNSET else partition_indexes
         self.unknown_tags = unknown_tags
 
 
@@ -220,15 +220,15 @@ class OngoingPartitionReassignment(Struct):
         self,
         *,
         partition_index: int = 0,
-        replicas: list[int] | None = None,
-        adding_replicas: list[int] | None = None,
-        removing_replicas: list[int] | None = None,
+        replicas: list[int] = UNSET,
+        adding_replicas: list[int] = UNSET,
+        removing_replicas: list[int] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.partition_index = partition_index
-        self.replicas = [] if replicas is None else replicas
-        self.adding_replicas = [] if adding_replicas is None else adding_replicas
-        self.removing_replicas = [] if removing_replicas is None else removing_replicas
+        self.replicas = [] if replicas is UNSET else replicas
+        self.adding_replicas = [] if adding_replicas is UNSET else adding_replicas
+        self.removing_replicas = [] if removing_replicas is UNSET else removing_replicas
         self.unknown_tags = unknown_tags
 
 
@@ -254,11 +254,11 @@ class OngoingTopicReassignment(Struct):
         self,
         *,
         name: str = "",
-        partitions: list[OngoingPartitionReassignment] | None = None,
+        partitions: list[OngoingPartitionReassignment] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.name = name
-        self.partitions = [] if partitions is None else partitions
+        self.partitions = [] if partitions is UNSET else partitions
         self.unknown_tags = unknown_tags
 
 
@@ -299,13 +299,13 @@ class ListPartitionReassignmentsResponse(Message):
         throttle_time_ms: int = 0,
         error_code: int = 0,
         error_message: str | None = "",
-        topics: list[OngoingTopicReassignment] | None = None,
+        topics: list[OngoingTopicReassignment] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.error_code = error_code
         self.error_message = error_message
-        self.topics = [] if topics is None else topics
+        self.topics = [] if topics is UNSET else topics
         self.unknown_tags = unknown_tags
 
     @staticmethod

@@ -10,7 +10,7 @@ from librt.strings import BytesWriter, read_i16_be, read_i32_be, read_i64_be, wr
 from kwire.message import Message
 from kwire.native import constructor, i64, mypyc_attr
 from kwire.schema import Field, slots
-from kwire.struct import FieldTags, Struct
+from kwire.struct import FieldTags, Struct, UNSET
 from kwire.wire import (
     empty_list,
     give_up,
@@ -64,14 +64,14 @@ class ListTransactionsRequest(Message):
     def __init__(
         self,
         *,
-        state_filters: list[str] | None = None,
-        producer_id_filters: list[int] | None = None,
+        state_filters: list[str] = UNSET,
+        producer_id_filters: list[int] = UNSET,
         duration_filter: int = -1,
         transactional_id_pattern: str | None = None,
         unknown_tags: FieldTags = (),
     ) -> None:
-        self.state_filters = [] if state_filters is None else state_filters
-        self.producer_id_filters = [] if producer_id_filters is None else producer_id_filters
+        self.state_filters = [] if state_filters is UNSET else state_filters
+        self.producer_id_filters = [] if producer_id_filters is UNSET else producer_id_filters
         self.duration_filter = duration_filter
         self.transactional_id_pattern = transactional_id_pattern
         self.unknown_tags = unknown_tags
@@ -267,14 +267,14 @@ class ListTransactionsResponse(Message):
         *,
         throttle_time_ms: int = 0,
         error_code: int = 0,
-        unknown_state_filters: list[str] | None = None,
-        transaction_states: list[TransactionState] | None = None,
+        unknown_state_filters: list[str] = UNSET,
+        transaction_states: list[TransactionState] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.error_code = error_code
-        self.unknown_state_filters = [] if unknown_state_filters is None else unknown_state_filters
-        self.transaction_states = [] if transaction_states is None else transaction_states
+        self.unknown_state_filters = [] if unknown_state_filters is UNSET else unknown_state_filters
+        self.transaction_states = [] if transaction_states is UNSET else transaction_states
         self.unknown_tags = unknown_tags
 
     @staticmethod

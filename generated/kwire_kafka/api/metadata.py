@@ -415,18 +415,18 @@ class MetadataResponsePartition(Struct):
         partition_index: int = 0,
         leader_id: int = 0,
         leader_epoch: int = -1,
-        replica_nodes: list[int] | None = None,
-        isr_nodes: list[int] | None = None,
-        offline_replicas: list[int] | None = None,
+        replica_nodes: list[int] = UNSET,
+        isr_nodes: list[int] = UNSET,
+        offline_replicas: list[int] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.error_code = error_code
         self.partition_index = partition_index
         self.leader_id = leader_id
         self.leader_epoch = leader_epoch
-        self.replica_nodes = [] if replica_nodes is None else replica_nodes
-        self.isr_nodes = [] if isr_nodes is None else isr_nodes
-        self.offline_replicas = [] if offline_replicas is None else offline_replicas
+        self.replica_nodes = [] if replica_nodes is UNSET else replica_nodes
+        self.isr_nodes = [] if isr_nodes is UNSET else isr_nodes
+        self.offline_replicas = [] if offline_replicas is UNSET else offline_replicas
         self.unknown_tags = unknown_tags
 
 
@@ -469,7 +469,7 @@ class MetadataResponseTopic(Struct):
         name: str | None = "",
         topic_id: Uuid = ZERO_UUID,
         is_internal: bool = False,
-        partitions: list[MetadataResponsePartition] | None = None,
+        partitions: list[MetadataResponsePartition] = UNSET,
         topic_authorized_operations: int = -2147483648,
         unknown_tags: FieldTags = (),
     ) -> None:
@@ -477,7 +477,7 @@ class MetadataResponseTopic(Struct):
         self.name = name
         self.topic_id = topic_id
         self.is_internal = is_internal
-        self.partitions = [] if partitions is None else partitions
+        self.partitions = [] if partitions is UNSET else partitions
         self.topic_authorized_operations = topic_authorized_operations
         self.unknown_tags = unknown_tags
 
@@ -532,19 +532,19 @@ class MetadataResponse(Message):
         self,
         *,
         throttle_time_ms: int = 0,
-        brokers: list[MetadataResponseBroker] | None = None,
+        brokers: list[MetadataResponseBroker] = UNSET,
         cluster_id: str | None = None,
         controller_id: int = -1,
-        topics: list[MetadataResponseTopic] | None = None,
+        topics: list[MetadataResponseTopic] = UNSET,
         cluster_authorized_operations: int = -2147483648,
         error_code: int = 0,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
-        self.brokers = [] if brokers is None else brokers
+        self.brokers = [] if brokers is UNSET else brokers
         self.cluster_id = cluster_id
         self.controller_id = controller_id
-        self.topics = [] if topics is None else topics
+        self.topics = [] if topics is UNSET else topics
         self.cluster_authorized_operations = cluster_authorized_operations
         self.error_code = error_code
         self.unknown_tags = unknown_tags

@@ -10,7 +10,7 @@ from librt.strings import BytesWriter, read_i16_be, read_i32_be, read_i64_be, wr
 from kwire.message import Message
 from kwire.native import constructor, i64, mypyc_attr
 from kwire.schema import Field, slots
-from kwire.struct import FieldTags, Struct
+from kwire.struct import FieldTags, Struct, UNSET
 from kwire.uuids import Uuid
 from kwire.wire import (
     empty_list,
@@ -105,12 +105,12 @@ class OffsetCommitRequestTopic(Struct):
         *,
         name: str = "",
         topic_id: Uuid = ZERO_UUID,
-        partitions: list[OffsetCommitRequestPartition] | None = None,
+        partitions: list[OffsetCommitRequestPartition] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.name = name
         self.topic_id = topic_id
-        self.partitions = [] if partitions is None else partitions
+        self.partitions = [] if partitions is UNSET else partitions
         self.unknown_tags = unknown_tags
 
 
@@ -168,7 +168,7 @@ class OffsetCommitRequest(Message):
         member_id: str = "",
         group_instance_id: str | None = None,
         retention_time_ms: int = -1,
-        topics: list[OffsetCommitRequestTopic] | None = None,
+        topics: list[OffsetCommitRequestTopic] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.group_id = group_id
@@ -176,7 +176,7 @@ class OffsetCommitRequest(Message):
         self.member_id = member_id
         self.group_instance_id = group_instance_id
         self.retention_time_ms = retention_time_ms
-        self.topics = [] if topics is None else topics
+        self.topics = [] if topics is UNSET else topics
         self.unknown_tags = unknown_tags
 
     @staticmethod
@@ -620,12 +620,12 @@ class OffsetCommitResponseTopic(Struct):
         *,
         name: str = "",
         topic_id: Uuid = ZERO_UUID,
-        partitions: list[OffsetCommitResponsePartition] | None = None,
+        partitions: list[OffsetCommitResponsePartition] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.name = name
         self.topic_id = topic_id
-        self.partitions = [] if partitions is None else partitions
+        self.partitions = [] if partitions is UNSET else partitions
         self.unknown_tags = unknown_tags
 
 
@@ -658,11 +658,11 @@ class OffsetCommitResponse(Message):
         self,
         *,
         throttle_time_ms: int = 0,
-        topics: list[OffsetCommitResponseTopic] | None = None,
+        topics: list[OffsetCommitResponseTopic] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
-        self.topics = [] if topics is None else topics
+        self.topics = [] if topics is UNSET else topics
         self.unknown_tags = unknown_tags
 
     @staticmethod

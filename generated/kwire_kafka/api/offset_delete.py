@@ -10,7 +10,7 @@ from librt.strings import BytesWriter, read_i16_be, read_i32_be, write_i16_be, w
 from kwire.message import Message
 from kwire.native import constructor, i64, mypyc_attr
 from kwire.schema import Field, slots
-from kwire.struct import FieldTags, Struct
+from kwire.struct import FieldTags, Struct, UNSET
 from kwire.wire import empty_list, give_up
 
 TYPE_CHECKING = False
@@ -63,11 +63,11 @@ class OffsetDeleteRequestTopic(Struct):
         self,
         *,
         name: str = "",
-        partitions: list[OffsetDeleteRequestPartition] | None = None,
+        partitions: list[OffsetDeleteRequestPartition] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.name = name
-        self.partitions = [] if partitions is None else partitions
+        self.partitions = [] if partitions is UNSET else partitions
         self.unknown_tags = unknown_tags
 
 
@@ -100,11 +100,11 @@ class OffsetDeleteRequest(Message):
         self,
         *,
         group_id: str = "",
-        topics: list[OffsetDeleteRequestTopic] | None = None,
+        topics: list[OffsetDeleteRequestTopic] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.group_id = group_id
-        self.topics = [] if topics is None else topics
+        self.topics = [] if topics is UNSET else topics
         self.unknown_tags = unknown_tags
 
     @staticmethod
@@ -244,11 +244,11 @@ class OffsetDeleteResponseTopic(Struct):
         self,
         *,
         name: str = "",
-        partitions: list[OffsetDeleteResponsePartition] | None = None,
+        partitions: list[OffsetDeleteResponsePartition] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.name = name
-        self.partitions = [] if partitions is None else partitions
+        self.partitions = [] if partitions is UNSET else partitions
         self.unknown_tags = unknown_tags
 
 
@@ -286,12 +286,12 @@ class OffsetDeleteResponse(Message):
         *,
         error_code: int = 0,
         throttle_time_ms: int = 0,
-        topics: list[OffsetDeleteResponseTopic] | None = None,
+        topics: list[OffsetDeleteResponseTopic] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.error_code = error_code
         self.throttle_time_ms = throttle_time_ms
-        self.topics = [] if topics is None else topics
+        self.topics = [] if topics is UNSET else topics
         self.unknown_tags = unknown_tags
 
     @staticmethod

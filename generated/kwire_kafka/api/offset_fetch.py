@@ -53,11 +53,11 @@ class OffsetFetchRequestTopic(Struct):
         self,
         *,
         name: str = "",
-        partition_indexes: list[int] | None = None,
+        partition_indexes: list[int] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.name = name
-        self.partition_indexes = [] if partition_indexes is None else partition_indexes
+        self.partition_indexes = [] if partition_indexes is UNSET else partition_indexes
         self.unknown_tags = unknown_tags
 
 
@@ -87,12 +87,12 @@ class OffsetFetchRequestTopics(Struct):
         *,
         name: str = "",
         topic_id: Uuid = ZERO_UUID,
-        partition_indexes: list[int] | None = None,
+        partition_indexes: list[int] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.name = name
         self.topic_id = topic_id
-        self.partition_indexes = [] if partition_indexes is None else partition_indexes
+        self.partition_indexes = [] if partition_indexes is UNSET else partition_indexes
         self.unknown_tags = unknown_tags
 
 
@@ -177,13 +177,13 @@ class OffsetFetchRequest(Message):
         *,
         group_id: str = "",
         topics: list[OffsetFetchRequestTopic] | None = UNSET,
-        groups: list[OffsetFetchRequestGroup] | None = None,
+        groups: list[OffsetFetchRequestGroup] = UNSET,
         require_stable: bool = False,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.group_id = group_id
         self.topics = [] if topics is UNSET else topics
-        self.groups = [] if groups is None else groups
+        self.groups = [] if groups is UNSET else groups
         self.require_stable = require_stable
         self.unknown_tags = unknown_tags
 
@@ -646,11 +646,11 @@ class OffsetFetchResponseTopic(Struct):
         self,
         *,
         name: str = "",
-        partitions: list[OffsetFetchResponsePartition] | None = None,
+        partitions: list[OffsetFetchResponsePartition] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.name = name
-        self.partitions = [] if partitions is None else partitions
+        self.partitions = [] if partitions is UNSET else partitions
         self.unknown_tags = unknown_tags
 
 
@@ -727,12 +727,12 @@ class OffsetFetchResponseTopics(Struct):
         *,
         name: str = "",
         topic_id: Uuid = ZERO_UUID,
-        partitions: list[OffsetFetchResponsePartitions] | None = None,
+        partitions: list[OffsetFetchResponsePartitions] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.name = name
         self.topic_id = topic_id
-        self.partitions = [] if partitions is None else partitions
+        self.partitions = [] if partitions is UNSET else partitions
         self.unknown_tags = unknown_tags
 
 
@@ -761,12 +761,12 @@ class OffsetFetchResponseGroup(Struct):
         self,
         *,
         group_id: str = "",
-        topics: list[OffsetFetchResponseTopics] | None = None,
+        topics: list[OffsetFetchResponseTopics] = UNSET,
         error_code: int = 0,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.group_id = group_id
-        self.topics = [] if topics is None else topics
+        self.topics = [] if topics is UNSET else topics
         self.error_code = error_code
         self.unknown_tags = unknown_tags
 
@@ -808,15 +808,15 @@ class OffsetFetchResponse(Message):
         self,
         *,
         throttle_time_ms: int = 0,
-        topics: list[OffsetFetchResponseTopic] | None = None,
+        topics: list[OffsetFetchResponseTopic] = UNSET,
         error_code: int = 0,
-        groups: list[OffsetFetchResponseGroup] | None = None,
+        groups: list[OffsetFetchResponseGroup] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
-        self.topics = [] if topics is None else topics
+        self.topics = [] if topics is UNSET else topics
         self.error_code = error_code
-        self.groups = [] if groups is None else groups
+        self.groups = [] if groups is UNSET else groups
         self.unknown_tags = unknown_tags
 
     @staticmethod

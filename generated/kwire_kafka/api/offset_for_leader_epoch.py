@@ -10,7 +10,7 @@ from librt.strings import BytesWriter, read_i16_be, read_i32_be, read_i64_be, wr
 from kwire.message import Message
 from kwire.native import constructor, i64, mypyc_attr
 from kwire.schema import Field, slots
-from kwire.struct import FieldTags, Struct
+from kwire.struct import FieldTags, Struct, UNSET
 from kwire.wire import (
     empty_list,
     give_up,
@@ -85,11 +85,11 @@ class OffsetForLeaderTopic(Struct):
         self,
         *,
         topic: str = "",
-        partitions: list[OffsetForLeaderPartition] | None = None,
+        partitions: list[OffsetForLeaderPartition] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.topic = topic
-        self.partitions = [] if partitions is None else partitions
+        self.partitions = [] if partitions is UNSET else partitions
         self.unknown_tags = unknown_tags
 
 
@@ -122,11 +122,11 @@ class OffsetForLeaderEpochRequest(Message):
         self,
         *,
         replica_id: int = -2,
-        topics: list[OffsetForLeaderTopic] | None = None,
+        topics: list[OffsetForLeaderTopic] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.replica_id = replica_id
-        self.topics = [] if topics is None else topics
+        self.topics = [] if topics is UNSET else topics
         self.unknown_tags = unknown_tags
 
     @staticmethod
@@ -393,11 +393,11 @@ class OffsetForLeaderTopicResult(Struct):
         self,
         *,
         topic: str = "",
-        partitions: list[EpochEndOffset] | None = None,
+        partitions: list[EpochEndOffset] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.topic = topic
-        self.partitions = [] if partitions is None else partitions
+        self.partitions = [] if partitions is UNSET else partitions
         self.unknown_tags = unknown_tags
 
 
@@ -430,11 +430,11 @@ class OffsetForLeaderEpochResponse(Message):
         self,
         *,
         throttle_time_ms: int = 0,
-        topics: list[OffsetForLeaderTopicResult] | None = None,
+        topics: list[OffsetForLeaderTopicResult] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
-        self.topics = [] if topics is None else topics
+        self.topics = [] if topics is UNSET else topics
         self.unknown_tags = unknown_tags
 
     @staticmethod

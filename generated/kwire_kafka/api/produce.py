@@ -10,7 +10,7 @@ from librt.strings import BytesWriter, read_i16_be, read_i32_be, read_i64_be, wr
 from kwire.message import Message
 from kwire.native import constructor, i64, mypyc_attr
 from kwire.schema import Field, slots
-from kwire.struct import FieldTags, Struct
+from kwire.struct import FieldTags, Struct, UNSET
 from kwire.uuids import Uuid
 from kwire.wire import (
     checked,
@@ -30,7 +30,7 @@ from kwire.wire import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import ClassVar
+    from typing import ClassVar, Final
 
 
 @mypyc_attr(acyclic=True)
@@ -91,12 +91,12 @@ class TopicProduceData(Struct):
         *,
         name: str = "",
         topic_id: Uuid = ZERO_UUID,
-        partition_data: list[PartitionProduceData] | None = None,
+        partition_data: list[PartitionProduceData] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.name = name
         self.topic_id = topic_id
-        self.partition_data = [] if partition_data is None else partition_data
+        self.partition_data = [] if partition_data is UNSET else partition_data
         self.unknown_tags = unknown_tags
 
 
@@ -137,13 +137,13 @@ class ProduceRequest(Message):
         transactional_id: str | None = None,
         acks: int = 0,
         timeout_ms: int = 0,
-        topic_data: list[TopicProduceData] | None = None,
+        topic_data: list[TopicProduceData] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.transactional_id = transactional_id
         self.acks = acks
         self.timeout_ms = timeout_ms
-        self.topic_data = [] if topic_data is None else topic_data
+        self.topic_data = [] if topic_data is UNSET else topic_data
         self.unknown_tags = unknown_tags
 
     @staticmethod
@@ -491,6 +491,9 @@ class LeaderIdAndEpoch(Struct):
         self.unknown_tags = unknown_tags
 
 
+DEFAULT_LeaderIdAndEpoch: Final = LeaderIdAndEpoch()
+
+
 @mypyc_attr(acyclic=True)
 class PartitionProduceResponse(Struct):
     """Outcome for one partition."""
@@ -537,9 +540,9 @@ class PartitionProduceResponse(Struct):
         base_offset: int = 0,
         log_append_time_ms: int = -1,
         log_start_offset: int = -1,
-        record_errors: list[BatchIndexAndErrorMessage] | None = None,
+        record_errors: list[BatchIndexAndErrorMessage] = UNSET,
         error_message: str | None = None,
-        current_leader: LeaderIdAndEpoch | None = None,
+        current_leader: LeaderIdAndEpoch = DEFAULT_LeaderIdAndEpoch,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.index = index
@@ -547,9 +550,11 @@ class PartitionProduceResponse(Struct):
         self.base_offset = base_offset
         self.log_append_time_ms = log_append_time_ms
         self.log_start_offset = log_start_offset
-        self.record_errors = [] if record_errors is None else record_errors
+        self.record_errors = [] if record_errors is UNSET else record_errors
         self.error_message = error_message
-        self._current_leader: LeaderIdAndEpoch | None = current_leader
+        self._current_leader: LeaderIdAndEpoch | None = (
+            None if current_leader is DEFAULT_LeaderIdAndEpoch else current_leader
+        )
         self.unknown_tags = unknown_tags
 
     @property
@@ -646,12 +651,12 @@ class TopicProduceResponse(Struct):
         *,
         name: str = "",
         topic_id: Uuid = ZERO_UUID,
-        partition_responses: list[PartitionProduceResponse] | None = None,
+        partition_responses: list[PartitionProduceResponse] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.name = name
         self.topic_id = topic_id
-        self.partition_responses = [] if partition_responses is None else partition_responses
+        self.partition_responses = [] if partition_responses is UNSET else partition_responses
         self.unknown_tags = unknown_tags
 
 
@@ -726,14 +731,14 @@ class ProduceResponse(Message):
     def __init__(
         self,
         *,
-        responses: list[TopicProduceResponse] | None = None,
+        responses: list[TopicProduceResponse] = UNSET,
         throttle_time_ms: int = 0,
-        node_endpoints: list[NodeEndpoint] | None = None,
+        node_endpoints: list[NodeEndpoint] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
-        self.responses = [] if responses is None else responses
+        self.responses = [] if responses is UNSET else responses
         self.throttle_time_ms = throttle_time_ms
-        self.node_endpoints = [] if node_endpoints is None else node_endpoints
+        self.node_endpoints = [] if node_endpoints is UNSET else node_endpoints
         self.unknown_tags = unknown_tags
 
     def _read_tags(self, data: bytes, pos: i64, version: i64) -> i64:

@@ -10,7 +10,7 @@ from librt.strings import BytesWriter, read_i16_be, read_i32_be, read_i64_be, wr
 from kwire.message import Message
 from kwire.native import constructor, i64, mypyc_attr
 from kwire.schema import Field, slots
-from kwire.struct import FieldTags, Struct
+from kwire.struct import FieldTags, Struct, UNSET
 from kwire.uuids import Uuid
 from kwire.wire import (
     empty_list,
@@ -83,11 +83,11 @@ class ReadStateData(Struct):
         self,
         *,
         topic_id: Uuid = ZERO_UUID,
-        partitions: list[PartitionData] | None = None,
+        partitions: list[PartitionData] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.topic_id = topic_id
-        self.partitions = [] if partitions is None else partitions
+        self.partitions = [] if partitions is UNSET else partitions
         self.unknown_tags = unknown_tags
 
 
@@ -120,11 +120,11 @@ class ReadShareGroupStateRequest(Message):
         self,
         *,
         group_id: str = "",
-        topics: list[ReadStateData] | None = None,
+        topics: list[ReadStateData] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.group_id = group_id
-        self.topics = [] if topics is None else topics
+        self.topics = [] if topics is UNSET else topics
         self.unknown_tags = unknown_tags
 
     @staticmethod
@@ -314,7 +314,7 @@ class PartitionResult(Struct):
         error_message: str | None = None,
         state_epoch: int = 0,
         start_offset: int = 0,
-        state_batches: list[StateBatch] | None = None,
+        state_batches: list[StateBatch] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.partition = partition
@@ -322,7 +322,7 @@ class PartitionResult(Struct):
         self.error_message = error_message
         self.state_epoch = state_epoch
         self.start_offset = start_offset
-        self.state_batches = [] if state_batches is None else state_batches
+        self.state_batches = [] if state_batches is UNSET else state_batches
         self.unknown_tags = unknown_tags
 
 
@@ -348,11 +348,11 @@ class ReadStateResult(Struct):
         self,
         *,
         topic_id: Uuid = ZERO_UUID,
-        partitions: list[PartitionResult] | None = None,
+        partitions: list[PartitionResult] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.topic_id = topic_id
-        self.partitions = [] if partitions is None else partitions
+        self.partitions = [] if partitions is UNSET else partitions
         self.unknown_tags = unknown_tags
 
 
@@ -379,10 +379,10 @@ class ReadShareGroupStateResponse(Message):
     def __init__(
         self,
         *,
-        results: list[ReadStateResult] | None = None,
+        results: list[ReadStateResult] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
-        self.results = [] if results is None else results
+        self.results = [] if results is UNSET else results
         self.unknown_tags = unknown_tags
 
     @staticmethod

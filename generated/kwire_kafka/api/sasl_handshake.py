@@ -10,7 +10,7 @@ from librt.strings import BytesWriter, read_i16_be, read_i32_be, write_i16_be, w
 from kwire.message import Message
 from kwire.native import constructor, i64, mypyc_attr
 from kwire.schema import Field, slots
-from kwire.struct import FieldTags
+from kwire.struct import FieldTags, UNSET
 from kwire.wire import empty_list, give_up
 
 TYPE_CHECKING = False
@@ -108,11 +108,11 @@ class SaslHandshakeResponse(Message):
         self,
         *,
         error_code: int = 0,
-        mechanisms: list[str] | None = None,
+        mechanisms: list[str] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.error_code = error_code
-        self.mechanisms = [] if mechanisms is None else mechanisms
+        self.mechanisms = [] if mechanisms is UNSET else mechanisms
         self.unknown_tags = unknown_tags
 
     @staticmethod

@@ -10,7 +10,7 @@ from librt.strings import BytesWriter, read_i16_be, read_i32_be, read_i64_be, wr
 from kwire.message import Message
 from kwire.native import constructor, i64, mypyc_attr
 from kwire.schema import Field, slots
-from kwire.struct import FieldTags, Struct
+from kwire.struct import FieldTags, Struct, UNSET
 from kwire.uuids import Uuid
 from kwire.wire import (
     empty_list,
@@ -29,7 +29,7 @@ from kwire.wire import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import ClassVar
+    from typing import ClassVar, Final
 
 
 @mypyc_attr(acyclic=True)
@@ -58,12 +58,12 @@ class AcknowledgementBatch(Struct):
         *,
         first_offset: int = 0,
         last_offset: int = 0,
-        acknowledge_types: list[int] | None = None,
+        acknowledge_types: list[int] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.first_offset = first_offset
         self.last_offset = last_offset
-        self.acknowledge_types = [] if acknowledge_types is None else acknowledge_types
+        self.acknowledge_types = [] if acknowledge_types is UNSET else acknowledge_types
         self.unknown_tags = unknown_tags
 
 
@@ -89,11 +89,11 @@ class AcknowledgePartition(Struct):
         self,
         *,
         partition_index: int = 0,
-        acknowledgement_batches: list[AcknowledgementBatch] | None = None,
+        acknowledgement_batches: list[AcknowledgementBatch] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.partition_index = partition_index
-        self.acknowledgement_batches = [] if acknowledgement_batches is None else acknowledgement_batches
+        self.acknowledgement_batches = [] if acknowledgement_batches is UNSET else acknowledgement_batches
         self.unknown_tags = unknown_tags
 
 
@@ -119,11 +119,11 @@ class AcknowledgeTopic(Struct):
         self,
         *,
         topic_id: Uuid = ZERO_UUID,
-        partitions: list[AcknowledgePartition] | None = None,
+        partitions: list[AcknowledgePartition] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.topic_id = topic_id
-        self.partitions = [] if partitions is None else partitions
+        self.partitions = [] if partitions is UNSET else partitions
         self.unknown_tags = unknown_tags
 
 
@@ -168,14 +168,14 @@ class ShareAcknowledgeRequest(Message):
         member_id: str | None = "",
         share_session_epoch: int = 0,
         is_renew_ack: bool = False,
-        topics: list[AcknowledgeTopic] | None = None,
+        topics: list[AcknowledgeTopic] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.group_id = group_id
         self.member_id = member_id
         self.share_session_epoch = share_session_epoch
         self.is_renew_ack = is_renew_ack
-        self.topics = [] if topics is None else topics
+        self.topics = [] if topics is UNSET else topics
         self.unknown_tags = unknown_tags
 
     @staticmethod
@@ -409,6 +409,9 @@ class LeaderIdAndEpoch(Struct):
         self.unknown_tags = unknown_tags
 
 
+DEFAULT_LeaderIdAndEpoch: Final = LeaderIdAndEpoch()
+
+
 @mypyc_attr(acyclic=True)
 class PartitionData(Struct):
     """Outcome for one partition."""
@@ -439,13 +442,13 @@ class PartitionData(Struct):
         partition_index: int = 0,
         error_code: int = 0,
         error_message: str | None = None,
-        current_leader: LeaderIdAndEpoch | None = None,
+        current_leader: LeaderIdAndEpoch = DEFAULT_LeaderIdAndEpoch,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.partition_index = partition_index
         self.error_code = error_code
         self.error_message = error_message
-        self.current_leader = LeaderIdAndEpoch() if current_leader is None else current_leader
+        self.current_leader = LeaderIdAndEpoch() if current_leader is DEFAULT_LeaderIdAndEpoch else current_leader
         self.unknown_tags = unknown_tags
 
 
@@ -471,11 +474,11 @@ class ShareAcknowledgeTopicResponse(Struct):
         self,
         *,
         topic_id: Uuid = ZERO_UUID,
-        partitions: list[PartitionData] | None = None,
+        partitions: list[PartitionData] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.topic_id = topic_id
-        self.partitions = [] if partitions is None else partitions
+        self.partitions = [] if partitions is UNSET else partitions
         self.unknown_tags = unknown_tags
 
 
@@ -566,16 +569,16 @@ class ShareAcknowledgeResponse(Message):
         error_code: int = 0,
         error_message: str | None = None,
         acquisition_lock_timeout_ms: int = 0,
-        responses: list[ShareAcknowledgeTopicResponse] | None = None,
-        node_endpoints: list[NodeEndpoint] | None = None,
+        responses: list[ShareAcknowledgeTopicResponse] = UNSET,
+        node_endpoints: list[NodeEndpoint] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.error_code = error_code
         self.error_message = error_message
         self.acquisition_lock_timeout_ms = acquisition_lock_timeout_ms
-        self.responses = [] if responses is None else responses
-        self.node_endpoints = [] if node_endpoints is None else node_endpoints
+        self.responses = [] if responses is UNSET else responses
+        self.node_endpoints = [] if node_endpoints is UNSET else node_endpoints
         self.unknown_tags = unknown_tags
 
     @staticmethod

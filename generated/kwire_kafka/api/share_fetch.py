@@ -10,7 +10,7 @@ from librt.strings import BytesWriter, read_i16_be, read_i32_be, read_i64_be, wr
 from kwire.message import Message
 from kwire.native import constructor, i64, mypyc_attr
 from kwire.schema import Field, slots
-from kwire.struct import FieldTags, Struct
+from kwire.struct import FieldTags, Struct, UNSET
 from kwire.uuids import Uuid
 from kwire.wire import (
     empty_list,
@@ -30,7 +30,7 @@ from kwire.wire import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import ClassVar
+    from typing import ClassVar, Final
 
 
 @mypyc_attr(acyclic=True)
@@ -59,12 +59,12 @@ class AcknowledgementBatch(Struct):
         *,
         first_offset: int = 0,
         last_offset: int = 0,
-        acknowledge_types: list[int] | None = None,
+        acknowledge_types: list[int] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.first_offset = first_offset
         self.last_offset = last_offset
-        self.acknowledge_types = [] if acknowledge_types is None else acknowledge_types
+        self.acknowledge_types = [] if acknowledge_types is UNSET else acknowledge_types
         self.unknown_tags = unknown_tags
 
 
@@ -94,12 +94,12 @@ class FetchPartition(Struct):
         *,
         partition_index: int = 0,
         partition_max_bytes: int = 0,
-        acknowledgement_batches: list[AcknowledgementBatch] | None = None,
+        acknowledgement_batches: list[AcknowledgementBatch] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.partition_index = partition_index
         self.partition_max_bytes = partition_max_bytes
-        self.acknowledgement_batches = [] if acknowledgement_batches is None else acknowledgement_batches
+        self.acknowledgement_batches = [] if acknowledgement_batches is UNSET else acknowledgement_batches
         self.unknown_tags = unknown_tags
 
 
@@ -125,11 +125,11 @@ class FetchTopic(Struct):
         self,
         *,
         topic_id: Uuid = ZERO_UUID,
-        partitions: list[FetchPartition] | None = None,
+        partitions: list[FetchPartition] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.topic_id = topic_id
-        self.partitions = [] if partitions is None else partitions
+        self.partitions = [] if partitions is UNSET else partitions
         self.unknown_tags = unknown_tags
 
 
@@ -155,11 +155,11 @@ class ForgottenTopic(Struct):
         self,
         *,
         topic_id: Uuid = ZERO_UUID,
-        partitions: list[int] | None = None,
+        partitions: list[int] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.topic_id = topic_id
-        self.partitions = [] if partitions is None else partitions
+        self.partitions = [] if partitions is UNSET else partitions
         self.unknown_tags = unknown_tags
 
 
@@ -236,8 +236,8 @@ class ShareFetchRequest(Message):
         batch_size: int = 0,
         share_acquire_mode: int = 0,
         is_renew_ack: bool = False,
-        topics: list[FetchTopic] | None = None,
-        forgotten_topics_data: list[ForgottenTopic] | None = None,
+        topics: list[FetchTopic] = UNSET,
+        forgotten_topics_data: list[ForgottenTopic] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.group_id = group_id
@@ -250,8 +250,8 @@ class ShareFetchRequest(Message):
         self.batch_size = batch_size
         self.share_acquire_mode = share_acquire_mode
         self.is_renew_ack = is_renew_ack
-        self.topics = [] if topics is None else topics
-        self.forgotten_topics_data = [] if forgotten_topics_data is None else forgotten_topics_data
+        self.topics = [] if topics is UNSET else topics
+        self.forgotten_topics_data = [] if forgotten_topics_data is UNSET else forgotten_topics_data
         self.unknown_tags = unknown_tags
 
     @staticmethod
@@ -587,6 +587,9 @@ class LeaderIdAndEpoch(Struct):
         self.unknown_tags = unknown_tags
 
 
+DEFAULT_LeaderIdAndEpoch: Final = LeaderIdAndEpoch()
+
+
 @mypyc_attr(acyclic=True)
 class AcquiredRecords(Struct):
     """A run of offsets acquired by this consumer."""
@@ -666,9 +669,9 @@ class PartitionData(Struct):
         error_message: str | None = None,
         acknowledge_error_code: int = 0,
         acknowledge_error_message: str | None = None,
-        current_leader: LeaderIdAndEpoch | None = None,
+        current_leader: LeaderIdAndEpoch = DEFAULT_LeaderIdAndEpoch,
         records: bytes | None = None,
-        acquired_records: list[AcquiredRecords] | None = None,
+        acquired_records: list[AcquiredRecords] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.partition_index = partition_index
@@ -676,9 +679,9 @@ class PartitionData(Struct):
         self.error_message = error_message
         self.acknowledge_error_code = acknowledge_error_code
         self.acknowledge_error_message = acknowledge_error_message
-        self.current_leader = LeaderIdAndEpoch() if current_leader is None else current_leader
+        self.current_leader = LeaderIdAndEpoch() if current_leader is DEFAULT_LeaderIdAndEpoch else current_leader
         self.records = records
-        self.acquired_records = [] if acquired_records is None else acquired_records
+        self.acquired_records = [] if acquired_records is UNSET else acquired_records
         self.unknown_tags = unknown_tags
 
 
@@ -704,11 +707,11 @@ class ShareFetchableTopicResponse(Struct):
         self,
         *,
         topic_id: Uuid = ZERO_UUID,
-        partitions: list[PartitionData] | None = None,
+        partitions: list[PartitionData] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.topic_id = topic_id
-        self.partitions = [] if partitions is None else partitions
+        self.partitions = [] if partitions is UNSET else partitions
         self.unknown_tags = unknown_tags
 
 
@@ -799,16 +802,16 @@ class ShareFetchResponse(Message):
         error_code: int = 0,
         error_message: str | None = None,
         acquisition_lock_timeout_ms: int = 0,
-        responses: list[ShareFetchableTopicResponse] | None = None,
-        node_endpoints: list[NodeEndpoint] | None = None,
+        responses: list[ShareFetchableTopicResponse] = UNSET,
+        node_endpoints: list[NodeEndpoint] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.error_code = error_code
         self.error_message = error_message
         self.acquisition_lock_timeout_ms = acquisition_lock_timeout_ms
-        self.responses = [] if responses is None else responses
-        self.node_endpoints = [] if node_endpoints is None else node_endpoints
+        self.responses = [] if responses is UNSET else responses
+        self.node_endpoints = [] if node_endpoints is UNSET else node_endpoints
         self.unknown_tags = unknown_tags
 
     @staticmethod

@@ -10,7 +10,7 @@ from librt.strings import BytesWriter, read_i16_be, read_i32_be, write_i16_be, w
 from kwire.message import Message
 from kwire.native import constructor, i64, mypyc_attr
 from kwire.schema import Field, slots
-from kwire.struct import FieldTags, Struct
+from kwire.struct import FieldTags, Struct, UNSET
 from kwire.uuids import Uuid
 from kwire.wire import (
     empty_list,
@@ -28,7 +28,7 @@ from kwire.wire import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import ClassVar
+    from typing import ClassVar, Final
 
 
 @mypyc_attr(acyclic=True)
@@ -59,11 +59,11 @@ class ShareGroupDescribeRequest(Message):
     def __init__(
         self,
         *,
-        group_ids: list[str] | None = None,
+        group_ids: list[str] = UNSET,
         include_authorized_operations: bool = False,
         unknown_tags: FieldTags = (),
     ) -> None:
-        self.group_ids = [] if group_ids is None else group_ids
+        self.group_ids = [] if group_ids is UNSET else group_ids
         self.include_authorized_operations = include_authorized_operations
         self.unknown_tags = unknown_tags
 
@@ -157,12 +157,12 @@ class TopicPartitions(Struct):
         *,
         topic_id: Uuid = ZERO_UUID,
         topic_name: str = "",
-        partitions: list[int] | None = None,
+        partitions: list[int] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.topic_id = topic_id
         self.topic_name = topic_name
-        self.partitions = [] if partitions is None else partitions
+        self.partitions = [] if partitions is UNSET else partitions
         self.unknown_tags = unknown_tags
 
 
@@ -184,11 +184,14 @@ class Assignment(Struct):
     def __init__(
         self,
         *,
-        topic_partitions: list[TopicPartitions] | None = None,
+        topic_partitions: list[TopicPartitions] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
-        self.topic_partitions = [] if topic_partitions is None else topic_partitions
+        self.topic_partitions = [] if topic_partitions is UNSET else topic_partitions
         self.unknown_tags = unknown_tags
+
+
+DEFAULT_Assignment: Final = Assignment()
 
 
 @mypyc_attr(acyclic=True)
@@ -232,8 +235,8 @@ class Member(Struct):
         member_epoch: int = 0,
         client_id: str = "",
         client_host: str = "",
-        subscribed_topic_names: list[str] | None = None,
-        assignment: Assignment | None = None,
+        subscribed_topic_names: list[str] = UNSET,
+        assignment: Assignment = DEFAULT_Assignment,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.member_id = member_id
@@ -241,8 +244,8 @@ class Member(Struct):
         self.member_epoch = member_epoch
         self.client_id = client_id
         self.client_host = client_host
-        self.subscribed_topic_names = [] if subscribed_topic_names is None else subscribed_topic_names
-        self.assignment = Assignment() if assignment is None else assignment
+        self.subscribed_topic_names = [] if subscribed_topic_names is UNSET else subscribed_topic_names
+        self.assignment = Assignment() if assignment is DEFAULT_Assignment else assignment
         self.unknown_tags = unknown_tags
 
 
@@ -297,7 +300,7 @@ class DescribedGroup(Struct):
         group_epoch: int = 0,
         assignment_epoch: int = 0,
         assignor_name: str = "",
-        members: list[Member] | None = None,
+        members: list[Member] = UNSET,
         authorized_operations: int = -2147483648,
         unknown_tags: FieldTags = (),
     ) -> None:
@@ -308,7 +311,7 @@ class DescribedGroup(Struct):
         self.group_epoch = group_epoch
         self.assignment_epoch = assignment_epoch
         self.assignor_name = assignor_name
-        self.members = [] if members is None else members
+        self.members = [] if members is UNSET else members
         self.authorized_operations = authorized_operations
         self.unknown_tags = unknown_tags
 
@@ -342,11 +345,11 @@ class ShareGroupDescribeResponse(Message):
         self,
         *,
         throttle_time_ms: int = 0,
-        groups: list[DescribedGroup] | None = None,
+        groups: list[DescribedGroup] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
-        self.groups = [] if groups is None else groups
+        self.groups = [] if groups is UNSET else groups
         self.unknown_tags = unknown_tags
 
     @staticmethod

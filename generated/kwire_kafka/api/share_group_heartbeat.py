@@ -10,7 +10,7 @@ from librt.strings import BytesWriter, read_i16_be, read_i32_be, write_i16_be, w
 from kwire.message import Message
 from kwire.native import constructor, i64, mypyc_attr
 from kwire.schema import Field, slots
-from kwire.struct import FieldTags, Struct
+from kwire.struct import FieldTags, Struct, UNSET
 from kwire.uuids import Uuid
 from kwire.wire import (
     empty_list,
@@ -226,11 +226,11 @@ class TopicPartitions(Struct):
         self,
         *,
         topic_id: Uuid = ZERO_UUID,
-        partitions: list[int] | None = None,
+        partitions: list[int] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.topic_id = topic_id
-        self.partitions = [] if partitions is None else partitions
+        self.partitions = [] if partitions is UNSET else partitions
         self.unknown_tags = unknown_tags
 
 
@@ -252,10 +252,10 @@ class Assignment(Struct):
     def __init__(
         self,
         *,
-        topic_partitions: list[TopicPartitions] | None = None,
+        topic_partitions: list[TopicPartitions] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
-        self.topic_partitions = [] if topic_partitions is None else topic_partitions
+        self.topic_partitions = [] if topic_partitions is UNSET else topic_partitions
         self.unknown_tags = unknown_tags
 
 

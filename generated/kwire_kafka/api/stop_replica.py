@@ -10,7 +10,7 @@ from librt.strings import BytesWriter, read_i16_be, read_i32_be, read_i64_be, wr
 from kwire.message import Message
 from kwire.native import constructor, i64, mypyc_attr
 from kwire.schema import Field, slots
-from kwire.struct import FieldTags, Struct
+from kwire.struct import FieldTags, Struct, UNSET
 from kwire.wire import (
     empty_list,
     give_up,
@@ -80,11 +80,11 @@ class StopReplicaTopicV1(Struct):
         self,
         *,
         name: str = "",
-        partition_indexes: list[int] | None = None,
+        partition_indexes: list[int] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.name = name
-        self.partition_indexes = [] if partition_indexes is None else partition_indexes
+        self.partition_indexes = [] if partition_indexes is UNSET else partition_indexes
         self.unknown_tags = unknown_tags
 
 
@@ -146,11 +146,11 @@ class StopReplicaTopicState(Struct):
         self,
         *,
         topic_name: str = "",
-        partition_states: list[StopReplicaPartitionState] | None = None,
+        partition_states: list[StopReplicaPartitionState] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.topic_name = topic_name
-        self.partition_states = [] if partition_states is None else partition_states
+        self.partition_states = [] if partition_states is UNSET else partition_states
         self.unknown_tags = unknown_tags
 
 
@@ -213,9 +213,9 @@ class StopReplicaRequest(Message):
         controller_epoch: int = 0,
         broker_epoch: int = -1,
         delete_partitions: bool = False,
-        ungrouped_partitions: list[StopReplicaPartitionV0] | None = None,
-        topics: list[StopReplicaTopicV1] | None = None,
-        topic_states: list[StopReplicaTopicState] | None = None,
+        ungrouped_partitions: list[StopReplicaPartitionV0] = UNSET,
+        topics: list[StopReplicaTopicV1] = UNSET,
+        topic_states: list[StopReplicaTopicState] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.controller_id = controller_id
@@ -223,9 +223,9 @@ class StopReplicaRequest(Message):
         self.controller_epoch = controller_epoch
         self.broker_epoch = broker_epoch
         self.delete_partitions = delete_partitions
-        self.ungrouped_partitions = [] if ungrouped_partitions is None else ungrouped_partitions
-        self.topics = [] if topics is None else topics
-        self.topic_states = [] if topic_states is None else topic_states
+        self.ungrouped_partitions = [] if ungrouped_partitions is UNSET else ungrouped_partitions
+        self.topics = [] if topics is UNSET else topics
+        self.topic_states = [] if topic_states is UNSET else topic_states
         self.unknown_tags = unknown_tags
 
     @staticmethod
@@ -668,11 +668,11 @@ class StopReplicaResponse(Message):
         self,
         *,
         error_code: int = 0,
-        partition_errors: list[StopReplicaPartitionError] | None = None,
+        partition_errors: list[StopReplicaPartitionError] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.error_code = error_code
-        self.partition_errors = [] if partition_errors is None else partition_errors
+        self.partition_errors = [] if partition_errors is UNSET else partition_errors
         self.unknown_tags = unknown_tags
 
     @staticmethod

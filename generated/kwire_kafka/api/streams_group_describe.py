@@ -10,7 +10,7 @@ from librt.strings import BytesWriter, read_i16_be, read_i32_be, read_i64_be, wr
 from kwire.message import Message
 from kwire.native import constructor, i64, mypyc_attr
 from kwire.schema import Field, slots
-from kwire.struct import FieldTags, Struct
+from kwire.struct import FieldTags, Struct, UNSET
 from kwire.wire import (
     empty_list,
     give_up,
@@ -28,7 +28,7 @@ from kwire.wire import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import ClassVar
+    from typing import ClassVar, Final
 
 
 @mypyc_attr(acyclic=True)
@@ -62,12 +62,12 @@ class StreamsGroupDescribeRequest(Message):
     def __init__(
         self,
         *,
-        group_ids: list[str] | None = None,
+        group_ids: list[str] = UNSET,
         include_authorized_operations: bool = False,
         include_topology_description: bool = False,
         unknown_tags: FieldTags = (),
     ) -> None:
-        self.group_ids = [] if group_ids is None else group_ids
+        self.group_ids = [] if group_ids is UNSET else group_ids
         self.include_authorized_operations = include_authorized_operations
         self.include_topology_description = include_topology_description
         self.unknown_tags = unknown_tags
@@ -210,13 +210,13 @@ class TopicInfo(Struct):
         name: str = "",
         partitions: int = 0,
         replication_factor: int = 0,
-        topic_configs: list[KeyValue] | None = None,
+        topic_configs: list[KeyValue] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.name = name
         self.partitions = partitions
         self.replication_factor = replication_factor
-        self.topic_configs = [] if topic_configs is None else topic_configs
+        self.topic_configs = [] if topic_configs is UNSET else topic_configs
         self.unknown_tags = unknown_tags
 
 
@@ -251,17 +251,17 @@ class Subtopology(Struct):
         self,
         *,
         subtopology_id: str = "",
-        source_topics: list[str] | None = None,
-        repartition_sink_topics: list[str] | None = None,
-        state_changelog_topics: list[TopicInfo] | None = None,
-        repartition_source_topics: list[TopicInfo] | None = None,
+        source_topics: list[str] = UNSET,
+        repartition_sink_topics: list[str] = UNSET,
+        state_changelog_topics: list[TopicInfo] = UNSET,
+        repartition_source_topics: list[TopicInfo] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.subtopology_id = subtopology_id
-        self.source_topics = [] if source_topics is None else source_topics
-        self.repartition_sink_topics = [] if repartition_sink_topics is None else repartition_sink_topics
-        self.state_changelog_topics = [] if state_changelog_topics is None else state_changelog_topics
-        self.repartition_source_topics = [] if repartition_source_topics is None else repartition_source_topics
+        self.source_topics = [] if source_topics is UNSET else source_topics
+        self.repartition_sink_topics = [] if repartition_sink_topics is UNSET else repartition_sink_topics
+        self.state_changelog_topics = [] if state_changelog_topics is UNSET else state_changelog_topics
+        self.repartition_source_topics = [] if repartition_source_topics is UNSET else repartition_source_topics
         self.unknown_tags = unknown_tags
 
 
@@ -382,11 +382,11 @@ class TaskIds(Struct):
         self,
         *,
         subtopology_id: str = "",
-        partitions: list[int] | None = None,
+        partitions: list[int] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.subtopology_id = subtopology_id
-        self.partitions = [] if partitions is None else partitions
+        self.partitions = [] if partitions is UNSET else partitions
         self.unknown_tags = unknown_tags
 
 
@@ -414,15 +414,18 @@ class Assignment(Struct):
     def __init__(
         self,
         *,
-        active_tasks: list[TaskIds] | None = None,
-        standby_tasks: list[TaskIds] | None = None,
-        warmup_tasks: list[TaskIds] | None = None,
+        active_tasks: list[TaskIds] = UNSET,
+        standby_tasks: list[TaskIds] = UNSET,
+        warmup_tasks: list[TaskIds] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
-        self.active_tasks = [] if active_tasks is None else active_tasks
-        self.standby_tasks = [] if standby_tasks is None else standby_tasks
-        self.warmup_tasks = [] if warmup_tasks is None else warmup_tasks
+        self.active_tasks = [] if active_tasks is UNSET else active_tasks
+        self.standby_tasks = [] if standby_tasks is UNSET else standby_tasks
+        self.warmup_tasks = [] if warmup_tasks is UNSET else warmup_tasks
         self.unknown_tags = unknown_tags
+
+
+DEFAULT_Assignment: Final = Assignment()
 
 
 @mypyc_attr(acyclic=True)
@@ -494,11 +497,11 @@ class Member(Struct):
         topology_epoch: int = 0,
         process_id: str = "",
         user_endpoint: Endpoint | None = None,
-        client_tags: list[KeyValue] | None = None,
-        task_offsets: list[TaskOffset] | None = None,
-        task_end_offsets: list[TaskOffset] | None = None,
-        assignment: Assignment | None = None,
-        target_assignment: Assignment | None = None,
+        client_tags: list[KeyValue] = UNSET,
+        task_offsets: list[TaskOffset] = UNSET,
+        task_end_offsets: list[TaskOffset] = UNSET,
+        assignment: Assignment = DEFAULT_Assignment,
+        target_assignment: Assignment = DEFAULT_Assignment,
         is_classic: bool = False,
         unknown_tags: FieldTags = (),
     ) -> None:
@@ -511,11 +514,11 @@ class Member(Struct):
         self.topology_epoch = topology_epoch
         self.process_id = process_id
         self.user_endpoint = user_endpoint
-        self.client_tags = [] if client_tags is None else client_tags
-        self.task_offsets = [] if task_offsets is None else task_offsets
-        self.task_end_offsets = [] if task_end_offsets is None else task_end_offsets
-        self.assignment = Assignment() if assignment is None else assignment
-        self.target_assignment = Assignment() if target_assignment is None else target_assignment
+        self.client_tags = [] if client_tags is UNSET else client_tags
+        self.task_offsets = [] if task_offsets is UNSET else task_offsets
+        self.task_end_offsets = [] if task_end_offsets is UNSET else task_end_offsets
+        self.assignment = Assignment() if assignment is DEFAULT_Assignment else assignment
+        self.target_assignment = Assignment() if target_assignment is DEFAULT_Assignment else target_assignment
         self.is_classic = is_classic
         self.unknown_tags = unknown_tags
 
@@ -559,19 +562,22 @@ class TopologyDescriptionNode(Struct):
         *,
         name: str = "",
         node_type: int = 0,
-        source_topics: list[str] | None = None,
+        source_topics: list[str] = UNSET,
         sink_topic: str | None = None,
-        stores: list[str] | None = None,
-        successors: list[str] | None = None,
+        stores: list[str] = UNSET,
+        successors: list[str] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.name = name
         self.node_type = node_type
-        self.source_topics = [] if source_topics is None else source_topics
+        self.source_topics = [] if source_topics is UNSET else source_topics
         self.sink_topic = sink_topic
-        self.stores = [] if stores is None else stores
-        self.successors = [] if successors is None else successors
+        self.stores = [] if stores is UNSET else stores
+        self.successors = [] if successors is UNSET else successors
         self.unknown_tags = unknown_tags
+
+
+DEFAULT_TopologyDescriptionNode: Final = TopologyDescriptionNode()
 
 
 @mypyc_attr(acyclic=True)
@@ -596,11 +602,11 @@ class TopologyDescriptionSubtopology(Struct):
         self,
         *,
         subtopology_id: str = "",
-        nodes: list[TopologyDescriptionNode] | None = None,
+        nodes: list[TopologyDescriptionNode] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.subtopology_id = subtopology_id
-        self.nodes = [] if nodes is None else nodes
+        self.nodes = [] if nodes is UNSET else nodes
         self.unknown_tags = unknown_tags
 
 
@@ -625,12 +631,12 @@ class TopologyDescriptionGlobalStore(Struct):
     def __init__(
         self,
         *,
-        source: TopologyDescriptionNode | None = None,
-        processor: TopologyDescriptionNode | None = None,
+        source: TopologyDescriptionNode = DEFAULT_TopologyDescriptionNode,
+        processor: TopologyDescriptionNode = DEFAULT_TopologyDescriptionNode,
         unknown_tags: FieldTags = (),
     ) -> None:
-        self.source = TopologyDescriptionNode() if source is None else source
-        self.processor = TopologyDescriptionNode() if processor is None else processor
+        self.source = TopologyDescriptionNode() if source is DEFAULT_TopologyDescriptionNode else source
+        self.processor = TopologyDescriptionNode() if processor is DEFAULT_TopologyDescriptionNode else processor
         self.unknown_tags = unknown_tags
 
 
@@ -655,12 +661,12 @@ class TopologyDescription(Struct):
     def __init__(
         self,
         *,
-        subtopologies: list[TopologyDescriptionSubtopology] | None = None,
-        global_stores: list[TopologyDescriptionGlobalStore] | None = None,
+        subtopologies: list[TopologyDescriptionSubtopology] = UNSET,
+        global_stores: list[TopologyDescriptionGlobalStore] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
-        self.subtopologies = [] if subtopologies is None else subtopologies
-        self.global_stores = [] if global_stores is None else global_stores
+        self.subtopologies = [] if subtopologies is UNSET else subtopologies
+        self.global_stores = [] if global_stores is UNSET else global_stores
         self.unknown_tags = unknown_tags
 
 
@@ -736,7 +742,7 @@ class DescribedGroup(Struct):
         group_epoch: int = 0,
         assignment_epoch: int = 0,
         topology: Topology | None = None,
-        members: list[Member] | None = None,
+        members: list[Member] = UNSET,
         authorized_operations: int = -2147483648,
         topology_description: TopologyDescription | None = None,
         topology_description_status: int = 0,
@@ -750,7 +756,7 @@ class DescribedGroup(Struct):
         self.group_epoch = group_epoch
         self.assignment_epoch = assignment_epoch
         self.topology = topology
-        self.members = [] if members is None else members
+        self.members = [] if members is UNSET else members
         self.authorized_operations = authorized_operations
         self.topology_description = topology_description
         self.topology_description_status = topology_description_status
@@ -787,11 +793,11 @@ class StreamsGroupDescribeResponse(Message):
         self,
         *,
         throttle_time_ms: int = 0,
-        groups: list[DescribedGroup] | None = None,
+        groups: list[DescribedGroup] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
-        self.groups = [] if groups is None else groups
+        self.groups = [] if groups is UNSET else groups
         self.unknown_tags = unknown_tags
 
     @staticmethod

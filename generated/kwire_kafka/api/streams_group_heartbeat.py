@@ -29,7 +29,7 @@ from kwire.wire import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import ClassVar
+    from typing import ClassVar, Final
 
 
 @mypyc_attr(acyclic=True)
@@ -92,13 +92,13 @@ class TopicInfo(Struct):
         name: str = "",
         partitions: int = 0,
         replication_factor: int = 0,
-        topic_configs: list[KeyValue] | None = None,
+        topic_configs: list[KeyValue] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.name = name
         self.partitions = partitions
         self.replication_factor = replication_factor
-        self.topic_configs = [] if topic_configs is None else topic_configs
+        self.topic_configs = [] if topic_configs is UNSET else topic_configs
         self.unknown_tags = unknown_tags
 
 
@@ -126,14 +126,14 @@ class CopartitionGroup(Struct):
     def __init__(
         self,
         *,
-        source_topics: list[int] | None = None,
-        source_topic_regex: list[int] | None = None,
-        repartition_source_topics: list[int] | None = None,
+        source_topics: list[int] = UNSET,
+        source_topic_regex: list[int] = UNSET,
+        repartition_source_topics: list[int] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
-        self.source_topics = [] if source_topics is None else source_topics
-        self.source_topic_regex = [] if source_topic_regex is None else source_topic_regex
-        self.repartition_source_topics = [] if repartition_source_topics is None else repartition_source_topics
+        self.source_topics = [] if source_topics is UNSET else source_topics
+        self.source_topic_regex = [] if source_topic_regex is UNSET else source_topic_regex
+        self.repartition_source_topics = [] if repartition_source_topics is UNSET else repartition_source_topics
         self.unknown_tags = unknown_tags
 
 
@@ -174,21 +174,21 @@ class Subtopology(Struct):
         self,
         *,
         subtopology_id: str = "",
-        source_topics: list[str] | None = None,
-        source_topic_regex: list[str] | None = None,
-        state_changelog_topics: list[TopicInfo] | None = None,
-        repartition_sink_topics: list[str] | None = None,
-        repartition_source_topics: list[TopicInfo] | None = None,
-        copartition_groups: list[CopartitionGroup] | None = None,
+        source_topics: list[str] = UNSET,
+        source_topic_regex: list[str] = UNSET,
+        state_changelog_topics: list[TopicInfo] = UNSET,
+        repartition_sink_topics: list[str] = UNSET,
+        repartition_source_topics: list[TopicInfo] = UNSET,
+        copartition_groups: list[CopartitionGroup] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.subtopology_id = subtopology_id
-        self.source_topics = [] if source_topics is None else source_topics
-        self.source_topic_regex = [] if source_topic_regex is None else source_topic_regex
-        self.state_changelog_topics = [] if state_changelog_topics is None else state_changelog_topics
-        self.repartition_sink_topics = [] if repartition_sink_topics is None else repartition_sink_topics
-        self.repartition_source_topics = [] if repartition_source_topics is None else repartition_source_topics
-        self.copartition_groups = [] if copartition_groups is None else copartition_groups
+        self.source_topics = [] if source_topics is UNSET else source_topics
+        self.source_topic_regex = [] if source_topic_regex is UNSET else source_topic_regex
+        self.state_changelog_topics = [] if state_changelog_topics is UNSET else state_changelog_topics
+        self.repartition_sink_topics = [] if repartition_sink_topics is UNSET else repartition_sink_topics
+        self.repartition_source_topics = [] if repartition_source_topics is UNSET else repartition_source_topics
+        self.copartition_groups = [] if copartition_groups is UNSET else copartition_groups
         self.unknown_tags = unknown_tags
 
 
@@ -215,11 +215,11 @@ class Topology(Struct):
         self,
         *,
         epoch: int = 0,
-        subtopologies: list[Subtopology] | None = None,
+        subtopologies: list[Subtopology] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.epoch = epoch
-        self.subtopologies = [] if subtopologies is None else subtopologies
+        self.subtopologies = [] if subtopologies is UNSET else subtopologies
         self.unknown_tags = unknown_tags
 
 
@@ -245,11 +245,11 @@ class StreamsGroupHeartbeatRequestTaskIds(Struct):
         self,
         *,
         subtopology_id: str = "",
-        partitions: list[int] | None = None,
+        partitions: list[int] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.subtopology_id = subtopology_id
-        self.partitions = [] if partitions is None else partitions
+        self.partitions = [] if partitions is UNSET else partitions
         self.unknown_tags = unknown_tags
 
 
@@ -1602,11 +1602,11 @@ class StreamsGroupHeartbeatResponseTaskIds(Struct):
         self,
         *,
         subtopology_id: str = "",
-        partitions: list[int] | None = None,
+        partitions: list[int] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.subtopology_id = subtopology_id
-        self.partitions = [] if partitions is None else partitions
+        self.partitions = [] if partitions is UNSET else partitions
         self.unknown_tags = unknown_tags
 
 
@@ -1640,6 +1640,9 @@ class StreamsGroupHeartbeatResponseEndpoint(Struct):
         self.unknown_tags = unknown_tags
 
 
+DEFAULT_StreamsGroupHeartbeatResponseEndpoint: Final = StreamsGroupHeartbeatResponseEndpoint()
+
+
 @mypyc_attr(acyclic=True)
 class TopicPartition(Struct):
     """Partitions of one topic hosted by an instance."""
@@ -1662,11 +1665,11 @@ class TopicPartition(Struct):
         self,
         *,
         topic: str = "",
-        partitions: list[int] | None = None,
+        partitions: list[int] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.topic = topic
-        self.partitions = [] if partitions is None else partitions
+        self.partitions = [] if partitions is UNSET else partitions
         self.unknown_tags = unknown_tags
 
 
@@ -1694,14 +1697,18 @@ class EndpointToPartitions(Struct):
     def __init__(
         self,
         *,
-        user_endpoint: StreamsGroupHeartbeatResponseEndpoint | None = None,
-        active_partitions: list[TopicPartition] | None = None,
-        standby_partitions: list[TopicPartition] | None = None,
+        user_endpoint: StreamsGroupHeartbeatResponseEndpoint = DEFAULT_StreamsGroupHeartbeatResponseEndpoint,
+        active_partitions: list[TopicPartition] = UNSET,
+        standby_partitions: list[TopicPartition] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
-        self.user_endpoint = StreamsGroupHeartbeatResponseEndpoint() if user_endpoint is None else user_endpoint
-        self.active_partitions = [] if active_partitions is None else active_partitions
-        self.standby_partitions = [] if standby_partitions is None else standby_partitions
+        self.user_endpoint = (
+            StreamsGroupHeartbeatResponseEndpoint()
+            if user_endpoint is DEFAULT_StreamsGroupHeartbeatResponseEndpoint
+            else user_endpoint
+        )
+        self.active_partitions = [] if active_partitions is UNSET else active_partitions
+        self.standby_partitions = [] if standby_partitions is UNSET else standby_partitions
         self.unknown_tags = unknown_tags
 
 

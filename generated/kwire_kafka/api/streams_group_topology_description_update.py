@@ -10,7 +10,7 @@ from librt.strings import BytesWriter, read_i16_be, read_i32_be, write_i16_be, w
 from kwire.message import Message
 from kwire.native import constructor, i64, mypyc_attr
 from kwire.schema import Field, slots
-from kwire.struct import FieldTags, Struct
+from kwire.struct import FieldTags, Struct, UNSET
 from kwire.wire import (
     empty_list,
     give_up,
@@ -25,7 +25,7 @@ from kwire.wire import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import ClassVar
+    from typing import ClassVar, Final
 
 
 @mypyc_attr(acyclic=True)
@@ -63,19 +63,22 @@ class TopologyDescriptionNode(Struct):
         *,
         name: str = "",
         node_type: int = 0,
-        source_topics: list[str] | None = None,
+        source_topics: list[str] = UNSET,
         sink_topic: str | None = None,
-        stores: list[str] | None = None,
-        successors: list[str] | None = None,
+        stores: list[str] = UNSET,
+        successors: list[str] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.name = name
         self.node_type = node_type
-        self.source_topics = [] if source_topics is None else source_topics
+        self.source_topics = [] if source_topics is UNSET else source_topics
         self.sink_topic = sink_topic
-        self.stores = [] if stores is None else stores
-        self.successors = [] if successors is None else successors
+        self.stores = [] if stores is UNSET else stores
+        self.successors = [] if successors is UNSET else successors
         self.unknown_tags = unknown_tags
+
+
+DEFAULT_TopologyDescriptionNode: Final = TopologyDescriptionNode()
 
 
 @mypyc_attr(acyclic=True)
@@ -100,11 +103,11 @@ class TopologyDescriptionSubtopology(Struct):
         self,
         *,
         subtopology_id: str = "",
-        nodes: list[TopologyDescriptionNode] | None = None,
+        nodes: list[TopologyDescriptionNode] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.subtopology_id = subtopology_id
-        self.nodes = [] if nodes is None else nodes
+        self.nodes = [] if nodes is UNSET else nodes
         self.unknown_tags = unknown_tags
 
 
@@ -129,12 +132,12 @@ class TopologyDescriptionGlobalStore(Struct):
     def __init__(
         self,
         *,
-        source: TopologyDescriptionNode | None = None,
-        processor: TopologyDescriptionNode | None = None,
+        source: TopologyDescriptionNode = DEFAULT_TopologyDescriptionNode,
+        processor: TopologyDescriptionNode = DEFAULT_TopologyDescriptionNode,
         unknown_tags: FieldTags = (),
     ) -> None:
-        self.source = TopologyDescriptionNode() if source is None else source
-        self.processor = TopologyDescriptionNode() if processor is None else processor
+        self.source = TopologyDescriptionNode() if source is DEFAULT_TopologyDescriptionNode else source
+        self.processor = TopologyDescriptionNode() if processor is DEFAULT_TopologyDescriptionNode else processor
         self.unknown_tags = unknown_tags
 
 
@@ -159,13 +162,16 @@ class TopologyDescription(Struct):
     def __init__(
         self,
         *,
-        subtopologies: list[TopologyDescriptionSubtopology] | None = None,
-        global_stores: list[TopologyDescriptionGlobalStore] | None = None,
+        subtopologies: list[TopologyDescriptionSubtopology] = UNSET,
+        global_stores: list[TopologyDescriptionGlobalStore] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
-        self.subtopologies = [] if subtopologies is None else subtopologies
-        self.global_stores = [] if global_stores is None else global_stores
+        self.subtopologies = [] if subtopologies is UNSET else subtopologies
+        self.global_stores = [] if global_stores is UNSET else global_stores
         self.unknown_tags = unknown_tags
+
+
+DEFAULT_TopologyDescription: Final = TopologyDescription()
 
 
 @mypyc_attr(acyclic=True)
@@ -205,13 +211,15 @@ class StreamsGroupTopologyDescriptionUpdateRequest(Message):
         group_id: str = "",
         member_id: str = "",
         topology_epoch: int = 0,
-        topology_description: TopologyDescription | None = None,
+        topology_description: TopologyDescription = DEFAULT_TopologyDescription,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.group_id = group_id
         self.member_id = member_id
         self.topology_epoch = topology_epoch
-        self.topology_description = TopologyDescription() if topology_description is None else topology_description
+        self.topology_description = (
+            TopologyDescription() if topology_description is DEFAULT_TopologyDescription else topology_description
+        )
         self.unknown_tags = unknown_tags
 
     @staticmethod

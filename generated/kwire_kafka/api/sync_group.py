@@ -10,7 +10,7 @@ from librt.strings import BytesWriter, read_i16_be, read_i32_be, write_i16_be, w
 from kwire.message import Message
 from kwire.native import constructor, i64, mypyc_attr
 from kwire.schema import Field, slots
-from kwire.struct import FieldTags, Struct
+from kwire.struct import FieldTags, Struct, UNSET
 from kwire.wire import (
     empty_list,
     give_up,
@@ -106,7 +106,7 @@ class SyncGroupRequest(Message):
         group_instance_id: str | None = None,
         protocol_type: str | None = None,
         protocol_name: str | None = None,
-        assignments: list[SyncGroupRequestAssignment] | None = None,
+        assignments: list[SyncGroupRequestAssignment] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.group_id = group_id
@@ -115,7 +115,7 @@ class SyncGroupRequest(Message):
         self.group_instance_id = group_instance_id
         self.protocol_type = protocol_type
         self.protocol_name = protocol_name
-        self.assignments = [] if assignments is None else assignments
+        self.assignments = [] if assignments is UNSET else assignments
         self.unknown_tags = unknown_tags
 
     @staticmethod

@@ -10,7 +10,7 @@ from librt.strings import BytesWriter, read_i16_be, read_i32_be, read_i64_be, wr
 from kwire.message import Message
 from kwire.native import constructor, i64, mypyc_attr
 from kwire.schema import Field, slots
-from kwire.struct import FieldTags, Struct
+from kwire.struct import FieldTags, Struct, UNSET
 from kwire.uuids import Uuid
 from kwire.wire import (
     empty_list,
@@ -96,12 +96,12 @@ class TxnOffsetCommitRequestTopic(Struct):
         *,
         name: str = "",
         topic_id: Uuid = ZERO_UUID,
-        partitions: list[TxnOffsetCommitRequestPartition] | None = None,
+        partitions: list[TxnOffsetCommitRequestPartition] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.name = name
         self.topic_id = topic_id
-        self.partitions = [] if partitions is None else partitions
+        self.partitions = [] if partitions is UNSET else partitions
         self.unknown_tags = unknown_tags
 
 
@@ -164,7 +164,7 @@ class TxnOffsetCommitRequest(Message):
         generation_id_or_member_epoch: int = -1,
         member_id: str = "",
         group_instance_id: str | None = None,
-        topics: list[TxnOffsetCommitRequestTopic] | None = None,
+        topics: list[TxnOffsetCommitRequestTopic] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.transactional_id = transactional_id
@@ -174,7 +174,7 @@ class TxnOffsetCommitRequest(Message):
         self.generation_id_or_member_epoch = generation_id_or_member_epoch
         self.member_id = member_id
         self.group_instance_id = group_instance_id
-        self.topics = [] if topics is None else topics
+        self.topics = [] if topics is UNSET else topics
         self.unknown_tags = unknown_tags
 
     @staticmethod
@@ -612,12 +612,12 @@ class TxnOffsetCommitResponseTopic(Struct):
         *,
         name: str = "",
         topic_id: Uuid = ZERO_UUID,
-        partitions: list[TxnOffsetCommitResponsePartition] | None = None,
+        partitions: list[TxnOffsetCommitResponsePartition] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.name = name
         self.topic_id = topic_id
-        self.partitions = [] if partitions is None else partitions
+        self.partitions = [] if partitions is UNSET else partitions
         self.unknown_tags = unknown_tags
 
 
@@ -650,11 +650,11 @@ class TxnOffsetCommitResponse(Message):
         self,
         *,
         throttle_time_ms: int = 0,
-        topics: list[TxnOffsetCommitResponseTopic] | None = None,
+        topics: list[TxnOffsetCommitResponseTopic] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
-        self.topics = [] if topics is None else topics
+        self.topics = [] if topics is UNSET else topics
         self.unknown_tags = unknown_tags
 
     @staticmethod

@@ -10,7 +10,7 @@ from librt.strings import BytesWriter, read_i16_be, read_i32_be, write_i16_be, w
 from kwire.message import Message
 from kwire.native import constructor, i64, mypyc_attr
 from kwire.schema import Field, slots
-from kwire.struct import FieldTags, Struct
+from kwire.struct import FieldTags, Struct, UNSET
 from kwire.wire import (
     empty_list,
     give_up,
@@ -102,12 +102,12 @@ class UpdateFeaturesRequest(Message):
         self,
         *,
         timeout_ms: int = 60000,
-        feature_updates: list[FeatureUpdateKey] | None = None,
+        feature_updates: list[FeatureUpdateKey] = UNSET,
         validate_only: bool = False,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.timeout_ms = timeout_ms
-        self.feature_updates = [] if feature_updates is None else feature_updates
+        self.feature_updates = [] if feature_updates is UNSET else feature_updates
         self.validate_only = validate_only
         self.unknown_tags = unknown_tags
 
@@ -287,13 +287,13 @@ class UpdateFeaturesResponse(Message):
         throttle_time_ms: int = 0,
         error_code: int = 0,
         error_message: str | None = "",
-        results: list[UpdatableFeatureResult] | None = None,
+        results: list[UpdatableFeatureResult] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.error_code = error_code
         self.error_message = error_message
-        self.results = [] if results is None else results
+        self.results = [] if results is UNSET else results
         self.unknown_tags = unknown_tags
 
     @staticmethod

@@ -10,7 +10,7 @@ from librt.strings import BytesWriter, read_i16_be, read_i32_be, read_i64_be, wr
 from kwire.message import Message
 from kwire.native import constructor, i64, mypyc_attr
 from kwire.schema import Field, slots
-from kwire.struct import FieldTags, Struct
+from kwire.struct import FieldTags, Struct, UNSET
 from kwire.uuids import Uuid
 from kwire.wire import (
     empty_list,
@@ -82,10 +82,10 @@ class UpdateMetadataPartitionState(Struct):
         controller_epoch: int = 0,
         leader: int = 0,
         leader_epoch: int = 0,
-        isr: list[int] | None = None,
+        isr: list[int] = UNSET,
         zk_version: int = 0,
-        replicas: list[int] | None = None,
-        offline_replicas: list[int] | None = None,
+        replicas: list[int] = UNSET,
+        offline_replicas: list[int] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.topic_name = topic_name
@@ -93,10 +93,10 @@ class UpdateMetadataPartitionState(Struct):
         self.controller_epoch = controller_epoch
         self.leader = leader
         self.leader_epoch = leader_epoch
-        self.isr = [] if isr is None else isr
+        self.isr = [] if isr is UNSET else isr
         self.zk_version = zk_version
-        self.replicas = [] if replicas is None else replicas
-        self.offline_replicas = [] if offline_replicas is None else offline_replicas
+        self.replicas = [] if replicas is UNSET else replicas
+        self.offline_replicas = [] if offline_replicas is UNSET else offline_replicas
         self.unknown_tags = unknown_tags
 
 
@@ -126,12 +126,12 @@ class UpdateMetadataTopicState(Struct):
         *,
         topic_name: str = "",
         topic_id: Uuid = ZERO_UUID,
-        partition_states: list[UpdateMetadataPartitionState] | None = None,
+        partition_states: list[UpdateMetadataPartitionState] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.topic_name = topic_name
         self.topic_id = topic_id
-        self.partition_states = [] if partition_states is None else partition_states
+        self.partition_states = [] if partition_states is UNSET else partition_states
         self.unknown_tags = unknown_tags
 
 
@@ -208,14 +208,14 @@ class UpdateMetadataBroker(Struct):
         id: int = 0,
         v0_host: str = "",
         v0_port: int = 0,
-        endpoints: list[UpdateMetadataEndpoint] | None = None,
+        endpoints: list[UpdateMetadataEndpoint] = UNSET,
         rack: str | None = "",
         unknown_tags: FieldTags = (),
     ) -> None:
         self.id = id
         self.v0_host = v0_host
         self.v0_port = v0_port
-        self.endpoints = [] if endpoints is None else endpoints
+        self.endpoints = [] if endpoints is UNSET else endpoints
         self.rack = rack
         self.unknown_tags = unknown_tags
 
@@ -279,9 +279,9 @@ class UpdateMetadataRequest(Message):
         type: int = 0,
         controller_epoch: int = 0,
         broker_epoch: int = -1,
-        ungrouped_partition_states: list[UpdateMetadataPartitionState] | None = None,
-        topic_states: list[UpdateMetadataTopicState] | None = None,
-        live_brokers: list[UpdateMetadataBroker] | None = None,
+        ungrouped_partition_states: list[UpdateMetadataPartitionState] = UNSET,
+        topic_states: list[UpdateMetadataTopicState] = UNSET,
+        live_brokers: list[UpdateMetadataBroker] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.controller_id = controller_id
@@ -289,9 +289,9 @@ class UpdateMetadataRequest(Message):
         self.type = type
         self.controller_epoch = controller_epoch
         self.broker_epoch = broker_epoch
-        self.ungrouped_partition_states = [] if ungrouped_partition_states is None else ungrouped_partition_states
-        self.topic_states = [] if topic_states is None else topic_states
-        self.live_brokers = [] if live_brokers is None else live_brokers
+        self.ungrouped_partition_states = [] if ungrouped_partition_states is UNSET else ungrouped_partition_states
+        self.topic_states = [] if topic_states is UNSET else topic_states
+        self.live_brokers = [] if live_brokers is UNSET else live_brokers
         self.unknown_tags = unknown_tags
 
     def _read_tags(self, data: bytes, pos: i64, version: i64) -> i64:

@@ -10,7 +10,7 @@ from librt.strings import BytesWriter, read_i16_be, read_i32_be, write_i16_be, w
 from kwire.message import Message
 from kwire.native import constructor, i64, mypyc_attr
 from kwire.schema import Field, slots
-from kwire.struct import FieldTags, Struct
+from kwire.struct import FieldTags, Struct, UNSET
 from kwire.uuids import Uuid
 from kwire.wire import (
     checked,
@@ -32,7 +32,7 @@ from kwire.wire import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import ClassVar
+    from typing import ClassVar, Final
 
 
 @mypyc_attr(acyclic=True)
@@ -100,6 +100,9 @@ class KRaftVersionFeature(Struct):
         self.unknown_tags = unknown_tags
 
 
+DEFAULT_KRaftVersionFeature: Final = KRaftVersionFeature()
+
+
 @mypyc_attr(acyclic=True)
 class UpdateRaftVoterRequest(Message):
     """Sent by a voter to the KRaft leader when its endpoints or its kraft.version range have changed.
@@ -144,16 +147,18 @@ class UpdateRaftVoterRequest(Message):
         current_leader_epoch: int = 0,
         voter_id: int = 0,
         voter_directory_id: Uuid = ZERO_UUID,
-        listeners: list[Listener] | None = None,
-        kraft_version_feature: KRaftVersionFeature | None = None,
+        listeners: list[Listener] = UNSET,
+        kraft_version_feature: KRaftVersionFeature = DEFAULT_KRaftVersionFeature,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.cluster_id = cluster_id
         self.current_leader_epoch = current_leader_epoch
         self.voter_id = voter_id
         self.voter_directory_id = voter_directory_id
-        self.listeners = [] if listeners is None else listeners
-        self.kraft_version_feature = KRaftVersionFeature() if kraft_version_feature is None else kraft_version_feature
+        self.listeners = [] if listeners is UNSET else listeners
+        self.kraft_version_feature = (
+            KRaftVersionFeature() if kraft_version_feature is DEFAULT_KRaftVersionFeature else kraft_version_feature
+        )
         self.unknown_tags = unknown_tags
 
     @staticmethod
@@ -335,6 +340,9 @@ class CurrentLeader(Struct):
         self.unknown_tags = unknown_tags
 
 
+DEFAULT_CurrentLeader: Final = CurrentLeader()
+
+
 @mypyc_attr(acyclic=True)
 class UpdateRaftVoterResponse(Message):
     """Reports whether the voter was updated, and names the current leader.
@@ -366,12 +374,14 @@ class UpdateRaftVoterResponse(Message):
         *,
         throttle_time_ms: int = 0,
         error_code: int = 0,
-        current_leader: CurrentLeader | None = None,
+        current_leader: CurrentLeader = DEFAULT_CurrentLeader,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.error_code = error_code
-        self._current_leader: CurrentLeader | None = current_leader
+        self._current_leader: CurrentLeader | None = (
+            None if current_leader is DEFAULT_CurrentLeader else current_leader
+        )
         self.unknown_tags = unknown_tags
 
     @property

@@ -10,7 +10,7 @@ from librt.strings import BytesWriter, read_i16_be, read_i32_be, read_i64_be, wr
 from kwire.message import Message
 from kwire.native import constructor, i64, mypyc_attr
 from kwire.schema import Field, slots
-from kwire.struct import FieldTags, Struct
+from kwire.struct import FieldTags, Struct, UNSET
 from kwire.uuids import Uuid
 from kwire.wire import (
     empty_list,
@@ -127,11 +127,11 @@ class VoteRequestTopicData(Struct):
         self,
         *,
         topic_name: str = "",
-        partitions: list[VoteRequestPartitionData] | None = None,
+        partitions: list[VoteRequestPartitionData] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.topic_name = topic_name
-        self.partitions = [] if partitions is None else partitions
+        self.partitions = [] if partitions is UNSET else partitions
         self.unknown_tags = unknown_tags
 
 
@@ -168,12 +168,12 @@ class VoteRequest(Message):
         *,
         cluster_id: str | None = None,
         voter_id: int = -1,
-        topics: list[VoteRequestTopicData] | None = None,
+        topics: list[VoteRequestTopicData] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.cluster_id = cluster_id
         self.voter_id = voter_id
-        self.topics = [] if topics is None else topics
+        self.topics = [] if topics is UNSET else topics
         self.unknown_tags = unknown_tags
 
     @staticmethod
@@ -415,11 +415,11 @@ class VoteResponseTopicData(Struct):
         self,
         *,
         topic_name: str = "",
-        partitions: list[VoteResponsePartitionData] | None = None,
+        partitions: list[VoteResponsePartitionData] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.topic_name = topic_name
-        self.partitions = [] if partitions is None else partitions
+        self.partitions = [] if partitions is UNSET else partitions
         self.unknown_tags = unknown_tags
 
 
@@ -490,13 +490,13 @@ class VoteResponse(Message):
         self,
         *,
         error_code: int = 0,
-        topics: list[VoteResponseTopicData] | None = None,
-        node_endpoints: list[NodeEndpoint] | None = None,
+        topics: list[VoteResponseTopicData] = UNSET,
+        node_endpoints: list[NodeEndpoint] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.error_code = error_code
-        self.topics = [] if topics is None else topics
-        self.node_endpoints = [] if node_endpoints is None else node_endpoints
+        self.topics = [] if topics is UNSET else topics
+        self.node_endpoints = [] if node_endpoints is UNSET else node_endpoints
         self.unknown_tags = unknown_tags
 
     def _read_tags(self, data: bytes, pos: i64, version: i64) -> i64:

@@ -10,7 +10,7 @@ from librt.strings import BytesWriter, read_i16_be, read_i32_be, read_i64_be, wr
 from kwire.message import Message
 from kwire.native import constructor, i64, mypyc_attr
 from kwire.schema import Field, slots
-from kwire.struct import FieldTags, Struct
+from kwire.struct import FieldTags, Struct, UNSET
 from kwire.uuids import Uuid
 from kwire.wire import (
     empty_list,
@@ -111,7 +111,7 @@ class PartitionData(Struct):
         leader_epoch: int = 0,
         start_offset: int = 0,
         delivery_complete_count: int = -1,
-        state_batches: list[StateBatch] | None = None,
+        state_batches: list[StateBatch] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.partition = partition
@@ -119,7 +119,7 @@ class PartitionData(Struct):
         self.leader_epoch = leader_epoch
         self.start_offset = start_offset
         self.delivery_complete_count = delivery_complete_count
-        self.state_batches = [] if state_batches is None else state_batches
+        self.state_batches = [] if state_batches is UNSET else state_batches
         self.unknown_tags = unknown_tags
 
 
@@ -145,11 +145,11 @@ class WriteStateData(Struct):
         self,
         *,
         topic_id: Uuid = ZERO_UUID,
-        partitions: list[PartitionData] | None = None,
+        partitions: list[PartitionData] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.topic_id = topic_id
-        self.partitions = [] if partitions is None else partitions
+        self.partitions = [] if partitions is UNSET else partitions
         self.unknown_tags = unknown_tags
 
 
@@ -182,11 +182,11 @@ class WriteShareGroupStateRequest(Message):
         self,
         *,
         group_id: str = "",
-        topics: list[WriteStateData] | None = None,
+        topics: list[WriteStateData] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.group_id = group_id
-        self.topics = [] if topics is None else topics
+        self.topics = [] if topics is UNSET else topics
         self.unknown_tags = unknown_tags
 
     @staticmethod
@@ -404,11 +404,11 @@ class WriteStateResult(Struct):
         self,
         *,
         topic_id: Uuid = ZERO_UUID,
-        partitions: list[PartitionResult] | None = None,
+        partitions: list[PartitionResult] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.topic_id = topic_id
-        self.partitions = [] if partitions is None else partitions
+        self.partitions = [] if partitions is UNSET else partitions
         self.unknown_tags = unknown_tags
 
 
@@ -435,10 +435,10 @@ class WriteShareGroupStateResponse(Message):
     def __init__(
         self,
         *,
-        results: list[WriteStateResult] | None = None,
+        results: list[WriteStateResult] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
-        self.results = [] if results is None else results
+        self.results = [] if results is UNSET else results
         self.unknown_tags = unknown_tags
 
     @staticmethod

@@ -10,7 +10,7 @@ from librt.strings import BytesWriter, read_i16_be, read_i32_be, read_i64_be, wr
 from kwire.message import Message
 from kwire.native import constructor, i64, mypyc_attr
 from kwire.schema import Field, slots
-from kwire.struct import FieldTags, Struct
+from kwire.struct import FieldTags, Struct, UNSET
 from kwire.wire import (
     empty_list,
     give_up,
@@ -51,11 +51,11 @@ class WritableTxnMarkerTopic(Struct):
         self,
         *,
         name: str = "",
-        partition_indexes: list[int] | None = None,
+        partition_indexes: list[int] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.name = name
-        self.partition_indexes = [] if partition_indexes is None else partition_indexes
+        self.partition_indexes = [] if partition_indexes is UNSET else partition_indexes
         self.unknown_tags = unknown_tags
 
 
@@ -97,7 +97,7 @@ class WritableTxnMarker(Struct):
         producer_id: int = 0,
         producer_epoch: int = 0,
         transaction_result: bool = False,
-        topics: list[WritableTxnMarkerTopic] | None = None,
+        topics: list[WritableTxnMarkerTopic] = UNSET,
         coordinator_epoch: int = 0,
         transaction_version: int = 0,
         unknown_tags: FieldTags = (),
@@ -105,7 +105,7 @@ class WritableTxnMarker(Struct):
         self.producer_id = producer_id
         self.producer_epoch = producer_epoch
         self.transaction_result = transaction_result
-        self.topics = [] if topics is None else topics
+        self.topics = [] if topics is UNSET else topics
         self.coordinator_epoch = coordinator_epoch
         self.transaction_version = transaction_version
         self.unknown_tags = unknown_tags
@@ -134,10 +134,10 @@ class WriteTxnMarkersRequest(Message):
     def __init__(
         self,
         *,
-        markers: list[WritableTxnMarker] | None = None,
+        markers: list[WritableTxnMarker] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
-        self.markers = [] if markers is None else markers
+        self.markers = [] if markers is UNSET else markers
         self.unknown_tags = unknown_tags
 
     @staticmethod
@@ -435,11 +435,11 @@ class WritableTxnMarkerTopicResult(Struct):
         self,
         *,
         name: str = "",
-        partitions: list[WritableTxnMarkerPartitionResult] | None = None,
+        partitions: list[WritableTxnMarkerPartitionResult] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.name = name
-        self.partitions = [] if partitions is None else partitions
+        self.partitions = [] if partitions is UNSET else partitions
         self.unknown_tags = unknown_tags
 
 
@@ -465,11 +465,11 @@ class WritableTxnMarkerResult(Struct):
         self,
         *,
         producer_id: int = 0,
-        topics: list[WritableTxnMarkerTopicResult] | None = None,
+        topics: list[WritableTxnMarkerTopicResult] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.producer_id = producer_id
-        self.topics = [] if topics is None else topics
+        self.topics = [] if topics is UNSET else topics
         self.unknown_tags = unknown_tags
 
 
@@ -496,10 +496,10 @@ class WriteTxnMarkersResponse(Message):
     def __init__(
         self,
         *,
-        markers: list[WritableTxnMarkerResult] | None = None,
+        markers: list[WritableTxnMarkerResult] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
-        self.markers = [] if markers is None else markers
+        self.markers = [] if markers is UNSET else markers
         self.unknown_tags = unknown_tags
 
     @staticmethod

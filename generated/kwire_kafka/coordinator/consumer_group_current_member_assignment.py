@@ -146,12 +146,12 @@ class TopicPartitions(Struct):
         self,
         *,
         topic_id: Uuid = ZERO_UUID,
-        partitions: list[int] | None = None,
+        partitions: list[int] = UNSET,
         assignment_epochs: list[int] | None = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.topic_id = topic_id
-        self.partitions = [] if partitions is None else partitions
+        self.partitions = [] if partitions is UNSET else partitions
         self.assignment_epochs = [] if assignment_epochs is UNSET else assignment_epochs
         self.unknown_tags = unknown_tags
 
@@ -251,16 +251,16 @@ class ConsumerGroupCurrentMemberAssignmentValue(Message):
         member_epoch: int = 0,
         previous_member_epoch: int = 0,
         state: int = 0,
-        assigned_partitions: list[TopicPartitions] | None = None,
-        partitions_pending_revocation: list[TopicPartitions] | None = None,
+        assigned_partitions: list[TopicPartitions] = UNSET,
+        partitions_pending_revocation: list[TopicPartitions] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.member_epoch = member_epoch
         self.previous_member_epoch = previous_member_epoch
         self.state = state
-        self.assigned_partitions = [] if assigned_partitions is None else assigned_partitions
+        self.assigned_partitions = [] if assigned_partitions is UNSET else assigned_partitions
         self.partitions_pending_revocation = (
-            [] if partitions_pending_revocation is None else partitions_pending_revocation
+            [] if partitions_pending_revocation is UNSET else partitions_pending_revocation
         )
         self.unknown_tags = unknown_tags
 

@@ -10,7 +10,7 @@ from librt.strings import BytesWriter, read_i16_be, read_i32_be, write_i16_be, w
 from kwire.message import Message
 from kwire.native import constructor, i64, mypyc_attr
 from kwire.schema import Field, slots
-from kwire.struct import FieldTags, Struct
+from kwire.struct import FieldTags, Struct, UNSET
 from kwire.wire import (
     empty_list,
     give_up,
@@ -26,7 +26,7 @@ from kwire.wire import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import ClassVar
+    from typing import ClassVar, Final
 
 
 @mypyc_attr(acyclic=True)
@@ -160,15 +160,15 @@ class ClassicMemberMetadata(Struct):
         self,
         *,
         session_timeout_ms: int = 0,
-        supported_protocols: list[ClassicProtocol] | None = None,
+        supported_protocols: list[ClassicProtocol] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.session_timeout_ms = session_timeout_ms
-        self.supported_protocols = [] if supported_protocols is None else supported_protocols
+        self.supported_protocols = [] if supported_protocols is UNSET else supported_protocols
         self.unknown_tags = unknown_tags
 
 
-DEFAULT_ClassicMemberMetadata = ClassicMemberMetadata()
+DEFAULT_ClassicMemberMetadata: Final = ClassicMemberMetadata()
 
 
 @mypyc_attr(acyclic=True)
@@ -231,7 +231,7 @@ class ConsumerGroupMemberMetadataValue(Message):
         rack_id: str | None = "",
         client_id: str = "",
         client_host: str = "",
-        subscribed_topic_names: list[str] | None = None,
+        subscribed_topic_names: list[str] = UNSET,
         subscribed_topic_regex: str | None = "",
         rebalance_timeout_ms: int = -1,
         server_assignor: str | None = "",
@@ -242,7 +242,7 @@ class ConsumerGroupMemberMetadataValue(Message):
         self.rack_id = rack_id
         self.client_id = client_id
         self.client_host = client_host
-        self.subscribed_topic_names = [] if subscribed_topic_names is None else subscribed_topic_names
+        self.subscribed_topic_names = [] if subscribed_topic_names is UNSET else subscribed_topic_names
         self.subscribed_topic_regex = subscribed_topic_regex
         self.rebalance_timeout_ms = rebalance_timeout_ms
         self.server_assignor = server_assignor

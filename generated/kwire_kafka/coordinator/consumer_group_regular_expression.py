@@ -10,7 +10,7 @@ from librt.strings import BytesWriter, read_i16_be, read_i64_be, write_i16_be, w
 from kwire.message import Message
 from kwire.native import constructor, i64, mypyc_attr
 from kwire.schema import Field, slots
-from kwire.struct import FieldTags
+from kwire.struct import FieldTags, UNSET
 from kwire.wire import (
     empty_list,
     give_up,
@@ -137,12 +137,12 @@ class ConsumerGroupRegularExpressionValue(Message):
     def __init__(
         self,
         *,
-        topics: list[str] | None = None,
+        topics: list[str] = UNSET,
         version: int = 0,
         timestamp: int = 0,
         unknown_tags: FieldTags = (),
     ) -> None:
-        self.topics = [] if topics is None else topics
+        self.topics = [] if topics is UNSET else topics
         self.version = version
         self.timestamp = timestamp
         self.unknown_tags = unknown_tags

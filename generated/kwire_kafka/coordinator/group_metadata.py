@@ -10,7 +10,7 @@ from librt.strings import BytesWriter, read_i16_be, read_i32_be, read_i64_be, wr
 from kwire.message import Message
 from kwire.native import constructor, i64, mypyc_attr
 from kwire.schema import Field, slots
-from kwire.struct import FieldTags, Struct
+from kwire.struct import FieldTags, Struct, UNSET
 from kwire.wire import (
     empty_list,
     give_up,
@@ -193,7 +193,7 @@ class GroupMetadataValue(Message):
         protocol: str | None = "",
         leader: str | None = "",
         current_state_timestamp: int = -1,
-        members: list[MemberMetadata] | None = None,
+        members: list[MemberMetadata] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.protocol_type = protocol_type
@@ -201,7 +201,7 @@ class GroupMetadataValue(Message):
         self.protocol = protocol
         self.leader = leader
         self.current_state_timestamp = current_state_timestamp
-        self.members = [] if members is None else members
+        self.members = [] if members is UNSET else members
         self.unknown_tags = unknown_tags
 
     @staticmethod

@@ -10,7 +10,7 @@ from librt.strings import BytesWriter, read_i16_be, read_i32_be, write_i16_be, w
 from kwire.message import Message
 from kwire.native import constructor, i64, mypyc_attr
 from kwire.schema import Field, slots
-from kwire.struct import FieldTags, Struct
+from kwire.struct import FieldTags, Struct, UNSET
 from kwire.uuids import Uuid
 from kwire.wire import (
     empty_list,
@@ -131,11 +131,11 @@ class TopicPartitions(Struct):
         self,
         *,
         topic_id: Uuid = ZERO_UUID,
-        partitions: list[int] | None = None,
+        partitions: list[int] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.topic_id = topic_id
-        self.partitions = [] if partitions is None else partitions
+        self.partitions = [] if partitions is UNSET else partitions
         self.unknown_tags = unknown_tags
 
 
@@ -175,13 +175,13 @@ class ShareGroupCurrentMemberAssignmentValue(Message):
         member_epoch: int = 0,
         previous_member_epoch: int = 0,
         state: int = 0,
-        assigned_partitions: list[TopicPartitions] | None = None,
+        assigned_partitions: list[TopicPartitions] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.member_epoch = member_epoch
         self.previous_member_epoch = previous_member_epoch
         self.state = state
-        self.assigned_partitions = [] if assigned_partitions is None else assigned_partitions
+        self.assigned_partitions = [] if assigned_partitions is UNSET else assigned_partitions
         self.unknown_tags = unknown_tags
 
     @staticmethod

@@ -10,7 +10,7 @@ from librt.strings import BytesWriter, read_i16_be, write_i16_be
 from kwire.message import Message
 from kwire.native import constructor, i64, mypyc_attr
 from kwire.schema import Field, slots
-from kwire.struct import FieldTags
+from kwire.struct import FieldTags, UNSET
 from kwire.wire import (
     empty_list,
     give_up,
@@ -142,13 +142,13 @@ class ShareGroupMemberMetadataValue(Message):
         rack_id: str | None = "",
         client_id: str = "",
         client_host: str = "",
-        subscribed_topic_names: list[str] | None = None,
+        subscribed_topic_names: list[str] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.rack_id = rack_id
         self.client_id = client_id
         self.client_host = client_host
-        self.subscribed_topic_names = [] if subscribed_topic_names is None else subscribed_topic_names
+        self.subscribed_topic_names = [] if subscribed_topic_names is UNSET else subscribed_topic_names
         self.unknown_tags = unknown_tags
 
     @staticmethod

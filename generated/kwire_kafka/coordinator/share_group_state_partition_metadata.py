@@ -10,7 +10,7 @@ from librt.strings import BytesWriter, read_i16_be, write_i16_be, write_i32_be
 from kwire.message import Message
 from kwire.native import constructor, i64, mypyc_attr
 from kwire.schema import Field, slots
-from kwire.struct import FieldTags, Struct
+from kwire.struct import FieldTags, Struct, UNSET
 from kwire.uuids import Uuid
 from kwire.wire import (
     empty_list,
@@ -117,12 +117,12 @@ class TopicPartitionsInfo(Struct):
         *,
         topic_id: Uuid = ZERO_UUID,
         topic_name: str = "",
-        partitions: list[int] | None = None,
+        partitions: list[int] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.topic_id = topic_id
         self.topic_name = topic_name
-        self.partitions = [] if partitions is None else partitions
+        self.partitions = [] if partitions is UNSET else partitions
         self.unknown_tags = unknown_tags
 
 
@@ -186,14 +186,14 @@ class ShareGroupStatePartitionMetadataValue(Message):
     def __init__(
         self,
         *,
-        initializing_topics: list[TopicPartitionsInfo] | None = None,
-        initialized_topics: list[TopicPartitionsInfo] | None = None,
-        deleting_topics: list[TopicInfo] | None = None,
+        initializing_topics: list[TopicPartitionsInfo] = UNSET,
+        initialized_topics: list[TopicPartitionsInfo] = UNSET,
+        deleting_topics: list[TopicInfo] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
-        self.initializing_topics = [] if initializing_topics is None else initializing_topics
-        self.initialized_topics = [] if initialized_topics is None else initialized_topics
-        self.deleting_topics = [] if deleting_topics is None else deleting_topics
+        self.initializing_topics = [] if initializing_topics is UNSET else initializing_topics
+        self.initialized_topics = [] if initialized_topics is UNSET else initialized_topics
+        self.deleting_topics = [] if deleting_topics is UNSET else deleting_topics
         self.unknown_tags = unknown_tags
 
     @staticmethod

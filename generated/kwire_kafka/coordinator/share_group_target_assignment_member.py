@@ -10,7 +10,7 @@ from librt.strings import BytesWriter, read_i16_be, write_i16_be, write_i32_be
 from kwire.message import Message
 from kwire.native import constructor, i64, mypyc_attr
 from kwire.schema import Field, slots
-from kwire.struct import FieldTags, Struct
+from kwire.struct import FieldTags, Struct, UNSET
 from kwire.uuids import Uuid
 from kwire.wire import (
     empty_list,
@@ -130,11 +130,11 @@ class TopicPartition(Struct):
         self,
         *,
         topic_id: Uuid = ZERO_UUID,
-        partitions: list[int] | None = None,
+        partitions: list[int] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.topic_id = topic_id
-        self.partitions = [] if partitions is None else partitions
+        self.partitions = [] if partitions is UNSET else partitions
         self.unknown_tags = unknown_tags
 
 
@@ -162,10 +162,10 @@ class ShareGroupTargetAssignmentMemberValue(Message):
     def __init__(
         self,
         *,
-        topic_partitions: list[TopicPartition] | None = None,
+        topic_partitions: list[TopicPartition] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
-        self.topic_partitions = [] if topic_partitions is None else topic_partitions
+        self.topic_partitions = [] if topic_partitions is UNSET else topic_partitions
         self.unknown_tags = unknown_tags
 
     @staticmethod

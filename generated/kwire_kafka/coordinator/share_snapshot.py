@@ -10,7 +10,7 @@ from librt.strings import BytesWriter, read_i16_be, read_i32_be, read_i64_be, wr
 from kwire.message import Message
 from kwire.native import constructor, i64, mypyc_attr
 from kwire.schema import Field, slots
-from kwire.struct import FieldTags, Struct
+from kwire.struct import FieldTags, Struct, UNSET
 from kwire.uuids import Uuid
 from kwire.wire import (
     empty_list,
@@ -202,7 +202,7 @@ class ShareSnapshotValue(Message):
         delivery_complete_count: int = -1,
         create_timestamp: int = 0,
         write_timestamp: int = 0,
-        state_batches: list[StateBatch] | None = None,
+        state_batches: list[StateBatch] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.snapshot_epoch = snapshot_epoch
@@ -212,7 +212,7 @@ class ShareSnapshotValue(Message):
         self.delivery_complete_count = delivery_complete_count
         self.create_timestamp = create_timestamp
         self.write_timestamp = write_timestamp
-        self.state_batches = [] if state_batches is None else state_batches
+        self.state_batches = [] if state_batches is UNSET else state_batches
         self.unknown_tags = unknown_tags
 
     def _read_tags(self, data: bytes, pos: i64, version: i64) -> i64:

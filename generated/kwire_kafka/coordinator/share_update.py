@@ -10,7 +10,7 @@ from librt.strings import BytesWriter, read_i16_be, read_i32_be, read_i64_be, wr
 from kwire.message import Message
 from kwire.native import constructor, i64, mypyc_attr
 from kwire.schema import Field, slots
-from kwire.struct import FieldTags, Struct
+from kwire.struct import FieldTags, Struct, UNSET
 from kwire.uuids import Uuid
 from kwire.wire import (
     empty_list,
@@ -190,14 +190,14 @@ class ShareUpdateValue(Message):
         leader_epoch: int = 0,
         start_offset: int = 0,
         delivery_complete_count: int = -1,
-        state_batches: list[StateBatch] | None = None,
+        state_batches: list[StateBatch] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.snapshot_epoch = snapshot_epoch
         self.leader_epoch = leader_epoch
         self.start_offset = start_offset
         self.delivery_complete_count = delivery_complete_count
-        self.state_batches = [] if state_batches is None else state_batches
+        self.state_batches = [] if state_batches is UNSET else state_batches
         self.unknown_tags = unknown_tags
 
     def _read_tags(self, data: bytes, pos: i64, version: i64) -> i64:

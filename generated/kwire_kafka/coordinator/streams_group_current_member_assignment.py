@@ -145,12 +145,12 @@ class TaskIds(Struct):
         self,
         *,
         subtopology_id: str = "",
-        partitions: list[int] | None = None,
+        partitions: list[int] = UNSET,
         assignment_epochs: list[int] | None = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.subtopology_id = subtopology_id
-        self.partitions = [] if partitions is None else partitions
+        self.partitions = [] if partitions is UNSET else partitions
         self.assignment_epochs = [] if assignment_epochs is UNSET else assignment_epochs
         self.unknown_tags = unknown_tags
 
@@ -262,28 +262,28 @@ class StreamsGroupCurrentMemberAssignmentValue(Message):
         member_epoch: int = 0,
         previous_member_epoch: int = 0,
         state: int = 0,
-        active_tasks: list[TaskIds] | None = None,
-        standby_tasks: list[TaskIds] | None = None,
-        warmup_tasks: list[TaskIds] | None = None,
-        active_tasks_pending_revocation: list[TaskIds] | None = None,
-        standby_tasks_pending_revocation: list[TaskIds] | None = None,
-        warmup_tasks_pending_revocation: list[TaskIds] | None = None,
+        active_tasks: list[TaskIds] = UNSET,
+        standby_tasks: list[TaskIds] = UNSET,
+        warmup_tasks: list[TaskIds] = UNSET,
+        active_tasks_pending_revocation: list[TaskIds] = UNSET,
+        standby_tasks_pending_revocation: list[TaskIds] = UNSET,
+        warmup_tasks_pending_revocation: list[TaskIds] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.member_epoch = member_epoch
         self.previous_member_epoch = previous_member_epoch
         self.state = state
-        self.active_tasks = [] if active_tasks is None else active_tasks
-        self.standby_tasks = [] if standby_tasks is None else standby_tasks
-        self.warmup_tasks = [] if warmup_tasks is None else warmup_tasks
+        self.active_tasks = [] if active_tasks is UNSET else active_tasks
+        self.standby_tasks = [] if standby_tasks is UNSET else standby_tasks
+        self.warmup_tasks = [] if warmup_tasks is UNSET else warmup_tasks
         self.active_tasks_pending_revocation = (
-            [] if active_tasks_pending_revocation is None else active_tasks_pending_revocation
+            [] if active_tasks_pending_revocation is UNSET else active_tasks_pending_revocation
         )
         self.standby_tasks_pending_revocation = (
-            [] if standby_tasks_pending_revocation is None else standby_tasks_pending_revocation
+            [] if standby_tasks_pending_revocation is UNSET else standby_tasks_pending_revocation
         )
         self.warmup_tasks_pending_revocation = (
-            [] if warmup_tasks_pending_revocation is None else warmup_tasks_pending_revocation
+            [] if warmup_tasks_pending_revocation is UNSET else warmup_tasks_pending_revocation
         )
         self.unknown_tags = unknown_tags
 

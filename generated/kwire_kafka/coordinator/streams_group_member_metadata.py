@@ -10,7 +10,7 @@ from librt.strings import BytesWriter, read_i16_be, read_i32_be, write_i16_be, w
 from kwire.message import Message
 from kwire.native import constructor, i64, mypyc_attr
 from kwire.schema import Field, slots
-from kwire.struct import FieldTags, Struct
+from kwire.struct import FieldTags, Struct, UNSET
 from kwire.wire import (
     empty_list,
     give_up,
@@ -224,7 +224,7 @@ class StreamsGroupMemberMetadataValue(Message):
         topology_epoch: int = 0,
         process_id: str = "",
         user_endpoint: Endpoint | None = None,
-        client_tags: list[KeyValue] | None = None,
+        client_tags: list[KeyValue] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.instance_id = instance_id
@@ -235,7 +235,7 @@ class StreamsGroupMemberMetadataValue(Message):
         self.topology_epoch = topology_epoch
         self.process_id = process_id
         self.user_endpoint = user_endpoint
-        self.client_tags = [] if client_tags is None else client_tags
+        self.client_tags = [] if client_tags is UNSET else client_tags
         self.unknown_tags = unknown_tags
 
     @staticmethod

@@ -10,7 +10,7 @@ from librt.strings import BytesWriter, read_i16_be, write_i16_be, write_i32_be
 from kwire.message import Message
 from kwire.native import constructor, i64, mypyc_attr
 from kwire.schema import Field, slots
-from kwire.struct import FieldTags, Struct
+from kwire.struct import FieldTags, Struct, UNSET
 from kwire.wire import (
     empty_list,
     give_up,
@@ -129,11 +129,11 @@ class TaskIds(Struct):
         self,
         *,
         subtopology_id: str = "",
-        partitions: list[int] | None = None,
+        partitions: list[int] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.subtopology_id = subtopology_id
-        self.partitions = [] if partitions is None else partitions
+        self.partitions = [] if partitions is UNSET else partitions
         self.unknown_tags = unknown_tags
 
 
@@ -167,14 +167,14 @@ class StreamsGroupTargetAssignmentMemberValue(Message):
     def __init__(
         self,
         *,
-        active_tasks: list[TaskIds] | None = None,
-        standby_tasks: list[TaskIds] | None = None,
-        warmup_tasks: list[TaskIds] | None = None,
+        active_tasks: list[TaskIds] = UNSET,
+        standby_tasks: list[TaskIds] = UNSET,
+        warmup_tasks: list[TaskIds] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
-        self.active_tasks = [] if active_tasks is None else active_tasks
-        self.standby_tasks = [] if standby_tasks is None else standby_tasks
-        self.warmup_tasks = [] if warmup_tasks is None else warmup_tasks
+        self.active_tasks = [] if active_tasks is UNSET else active_tasks
+        self.standby_tasks = [] if standby_tasks is UNSET else standby_tasks
+        self.warmup_tasks = [] if warmup_tasks is UNSET else warmup_tasks
         self.unknown_tags = unknown_tags
 
     @staticmethod

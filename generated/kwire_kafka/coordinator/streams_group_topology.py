@@ -10,7 +10,7 @@ from librt.strings import BytesWriter, read_i16_be, read_i32_be, write_i16_be, w
 from kwire.message import Message
 from kwire.native import constructor, i64, mypyc_attr
 from kwire.schema import Field, slots
-from kwire.struct import FieldTags, Struct
+from kwire.struct import FieldTags, Struct, UNSET
 from kwire.wire import (
     empty_list,
     give_up,
@@ -148,13 +148,13 @@ class TopicInfo(Struct):
         name: str = "",
         partitions: int = 0,
         replication_factor: int = 0,
-        topic_configs: list[TopicConfig] | None = None,
+        topic_configs: list[TopicConfig] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.name = name
         self.partitions = partitions
         self.replication_factor = replication_factor
-        self.topic_configs = [] if topic_configs is None else topic_configs
+        self.topic_configs = [] if topic_configs is UNSET else topic_configs
         self.unknown_tags = unknown_tags
 
 
@@ -182,14 +182,14 @@ class CopartitionGroup(Struct):
     def __init__(
         self,
         *,
-        source_topics: list[int] | None = None,
-        source_topic_regex: list[int] | None = None,
-        repartition_source_topics: list[int] | None = None,
+        source_topics: list[int] = UNSET,
+        source_topic_regex: list[int] = UNSET,
+        repartition_source_topics: list[int] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
-        self.source_topics = [] if source_topics is None else source_topics
-        self.source_topic_regex = [] if source_topic_regex is None else source_topic_regex
-        self.repartition_source_topics = [] if repartition_source_topics is None else repartition_source_topics
+        self.source_topics = [] if source_topics is UNSET else source_topics
+        self.source_topic_regex = [] if source_topic_regex is UNSET else source_topic_regex
+        self.repartition_source_topics = [] if repartition_source_topics is UNSET else repartition_source_topics
         self.unknown_tags = unknown_tags
 
 
@@ -230,21 +230,21 @@ class Subtopology(Struct):
         self,
         *,
         subtopology_id: str = "",
-        source_topics: list[str] | None = None,
-        source_topic_regex: list[str] | None = None,
-        state_changelog_topics: list[TopicInfo] | None = None,
-        repartition_sink_topics: list[str] | None = None,
-        repartition_source_topics: list[TopicInfo] | None = None,
-        copartition_groups: list[CopartitionGroup] | None = None,
+        source_topics: list[str] = UNSET,
+        source_topic_regex: list[str] = UNSET,
+        state_changelog_topics: list[TopicInfo] = UNSET,
+        repartition_sink_topics: list[str] = UNSET,
+        repartition_source_topics: list[TopicInfo] = UNSET,
+        copartition_groups: list[CopartitionGroup] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.subtopology_id = subtopology_id
-        self.source_topics = [] if source_topics is None else source_topics
-        self.source_topic_regex = [] if source_topic_regex is None else source_topic_regex
-        self.state_changelog_topics = [] if state_changelog_topics is None else state_changelog_topics
-        self.repartition_sink_topics = [] if repartition_sink_topics is None else repartition_sink_topics
-        self.repartition_source_topics = [] if repartition_source_topics is None else repartition_source_topics
-        self.copartition_groups = [] if copartition_groups is None else copartition_groups
+        self.source_topics = [] if source_topics is UNSET else source_topics
+        self.source_topic_regex = [] if source_topic_regex is UNSET else source_topic_regex
+        self.state_changelog_topics = [] if state_changelog_topics is UNSET else state_changelog_topics
+        self.repartition_sink_topics = [] if repartition_sink_topics is UNSET else repartition_sink_topics
+        self.repartition_source_topics = [] if repartition_source_topics is UNSET else repartition_source_topics
+        self.copartition_groups = [] if copartition_groups is UNSET else copartition_groups
         self.unknown_tags = unknown_tags
 
 
@@ -276,11 +276,11 @@ class StreamsGroupTopologyValue(Message):
         self,
         *,
         epoch: int = 0,
-        subtopologies: list[Subtopology] | None = None,
+        subtopologies: list[Subtopology] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.epoch = epoch
-        self.subtopologies = [] if subtopologies is None else subtopologies
+        self.subtopologies = [] if subtopologies is UNSET else subtopologies
         self.unknown_tags = unknown_tags
 
     @staticmethod

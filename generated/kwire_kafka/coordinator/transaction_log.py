@@ -113,11 +113,11 @@ class PartitionsSchema(Struct):
         self,
         *,
         topic: str = "",
-        partition_ids: list[int] | None = None,
+        partition_ids: list[int] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.topic = topic
-        self.partition_ids = [] if partition_ids is None else partition_ids
+        self.partition_ids = [] if partition_ids is UNSET else partition_ids
         self.unknown_tags = unknown_tags
 
 

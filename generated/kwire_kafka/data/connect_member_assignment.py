@@ -40,11 +40,11 @@ class ConnectorTasks(Struct):
         self,
         *,
         connector: str = "",
-        tasks: list[int] | None = None,
+        tasks: list[int] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.connector = connector
-        self.tasks = [] if tasks is None else tasks
+        self.tasks = [] if tasks is UNSET else tasks
         self.unknown_tags = unknown_tags
 
 

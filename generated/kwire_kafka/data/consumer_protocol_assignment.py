@@ -10,7 +10,7 @@ from librt.strings import BytesWriter, read_i16_be, read_i32_be, write_i16_be, w
 from kwire.message import Message
 from kwire.native import constructor, i64, mypyc_attr
 from kwire.schema import Field, slots
-from kwire.struct import FieldTags, Struct
+from kwire.struct import FieldTags, Struct, UNSET
 from kwire.wire import empty_list, give_up, read_i32s
 
 TYPE_CHECKING = False
@@ -40,11 +40,11 @@ class TopicPartition(Struct):
         self,
         *,
         topic: str = "",
-        partitions: list[int] | None = None,
+        partitions: list[int] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.topic = topic
-        self.partitions = [] if partitions is None else partitions
+        self.partitions = [] if partitions is UNSET else partitions
         self.unknown_tags = unknown_tags
 
 
@@ -75,11 +75,11 @@ class ConsumerProtocolAssignment(Message):
     def __init__(
         self,
         *,
-        assigned_partitions: list[TopicPartition] | None = None,
+        assigned_partitions: list[TopicPartition] = UNSET,
         user_data: bytes | None = None,
         unknown_tags: FieldTags = (),
     ) -> None:
-        self.assigned_partitions = [] if assigned_partitions is None else assigned_partitions
+        self.assigned_partitions = [] if assigned_partitions is UNSET else assigned_partitions
         self.user_data = user_data
         self.unknown_tags = unknown_tags
 

@@ -10,7 +10,7 @@ from librt.strings import BytesWriter, read_i16_be, read_i32_be, write_i16_be, w
 from kwire.message import Message
 from kwire.native import constructor, i64, mypyc_attr
 from kwire.schema import Field, slots
-from kwire.struct import FieldTags, Struct
+from kwire.struct import FieldTags, Struct, UNSET
 from kwire.wire import empty_list, give_up, read_i32s
 
 TYPE_CHECKING = False
@@ -40,11 +40,11 @@ class TopicPartition(Struct):
         self,
         *,
         topic: str = "",
-        partitions: list[int] | None = None,
+        partitions: list[int] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.topic = topic
-        self.partitions = [] if partitions is None else partitions
+        self.partitions = [] if partitions is UNSET else partitions
         self.unknown_tags = unknown_tags
 
 
@@ -88,16 +88,16 @@ class ConsumerProtocolSubscription(Message):
     def __init__(
         self,
         *,
-        topics: list[str] | None = None,
+        topics: list[str] = UNSET,
         user_data: bytes | None = None,
-        owned_partitions: list[TopicPartition] | None = None,
+        owned_partitions: list[TopicPartition] = UNSET,
         generation_id: int = -1,
         rack_id: str | None = None,
         unknown_tags: FieldTags = (),
     ) -> None:
-        self.topics = [] if topics is None else topics
+        self.topics = [] if topics is UNSET else topics
         self.user_data = user_data
-        self.owned_partitions = [] if owned_partitions is None else owned_partitions
+        self.owned_partitions = [] if owned_partitions is UNSET else owned_partitions
         self.generation_id = generation_id
         self.rack_id = rack_id
         self.unknown_tags = unknown_tags

@@ -10,7 +10,7 @@ from librt.strings import BytesWriter, read_i16_be, read_i32_be, write_i16_be, w
 from kwire.message import Message
 from kwire.native import constructor, i64, mypyc_attr
 from kwire.schema import Field, slots
-from kwire.struct import FieldTags, Struct
+from kwire.struct import FieldTags, Struct, UNSET
 from kwire.uuids import Uuid
 from kwire.wire import empty_list, give_up, read_length, read_tags, write_tags, write_uuid, write_uvarint, ZERO_UUID
 
@@ -84,14 +84,14 @@ class LeaderChangeMessage(Message):
         *,
         version: int = 0,
         leader_id: int = 0,
-        voters: list[Voter] | None = None,
-        granting_voters: list[Voter] | None = None,
+        voters: list[Voter] = UNSET,
+        granting_voters: list[Voter] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.version = version
         self.leader_id = leader_id
-        self.voters = [] if voters is None else voters
-        self.granting_voters = [] if granting_voters is None else granting_voters
+        self.voters = [] if voters is UNSET else voters
+        self.granting_voters = [] if granting_voters is UNSET else granting_voters
         self.unknown_tags = unknown_tags
 
     @staticmethod

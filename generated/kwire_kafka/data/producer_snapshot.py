@@ -10,7 +10,7 @@ from librt.strings import BytesWriter, read_i16_be, read_i32_be, read_i64_be, wr
 from kwire.message import Message
 from kwire.native import constructor, i64, mypyc_attr
 from kwire.schema import Field, slots
-from kwire.struct import FieldTags, Struct
+from kwire.struct import FieldTags, Struct, UNSET
 from kwire.wire import empty_list, give_up, read_u32, write_u32
 
 TYPE_CHECKING = False
@@ -113,11 +113,11 @@ class ProducerSnapshot(Message):
         self,
         *,
         crc: int = 0,
-        producer_entries: list[ProducerEntry] | None = None,
+        producer_entries: list[ProducerEntry] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.crc = crc
-        self.producer_entries = [] if producer_entries is None else producer_entries
+        self.producer_entries = [] if producer_entries is UNSET else producer_entries
         self.unknown_tags = unknown_tags
 
     @staticmethod

@@ -10,7 +10,7 @@ from librt.strings import BytesWriter, read_i32_be, write_i32_be
 from kwire.message import Message
 from kwire.native import constructor, i64, mypyc_attr
 from kwire.schema import Field, slots
-from kwire.struct import FieldTags, Struct
+from kwire.struct import FieldTags, Struct, UNSET
 from kwire.uuids import Uuid
 from kwire.wire import (
     empty_list,
@@ -52,11 +52,11 @@ class PartitionMetadata(Struct):
         self,
         *,
         partition: int = 0,
-        racks: list[str] | None = None,
+        racks: list[str] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.partition = partition
-        self.racks = [] if racks is None else racks
+        self.racks = [] if racks is UNSET else racks
         self.unknown_tags = unknown_tags
 
 
@@ -90,13 +90,13 @@ class TopicMetadata(Struct):
         topic_id: Uuid = ZERO_UUID,
         topic_name: str = "",
         num_partitions: int = 0,
-        partition_metadata: list[PartitionMetadata] | None = None,
+        partition_metadata: list[PartitionMetadata] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.topic_id = topic_id
         self.topic_name = topic_name
         self.num_partitions = num_partitions
-        self.partition_metadata = [] if partition_metadata is None else partition_metadata
+        self.partition_metadata = [] if partition_metadata is UNSET else partition_metadata
         self.unknown_tags = unknown_tags
 
 
@@ -122,10 +122,10 @@ class ShareGroupPartitionMetadataValue(Message):
     def __init__(
         self,
         *,
-        topics: list[TopicMetadata] | None = None,
+        topics: list[TopicMetadata] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
-        self.topics = [] if topics is None else topics
+        self.topics = [] if topics is UNSET else topics
         self.unknown_tags = unknown_tags
 
     @staticmethod

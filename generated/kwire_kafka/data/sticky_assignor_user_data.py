@@ -10,7 +10,7 @@ from librt.strings import BytesWriter, read_i16_be, read_i32_be, write_i16_be, w
 from kwire.message import Message
 from kwire.native import constructor, i64, mypyc_attr
 from kwire.schema import Field, slots
-from kwire.struct import FieldTags, Struct
+from kwire.struct import FieldTags, Struct, UNSET
 from kwire.wire import empty_list, give_up, read_i32s
 
 TYPE_CHECKING = False
@@ -40,11 +40,11 @@ class TopicPartitions(Struct):
         self,
         *,
         topic: str = "",
-        partitions: list[int] | None = None,
+        partitions: list[int] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.topic = topic
-        self.partitions = [] if partitions is None else partitions
+        self.partitions = [] if partitions is UNSET else partitions
         self.unknown_tags = unknown_tags
 
 
@@ -75,11 +75,11 @@ class StickyAssignorUserData(Message):
     def __init__(
         self,
         *,
-        previous_assignment: list[TopicPartitions] | None = None,
+        previous_assignment: list[TopicPartitions] = UNSET,
         generation: int = -1,
         unknown_tags: FieldTags = (),
     ) -> None:
-        self.previous_assignment = [] if previous_assignment is None else previous_assignment
+        self.previous_assignment = [] if previous_assignment is UNSET else previous_assignment
         self.generation = generation
         self.unknown_tags = unknown_tags
 

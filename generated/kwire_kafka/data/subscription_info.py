@@ -10,7 +10,7 @@ from librt.strings import BytesWriter, read_i32_be, write_i32_be
 from kwire.message import Message
 from kwire.native import constructor, i64, mypyc_attr
 from kwire.schema import Field, slots
-from kwire.struct import FieldTags, Struct
+from kwire.struct import FieldTags, Struct, UNSET
 from kwire.uuids import Uuid
 from kwire.wire import empty_list, give_up, write_uuid, ZERO_UUID
 
@@ -91,16 +91,16 @@ class SubscriptionInfo(Message):
         version: int = 0,
         latest_supported_version: int = -1,
         process_id: Uuid = ZERO_UUID,
-        prev_tasks: list[TaskId] | None = None,
-        standby_tasks: list[TaskId] | None = None,
+        prev_tasks: list[TaskId] = UNSET,
+        standby_tasks: list[TaskId] = UNSET,
         user_end_point: bytes = b"",
         unknown_tags: FieldTags = (),
     ) -> None:
         self.version = version
         self.latest_supported_version = latest_supported_version
         self.process_id = process_id
-        self.prev_tasks = [] if prev_tasks is None else prev_tasks
-        self.standby_tasks = [] if standby_tasks is None else standby_tasks
+        self.prev_tasks = [] if prev_tasks is UNSET else prev_tasks
+        self.standby_tasks = [] if standby_tasks is UNSET else standby_tasks
         self.user_end_point = user_end_point
         self.unknown_tags = unknown_tags
 

@@ -10,7 +10,7 @@ from librt.strings import BytesWriter, read_i16_be, read_i32_be, read_i64_be, wr
 from kwire.message import Message
 from kwire.native import constructor, i64, mypyc_attr
 from kwire.schema import Field, slots
-from kwire.struct import FieldTags, Struct
+from kwire.struct import FieldTags, Struct, UNSET
 from kwire.uuids import Uuid
 from kwire.wire import empty_list, give_up, write_i8, write_uuid, ZERO_UUID
 
@@ -113,14 +113,14 @@ class TaskOffsetSum(Struct):
         partition: int = 0,
         offset_sum: int = 0,
         named_topology: str | None = "",
-        partition_to_offset_sum: list[PartitionToOffsetSum] | None = None,
+        partition_to_offset_sum: list[PartitionToOffsetSum] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.topic_group_id = topic_group_id
         self.partition = partition
         self.offset_sum = offset_sum
         self.named_topology = named_topology
-        self.partition_to_offset_sum = [] if partition_to_offset_sum is None else partition_to_offset_sum
+        self.partition_to_offset_sum = [] if partition_to_offset_sum is UNSET else partition_to_offset_sum
         self.unknown_tags = unknown_tags
 
 
@@ -208,25 +208,25 @@ class SubscriptionInfoData(Message):
         version: int = 0,
         latest_supported_version: int = -1,
         process_id: Uuid = ZERO_UUID,
-        prev_tasks: list[TaskId] | None = None,
-        standby_tasks: list[TaskId] | None = None,
+        prev_tasks: list[TaskId] = UNSET,
+        standby_tasks: list[TaskId] = UNSET,
         user_end_point: bytes = b"",
-        task_offset_sums: list[TaskOffsetSum] | None = None,
+        task_offset_sums: list[TaskOffsetSum] = UNSET,
         unique_field: int = 0,
         error_code: int = 0,
-        client_tags: list[ClientTag] | None = None,
+        client_tags: list[ClientTag] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.version = version
         self.latest_supported_version = latest_supported_version
         self.process_id = process_id
-        self.prev_tasks = [] if prev_tasks is None else prev_tasks
-        self.standby_tasks = [] if standby_tasks is None else standby_tasks
+        self.prev_tasks = [] if prev_tasks is UNSET else prev_tasks
+        self.standby_tasks = [] if standby_tasks is UNSET else standby_tasks
         self.user_end_point = user_end_point
-        self.task_offset_sums = [] if task_offset_sums is None else task_offset_sums
+        self.task_offset_sums = [] if task_offset_sums is UNSET else task_offset_sums
         self.unique_field = unique_field
         self.error_code = error_code
-        self.client_tags = [] if client_tags is None else client_tags
+        self.client_tags = [] if client_tags is UNSET else client_tags
         self.unknown_tags = unknown_tags
 
     @staticmethod

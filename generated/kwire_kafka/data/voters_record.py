@@ -10,7 +10,7 @@ from librt.strings import BytesWriter, read_i16_be, read_i32_be, write_i16_be, w
 from kwire.message import Message
 from kwire.native import constructor, i64, mypyc_attr
 from kwire.schema import Field, slots
-from kwire.struct import FieldTags, Struct
+from kwire.struct import FieldTags, Struct, UNSET
 from kwire.uuids import Uuid
 from kwire.wire import (
     empty_list,
@@ -29,7 +29,7 @@ from kwire.wire import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import ClassVar
+    from typing import ClassVar, Final
 
 
 @mypyc_attr(acyclic=True)
@@ -97,6 +97,9 @@ class KRaftVersionFeature(Struct):
         self.unknown_tags = unknown_tags
 
 
+DEFAULT_KRaftVersionFeature: Final = KRaftVersionFeature()
+
+
 @mypyc_attr(acyclic=True)
 class Voter(Struct):
     """One voter and its endpoints."""
@@ -126,14 +129,16 @@ class Voter(Struct):
         *,
         voter_id: int = 0,
         voter_directory_id: Uuid = ZERO_UUID,
-        endpoints: list[Endpoint] | None = None,
-        kraft_version_feature: KRaftVersionFeature | None = None,
+        endpoints: list[Endpoint] = UNSET,
+        kraft_version_feature: KRaftVersionFeature = DEFAULT_KRaftVersionFeature,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.voter_id = voter_id
         self.voter_directory_id = voter_directory_id
-        self.endpoints = [] if endpoints is None else endpoints
-        self.kraft_version_feature = KRaftVersionFeature() if kraft_version_feature is None else kraft_version_feature
+        self.endpoints = [] if endpoints is UNSET else endpoints
+        self.kraft_version_feature = (
+            KRaftVersionFeature() if kraft_version_feature is DEFAULT_KRaftVersionFeature else kraft_version_feature
+        )
         self.unknown_tags = unknown_tags
 
 
@@ -165,11 +170,11 @@ class VotersRecord(Message):
         self,
         *,
         version: int = 0,
-        voters: list[Voter] | None = None,
+        voters: list[Voter] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.version = version
-        self.voters = [] if voters is None else voters
+        self.voters = [] if voters is UNSET else voters
         self.unknown_tags = unknown_tags
 
     @staticmethod

@@ -10,7 +10,7 @@ from librt.strings import BytesWriter, read_i32_be, read_i64_be, write_i32_be, w
 from kwire.message import Message
 from kwire.native import constructor, i64, mypyc_attr
 from kwire.schema import Field, slots
-from kwire.struct import FieldTags
+from kwire.struct import FieldTags, UNSET
 from kwire.uuids import Uuid
 from kwire.wire import (
     give_up,
@@ -88,7 +88,7 @@ class BrokerRegistrationChangeRecord(Message):
         broker_epoch: int = 0,
         fenced: int = 0,
         in_controlled_shutdown: int = 0,
-        log_dirs: list[Uuid] | None = None,
+        log_dirs: list[Uuid] = UNSET,
         cordoned_log_dirs: list[Uuid] | None = None,
         unknown_tags: FieldTags = (),
     ) -> None:
@@ -96,7 +96,7 @@ class BrokerRegistrationChangeRecord(Message):
         self.broker_epoch = broker_epoch
         self.fenced = fenced
         self.in_controlled_shutdown = in_controlled_shutdown
-        self.log_dirs = [] if log_dirs is None else log_dirs
+        self.log_dirs = [] if log_dirs is UNSET else log_dirs
         self.cordoned_log_dirs = cordoned_log_dirs
         self.unknown_tags = unknown_tags
 

@@ -10,7 +10,7 @@ from librt.strings import BytesWriter, read_f64_be, write_f64_be
 from kwire.message import Message
 from kwire.native import constructor, i64, mypyc_attr
 from kwire.schema import Field, slots
-from kwire.struct import FieldTags, Struct
+from kwire.struct import FieldTags, Struct, UNSET
 from kwire.wire import (
     empty_list,
     give_up,
@@ -90,13 +90,13 @@ class ClientQuotaRecord(Message):
     def __init__(
         self,
         *,
-        entity: list[EntityData] | None = None,
+        entity: list[EntityData] = UNSET,
         key: str = "",
         value: float = 0.0,
         remove: bool = False,
         unknown_tags: FieldTags = (),
     ) -> None:
-        self.entity = [] if entity is None else entity
+        self.entity = [] if entity is UNSET else entity
         self.key = key
         self.value = value
         self.remove = remove

@@ -10,7 +10,7 @@ from librt.strings import BytesWriter, read_i64_be, write_i64_be
 from kwire.message import Message
 from kwire.native import constructor, i64, mypyc_attr
 from kwire.schema import Field, slots
-from kwire.struct import FieldTags
+from kwire.struct import FieldTags, UNSET
 from kwire.wire import (
     empty_list,
     give_up,
@@ -71,7 +71,7 @@ class DelegationTokenRecord(Message):
         *,
         owner: str = "",
         requester: str = "",
-        renewers: list[str] | None = None,
+        renewers: list[str] = UNSET,
         issue_timestamp: int = 0,
         max_timestamp: int = 0,
         expiration_timestamp: int = 0,
@@ -80,7 +80,7 @@ class DelegationTokenRecord(Message):
     ) -> None:
         self.owner = owner
         self.requester = requester
-        self.renewers = [] if renewers is None else renewers
+        self.renewers = [] if renewers is UNSET else renewers
         self.issue_timestamp = issue_timestamp
         self.max_timestamp = max_timestamp
         self.expiration_timestamp = expiration_timestamp

@@ -10,7 +10,7 @@ from librt.strings import BytesWriter, read_i32_be, write_i32_be
 from kwire.message import Message
 from kwire.native import constructor, i64, mypyc_attr
 from kwire.schema import Field, slots
-from kwire.struct import FieldTags
+from kwire.struct import FieldTags, UNSET
 from kwire.uuids import Uuid
 from kwire.wire import (
     give_up,
@@ -120,30 +120,30 @@ class PartitionRecord(Message):
         *,
         partition_id: int = -1,
         topic_id: Uuid = ZERO_UUID,
-        replicas: list[int] | None = None,
-        isr: list[int] | None = None,
-        removing_replicas: list[int] | None = None,
-        adding_replicas: list[int] | None = None,
+        replicas: list[int] = UNSET,
+        isr: list[int] = UNSET,
+        removing_replicas: list[int] = UNSET,
+        adding_replicas: list[int] = UNSET,
         leader: int = -1,
         leader_recovery_state: int = 0,
         leader_epoch: int = -1,
         partition_epoch: int = -1,
-        directories: list[Uuid] | None = None,
+        directories: list[Uuid] = UNSET,
         eligible_leader_replicas: list[int] | None = None,
         last_known_elr: list[int] | None = None,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.partition_id = partition_id
         self.topic_id = topic_id
-        self.replicas = [] if replicas is None else replicas
-        self.isr = [] if isr is None else isr
-        self.removing_replicas = [] if removing_replicas is None else removing_replicas
-        self.adding_replicas = [] if adding_replicas is None else adding_replicas
+        self.replicas = [] if replicas is UNSET else replicas
+        self.isr = [] if isr is UNSET else isr
+        self.removing_replicas = [] if removing_replicas is UNSET else removing_replicas
+        self.adding_replicas = [] if adding_replicas is UNSET else adding_replicas
         self.leader = leader
         self.leader_recovery_state = leader_recovery_state
         self.leader_epoch = leader_epoch
         self.partition_epoch = partition_epoch
-        self.directories = [] if directories is None else directories
+        self.directories = [] if directories is UNSET else directories
         self.eligible_leader_replicas = eligible_leader_replicas
         self.last_known_elr = last_known_elr
         self.unknown_tags = unknown_tags

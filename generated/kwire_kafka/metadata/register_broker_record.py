@@ -10,7 +10,7 @@ from librt.strings import BytesWriter, read_i16_be, read_i32_be, read_i64_be, wr
 from kwire.message import Message
 from kwire.native import constructor, i64, mypyc_attr
 from kwire.schema import Field, slots
-from kwire.struct import FieldTags, Struct
+from kwire.struct import FieldTags, Struct, UNSET
 from kwire.uuids import Uuid
 from kwire.wire import (
     empty_list,
@@ -176,12 +176,12 @@ class RegisterBrokerRecord(Message):
         is_migrating_zk_broker: bool = False,
         incarnation_id: Uuid = ZERO_UUID,
         broker_epoch: int = 0,
-        end_points: list[BrokerEndpoint] | None = None,
-        features: list[BrokerFeature] | None = None,
+        end_points: list[BrokerEndpoint] = UNSET,
+        features: list[BrokerFeature] = UNSET,
         rack: str | None = "",
         fenced: bool = True,
         in_controlled_shutdown: bool = False,
-        log_dirs: list[Uuid] | None = None,
+        log_dirs: list[Uuid] = UNSET,
         cordoned_log_dirs: list[Uuid] | None = None,
         unknown_tags: FieldTags = (),
     ) -> None:
@@ -189,12 +189,12 @@ class RegisterBrokerRecord(Message):
         self.is_migrating_zk_broker = is_migrating_zk_broker
         self.incarnation_id = incarnation_id
         self.broker_epoch = broker_epoch
-        self.end_points = [] if end_points is None else end_points
-        self.features = [] if features is None else features
+        self.end_points = [] if end_points is UNSET else end_points
+        self.features = [] if features is UNSET else features
         self.rack = rack
         self.fenced = fenced
         self.in_controlled_shutdown = in_controlled_shutdown
-        self.log_dirs = [] if log_dirs is None else log_dirs
+        self.log_dirs = [] if log_dirs is UNSET else log_dirs
         self.cordoned_log_dirs = cordoned_log_dirs
         self.unknown_tags = unknown_tags
 

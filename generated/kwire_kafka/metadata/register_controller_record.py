@@ -10,7 +10,7 @@ from librt.strings import BytesWriter, read_i16_be, read_i32_be, write_i16_be, w
 from kwire.message import Message
 from kwire.native import constructor, i64, mypyc_attr
 from kwire.schema import Field, slots
-from kwire.struct import FieldTags, Struct
+from kwire.struct import FieldTags, Struct, UNSET
 from kwire.uuids import Uuid
 from kwire.wire import (
     empty_list,
@@ -146,15 +146,15 @@ class RegisterControllerRecord(Message):
         controller_id: int = 0,
         incarnation_id: Uuid = ZERO_UUID,
         zk_migration_ready: bool = False,
-        end_points: list[ControllerEndpoint] | None = None,
-        features: list[ControllerFeature] | None = None,
+        end_points: list[ControllerEndpoint] = UNSET,
+        features: list[ControllerFeature] = UNSET,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.controller_id = controller_id
         self.incarnation_id = incarnation_id
         self.zk_migration_ready = zk_migration_ready
-        self.end_points = [] if end_points is None else end_points
-        self.features = [] if features is None else features
+        self.end_points = [] if end_points is UNSET else end_points
+        self.features = [] if features is UNSET else features
         self.unknown_tags = unknown_tags
 
     @staticmethod

@@ -10,7 +10,7 @@ from librt.strings import BytesWriter, read_i32_be, read_i64_be, write_i32_be, w
 from kwire.message import Message
 from kwire.native import constructor, i64, mypyc_attr
 from kwire.schema import Field, slots
-from kwire.struct import FieldTags, Struct
+from kwire.struct import FieldTags, Struct, UNSET
 from kwire.uuids import Uuid
 from kwire.wire import (
     empty_list,
@@ -30,7 +30,7 @@ from kwire.wire import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import ClassVar
+    from typing import ClassVar, Final
 
 
 @mypyc_attr(acyclic=True)
@@ -68,6 +68,9 @@ class TopicIdPartitionEntry(Struct):
         self.unknown_tags = unknown_tags
 
 
+DEFAULT_TopicIdPartitionEntry: Final = TopicIdPartitionEntry()
+
+
 @mypyc_attr(acyclic=True)
 class RemoteLogSegmentIdEntry(Struct):
     """Id of a remote segment: its partition and a random id."""
@@ -89,13 +92,18 @@ class RemoteLogSegmentIdEntry(Struct):
     def __init__(
         self,
         *,
-        topic_id_partition: TopicIdPartitionEntry | None = None,
+        topic_id_partition: TopicIdPartitionEntry = DEFAULT_TopicIdPartitionEntry,
         id: Uuid = ZERO_UUID,
         unknown_tags: FieldTags = (),
     ) -> None:
-        self.topic_id_partition = TopicIdPartitionEntry() if topic_id_partition is None else topic_id_partition
+        self.topic_id_partition = (
+            TopicIdPartitionEntry() if topic_id_partition is DEFAULT_TopicIdPartitionEntry else topic_id_partition
+        )
         self.id = id
         self.unknown_tags = unknown_tags
+
+
+DEFAULT_RemoteLogSegmentIdEntry: Final = RemoteLogSegmentIdEntry()
 
 
 @mypyc_attr(acyclic=True)
@@ -182,13 +190,13 @@ class RemoteLogSegmentMetadataRecord(Message):
     def __init__(
         self,
         *,
-        remote_log_segment_id: RemoteLogSegmentIdEntry | None = None,
+        remote_log_segment_id: RemoteLogSegmentIdEntry = DEFAULT_RemoteLogSegmentIdEntry,
         start_offset: int = 0,
         end_offset: int = 0,
         broker_id: int = 0,
         max_timestamp_ms: int = 0,
         event_timestamp_ms: int = 0,
-        segment_leader_epochs: list[SegmentLeaderEpochEntry] | None = None,
+        segment_leader_epochs: list[SegmentLeaderEpochEntry] = UNSET,
         segment_size_in_bytes: int = 0,
         custom_metadata: bytes | None = None,
         remote_log_segment_state: int = 0,
@@ -196,14 +204,16 @@ class RemoteLogSegmentMetadataRecord(Message):
         unknown_tags: FieldTags = (),
     ) -> None:
         self.remote_log_segment_id = (
-            RemoteLogSegmentIdEntry() if remote_log_segment_id is None else remote_log_segment_id
+            RemoteLogSegmentIdEntry()
+            if remote_log_segment_id is DEFAULT_RemoteLogSegmentIdEntry
+            else remote_log_segment_id
         )
         self.start_offset = start_offset
         self.end_offset = end_offset
         self.broker_id = broker_id
         self.max_timestamp_ms = max_timestamp_ms
         self.event_timestamp_ms = event_timestamp_ms
-        self.segment_leader_epochs = [] if segment_leader_epochs is None else segment_leader_epochs
+        self.segment_leader_epochs = [] if segment_leader_epochs is UNSET else segment_leader_epochs
         self.segment_size_in_bytes = segment_size_in_bytes
         self.custom_metadata = custom_metadata
         self.remote_log_segment_state = remote_log_segment_state

@@ -10,7 +10,7 @@ from librt.strings import BytesWriter, read_i32_be, read_i64_be, write_i32_be, w
 from kwire.message import Message
 from kwire.native import constructor, i64, mypyc_attr
 from kwire.schema import Field, slots
-from kwire.struct import FieldTags, Struct
+from kwire.struct import FieldTags, Struct, UNSET
 from kwire.uuids import Uuid
 from kwire.wire import (
     empty_list,
@@ -121,7 +121,7 @@ class RemoteLogSegmentMetadataSnapshotRecord(Message):
         broker_id: int = 0,
         max_timestamp_ms: int = 0,
         event_timestamp_ms: int = 0,
-        segment_leader_epochs: list[SegmentLeaderEpochEntry] | None = None,
+        segment_leader_epochs: list[SegmentLeaderEpochEntry] = UNSET,
         segment_size_in_bytes: int = 0,
         custom_metadata: bytes | None = None,
         remote_log_segment_state: int = 0,
@@ -134,7 +134,7 @@ class RemoteLogSegmentMetadataSnapshotRecord(Message):
         self.broker_id = broker_id
         self.max_timestamp_ms = max_timestamp_ms
         self.event_timestamp_ms = event_timestamp_ms
-        self.segment_leader_epochs = [] if segment_leader_epochs is None else segment_leader_epochs
+        self.segment_leader_epochs = [] if segment_leader_epochs is UNSET else segment_leader_epochs
         self.segment_size_in_bytes = segment_size_in_bytes
         self.custom_metadata = custom_metadata
         self.remote_log_segment_state = remote_log_segment_state

@@ -27,7 +27,7 @@ from kwire.wire import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import ClassVar
+    from typing import ClassVar, Final
 
 
 @mypyc_attr(acyclic=True)
@@ -65,6 +65,9 @@ class TopicIdPartitionEntry(Struct):
         self.unknown_tags = unknown_tags
 
 
+DEFAULT_TopicIdPartitionEntry: Final = TopicIdPartitionEntry()
+
+
 @mypyc_attr(acyclic=True)
 class RemoteLogSegmentIdEntry(Struct):
     """Id of a remote segment: its partition and a random id."""
@@ -86,13 +89,18 @@ class RemoteLogSegmentIdEntry(Struct):
     def __init__(
         self,
         *,
-        topic_id_partition: TopicIdPartitionEntry | None = None,
+        topic_id_partition: TopicIdPartitionEntry = DEFAULT_TopicIdPartitionEntry,
         id: Uuid = ZERO_UUID,
         unknown_tags: FieldTags = (),
     ) -> None:
-        self.topic_id_partition = TopicIdPartitionEntry() if topic_id_partition is None else topic_id_partition
+        self.topic_id_partition = (
+            TopicIdPartitionEntry() if topic_id_partition is DEFAULT_TopicIdPartitionEntry else topic_id_partition
+        )
         self.id = id
         self.unknown_tags = unknown_tags
+
+
+DEFAULT_RemoteLogSegmentIdEntry: Final = RemoteLogSegmentIdEntry()
 
 
 @mypyc_attr(acyclic=True)
@@ -131,7 +139,7 @@ class RemoteLogSegmentMetadataUpdateRecord(Message):
     def __init__(
         self,
         *,
-        remote_log_segment_id: RemoteLogSegmentIdEntry | None = None,
+        remote_log_segment_id: RemoteLogSegmentIdEntry = DEFAULT_RemoteLogSegmentIdEntry,
         broker_id: int = 0,
         event_timestamp_ms: int = 0,
         custom_metadata: bytes | None = None,
@@ -139,7 +147,9 @@ class RemoteLogSegmentMetadataUpdateRecord(Message):
         unknown_tags: FieldTags = (),
     ) -> None:
         self.remote_log_segment_id = (
-            RemoteLogSegmentIdEntry() if remote_log_segment_id is None else remote_log_segment_id
+            RemoteLogSegmentIdEntry()
+            if remote_log_segment_id is DEFAULT_RemoteLogSegmentIdEntry
+            else remote_log_segment_id
         )
         self.broker_id = broker_id
         self.event_timestamp_ms = event_timestamp_ms

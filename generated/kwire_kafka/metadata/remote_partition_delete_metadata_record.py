@@ -25,7 +25,7 @@ from kwire.wire import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import ClassVar
+    from typing import ClassVar, Final
 
 
 @mypyc_attr(acyclic=True)
@@ -61,6 +61,9 @@ class TopicIdPartitionEntry(Struct):
         self.id = id
         self.partition = partition
         self.unknown_tags = unknown_tags
+
+
+DEFAULT_TopicIdPartitionEntry: Final = TopicIdPartitionEntry()
 
 
 @mypyc_attr(acyclic=True)
@@ -102,13 +105,15 @@ class RemotePartitionDeleteMetadataRecord(Message):
     def __init__(
         self,
         *,
-        topic_id_partition: TopicIdPartitionEntry | None = None,
+        topic_id_partition: TopicIdPartitionEntry = DEFAULT_TopicIdPartitionEntry,
         broker_id: int = 0,
         event_timestamp_ms: int = 0,
         remote_partition_delete_state: int = 0,
         unknown_tags: FieldTags = (),
     ) -> None:
-        self.topic_id_partition = TopicIdPartitionEntry() if topic_id_partition is None else topic_id_partition
+        self.topic_id_partition = (
+            TopicIdPartitionEntry() if topic_id_partition is DEFAULT_TopicIdPartitionEntry else topic_id_partition
+        )
         self.broker_id = broker_id
         self.event_timestamp_ms = event_timestamp_ms
         self.remote_partition_delete_state = remote_partition_delete_state

@@ -12,13 +12,26 @@ from kwire.connection import (
     Unanswered,
     Undecodable,
 )
-from kwire_kafka import PROTOCOL, AlterIsrRequest, AlterPartitionRequest, ApiKey, FetchResponse
+from kwire_kafka import (
+    PROTOCOL,
+    AlterIsrRequest,
+    AlterPartitionRequest,
+    ApiKey,
+    FetchRequest,
+    FetchResponse,
+    MetadataRequest,
+    ProduceRequest,
+)
 from kwire_kafka.models import FetchResponseModel
 
 same: type[AlterPartitionRequest] = AlterIsrRequest  # a former name
 code: int = FetchResponse().error_code
 key: ApiKey = ApiKey.FETCH
 model: FetchResponseModel
+
+MetadataRequest(topics=None)  # all topics: a list that can be null
+ProduceRequest(topic_data=[])
+FetchRequest(replica_state=FetchRequest().replica_state)
 
 for event in ConnectionDecoder(PROTOCOL).feed(CLIENT, b"", 0.0):
     match event:

@@ -8,6 +8,8 @@ from kwire_kafka.models import FetchResponsModel  # error
 
 kwire_kafka.MetadataReqest  # error
 kwire_kafka.MetadataRequest(topic=None)  # error
+kwire_kafka.ProduceRequest(topic_data=None)  # error
+kwire_kafka.FetchRequest(replica_state=None)  # error
 
 for event in ConnectionDecoder(PROTOCOL).feed(CLIENT, b"", 0.0):
     match event:

@@ -46,7 +46,7 @@ from kwire.wire import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import ClassVar
+    from typing import ClassVar, Final
 
 
 @mypyc_attr(acyclic=True)
@@ -79,6 +79,9 @@ class Moment(Struct):
         self.unknown_tags = unknown_tags
 
 
+DEFAULT_Moment: Final = Moment()
+
+
 @mypyc_attr(acyclic=True)
 class Correction(Struct):
     """A new time."""
@@ -100,11 +103,11 @@ class Correction(Struct):
     def __init__(
         self,
         *,
-        at: Moment | None = None,
+        at: Moment = DEFAULT_Moment,
         reason: str | None = "",
         unknown_tags: FieldTags = (),
     ) -> None:
-        self.at = Moment() if at is None else at
+        self.at = Moment() if at is DEFAULT_Moment else at
         self.reason = reason
         self.unknown_tags = unknown_tags
 
@@ -160,14 +163,14 @@ class Alarm(Struct):
         self,
         *,
         id: int = 0,
-        at: Moment | None = None,
-        snoozes: list[Snooze] | None = None,
+        at: Moment = DEFAULT_Moment,
+        snoozes: list[Snooze] = UNSET,
         melody: bytes | None = None,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.id = id
-        self.at = Moment() if at is None else at
-        self.snoozes = [] if snoozes is None else snoozes
+        self.at = Moment() if at is DEFAULT_Moment else at
+        self.snoozes = [] if snoozes is UNSET else snoozes
         self.melody = melody
         self.unknown_tags = unknown_tags
 
@@ -284,7 +287,7 @@ class ClockRequest(Message):
         deadline_ms: int = 2147483647,
         precise: bool = True,
         correction: Correction | None = None,
-        alarms: list[Alarm] | None = None,
+        alarms: list[Alarm] = UNSET,
         session: Uuid = ZERO_UUID,
         watcher: str | None = None,
         region: str = "here",
@@ -296,7 +299,7 @@ class ClockRequest(Message):
         self.deadline_ms = deadline_ms
         self.precise = precise
         self.correction = correction
-        self.alarms = [] if alarms is None else alarms
+        self.alarms = [] if alarms is UNSET else alarms
         self.session = session
         self.watcher = watcher
         self.region = region
@@ -964,6 +967,9 @@ class Master(Struct):
         write_tags(section, known, self.unknown_tags)
 
 
+DEFAULT_Master: Final = Master()
+
+
 @mypyc_attr(acyclic=True)
 class Backup(Struct):
     """A clock in waiting."""
@@ -1084,13 +1090,13 @@ class ClockResponse(Message):
         *,
         error_code: int = 0,
         error_message: str | None = "",
-        zones: list[ZoneTime] | None = None,
+        zones: list[ZoneTime] = UNSET,
         log_book: bytes | None = None,
         raw: bytes = b"",
-        master: Master | None = None,
+        master: Master = DEFAULT_Master,
         backup: Backup | None = None,
         ticks: list[int] | None = None,
-        peers: list[Peer] | None = None,
+        peers: list[Peer] = UNSET,
         stopped: bool = False,
         priority: int = 65535,
         checksum: int = 0,
@@ -1102,13 +1108,13 @@ class ClockResponse(Message):
     ) -> None:
         self.error_code = error_code
         self.error_message = error_message
-        self.zones = [] if zones is None else zones
+        self.zones = [] if zones is UNSET else zones
         self.log_book = log_book
         self.raw = raw
-        self._master: Master | None = master
+        self._master: Master | None = None if master is DEFAULT_Master else master
         self.backup = backup
         self.ticks = ticks
-        self.peers = [] if peers is None else peers
+        self.peers = [] if peers is UNSET else peers
         self.stopped = stopped
         self.priority = priority
         self.checksum = checksum

@@ -34,7 +34,7 @@ from kwire.wire import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import ClassVar
+    from typing import ClassVar, Final
 
 
 @mypyc_attr(acyclic=True)
@@ -67,7 +67,7 @@ class Jewel(Struct):
         self.unknown_tags = unknown_tags
 
 
-DEFAULT_Jewel = Jewel()
+DEFAULT_Jewel: Final = Jewel()
 
 
 @mypyc_attr(acyclic=True)
@@ -106,7 +106,7 @@ class Pallet(Struct):
         angle: float = -0.5,
         stone: str | None = "",
         worn: int = 0,
-        jewels: list[Jewel] | None = None,
+        jewels: list[Jewel] = UNSET,
         setting: Jewel | None = DEFAULT_Jewel,
         note: str = "",
         unknown_tags: FieldTags = (),
@@ -114,7 +114,7 @@ class Pallet(Struct):
         self.angle = angle
         self.stone = stone
         self.worn = worn
-        self.jewels = [] if jewels is None else jewels
+        self.jewels = [] if jewels is UNSET else jewels
         self.setting = Jewel() if setting is DEFAULT_Jewel else setting
         self.note = note
         self.unknown_tags = unknown_tags
@@ -170,7 +170,7 @@ class Pallet(Struct):
         write_tags(section, known, self.unknown_tags)
 
 
-DEFAULT_Pallet = Pallet()
+DEFAULT_Pallet: Final = Pallet()
 
 
 @mypyc_attr(acyclic=True)
@@ -272,16 +272,16 @@ class Escapement(Message):
     def __init__(
         self,
         *,
-        rest: Pallet | None = None,
+        rest: Pallet = DEFAULT_Pallet,
         pallets: list[Pallet] | None = UNSET,
         spare: Pallet | None = DEFAULT_Pallet,
-        entry: Jewel | None = None,
+        entry: Jewel = DEFAULT_Jewel,
         exit: Pallet | None = DEFAULT_Pallet,
         lift: Jewel | None = None,
-        marks: list[Mark] | None = None,
-        ids: list[Uuid] | None = None,
+        marks: list[Mark] = UNSET,
+        ids: list[Uuid] = UNSET,
         rates: list[float] | None = None,
-        beats: list[bool] | None = None,
+        beats: list[bool] = UNSET,
         origin: str | None = '"here"\n',
         len: list[bytes] | None = UNSET,
         data: bytes | None = b"",
@@ -293,16 +293,16 @@ class Escapement(Message):
         key: Uuid = Uuid(b"\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x01"),
         unknown_tags: FieldTags = (),
     ) -> None:
-        self.rest = Pallet() if rest is None else rest
+        self.rest = Pallet() if rest is DEFAULT_Pallet else rest
         self.pallets = [] if pallets is UNSET else pallets
         self.spare = Pallet() if spare is DEFAULT_Pallet else spare
-        self._entry: Jewel | None = entry
+        self._entry: Jewel | None = None if entry is DEFAULT_Jewel else entry
         self.exit = Pallet() if exit is DEFAULT_Pallet else exit
         self.lift = lift
-        self.marks = [] if marks is None else marks
-        self.ids = [] if ids is None else ids
+        self.marks = [] if marks is UNSET else marks
+        self.ids = [] if ids is UNSET else ids
         self.rates = rates
-        self.beats = [] if beats is None else beats
+        self.beats = [] if beats is UNSET else beats
         self.origin = origin
         self.len = [] if len is UNSET else len
         self.data = data

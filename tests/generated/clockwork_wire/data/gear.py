@@ -10,12 +10,12 @@ from librt.strings import BytesWriter, read_i32_be, write_i32_be
 from kwire.message import Message
 from kwire.native import constructor, i64, mypyc_attr
 from kwire.schema import Field, slots
-from kwire.struct import FieldTags, Struct
+from kwire.struct import FieldTags, Struct, UNSET
 from kwire.wire import empty_list, give_up, read_i32s, read_length, read_tags, write_tags, write_uvarint
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import ClassVar
+    from typing import ClassVar, Final
 
 
 @mypyc_attr(acyclic=True)
@@ -35,6 +35,9 @@ class Empty(Struct):
         unknown_tags: FieldTags = (),
     ) -> None:
         self.unknown_tags = unknown_tags
+
+
+DEFAULT_Empty: Final = Empty()
 
 
 @mypyc_attr(acyclic=True)
@@ -59,11 +62,11 @@ class Wheel(Struct):
         self,
         *,
         teeth: int = 0,
-        empty: Empty | None = None,
+        empty: Empty = DEFAULT_Empty,
         unknown_tags: FieldTags = (),
     ) -> None:
         self.teeth = teeth
-        self.empty = Empty() if empty is None else empty
+        self.empty = Empty() if empty is DEFAULT_Empty else empty
         self.unknown_tags = unknown_tags
 
 
@@ -97,13 +100,13 @@ class Gear(Message):
     def __init__(
         self,
         *,
-        teeth_of: list[int] | None = None,
-        wheels: list[Wheel] | None = None,
+        teeth_of: list[int] = UNSET,
+        wheels: list[Wheel] = UNSET,
         serial: bytes | None = b"",
         unknown_tags: FieldTags = (),
     ) -> None:
-        self.teeth_of = [] if teeth_of is None else teeth_of
-        self.wheels = [] if wheels is None else wheels
+        self.teeth_of = [] if teeth_of is UNSET else teeth_of
+        self.wheels = [] if wheels is UNSET else wheels
         self.serial = serial
         self.unknown_tags = unknown_tags
 
