@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -9,7 +10,9 @@ from pathlib import Path
 import pytest
 
 import kwirec
-from kwirec.diagnostics.examples import clock, field
+from kwirec import Report, load
+from kwirec.diagnostics.examples import clock, enum, field, value
+from kwirec.driver import digest
 
 
 @pytest.fixture
@@ -56,3 +59,17 @@ def test_compare_and_judge(definitions: Path) -> None:
     assert not kwirec.judge(changes, old=old).breaking
     judgement = kwirec.judge(changes, kwirec.Level.JSON, old=old)
     assert [judged.rule.name for judged in judgement.findings] == ["FIELD_RENAMED"]
+
+
+def test_the_digest_of_definitions_depends_on_their_texts_alone(tmp_path: Path) -> None:
+    def digest_of(**texts: str) -> str:
+        shutil.rmtree(tmp_path / "defs", ignore_errors=True)
+        (tmp_path / "defs").mkdir()
+        for name, text in texts.items():
+            (tmp_path / "defs" / f"{name}.json").write_text(text)
+        return digest(load([tmp_path / "defs"], Report()))
+
+    one, other, phase = clock(), clock(name="Alarm"), enum(value("NEW", 0))
+    assert digest_of(a=one, b=other, c=phase) == digest_of(c=one, a=other, b=phase)
+    assert digest_of(a=one, c=phase) != digest_of(a=one) != digest_of(a=other)
+    assert digest_of(a=one, c=phase) != digest_of(a=one, c=enum(value("FULL", 0)))

@@ -65,6 +65,11 @@ CASES: dict[str, tuple[str, str, list[str]]] = {
         clock(field("A", "int32"), C, name="Bell", type="metadata", apiKey=3),
         ["MessageRemoved Alarm - 0,1,2", "MessageAdded Bell - 0,1,2"],
     ),
+    "records of a number without fields are two": (
+        clock(name="Alarm", type="metadata", apiKey=3),
+        clock(name="Bell", type="metadata", apiKey=3),
+        ["MessageRemoved Alarm - 0,1,2", "MessageAdded Bell - 0,1,2"],
+    ),
     "requests of a number that have nothing in common are two, and so are their responses": (
         files(request(A, B), response(field("X", "int64"))),
         files(request(field("P", "int64"), name="BellRequest"), response(field("X", "int64"), name="BellResponse")),

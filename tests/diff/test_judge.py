@@ -11,7 +11,7 @@ import pytest
 
 from kwirec.config import ConfigError
 from kwirec.diagnostics.diagnostic import Severity, Waiver
-from kwirec.diagnostics.examples import clock, field, request
+from kwirec.diagnostics.examples import clock, field, request, struct
 from kwirec.diff import Level
 from kwirec.diff.config import load_diff_config
 from kwirec.diff.judge import JudgedChange
@@ -204,3 +204,40 @@ def test_a_finding_names_the_message_and_field_of_the_new_side(diff: Diff) -> No
         ("Watch", None),
         ("Watch", "B"),
     ]
+
+
+def test_another_former_name_is_no_reason_to_leave_out_the_last_one(diff: Diff) -> None:
+    """Old request logs have the old name."""
+    before = request(field("Zone"))
+    for aliases, helps in ((["OldRequest"], ('add `"aliases": ["ClockRequest"]`',)), (["ClockRequest"], ())):
+        after = request(field("Zone"), name="AlarmRequest", aliases=aliases)
+        [found] = [one for one in diff(before, after).findings if one.rule.name == "MESSAGE_RENAMED"]
+        assert found.diagnostic.helps == helps
+    for aliases, helps in ((["Old"], ('add `"aliases": ["Zone"]`',)), (["Zone"], ())):
+        [found] = diff(clock(field("Zone")), clock(field("Region", aliases=aliases))).findings
+        assert found.diagnostic.helps == helps
+
+
+def test_a_field_that_ceased_to_be_tagged_in_one_version_is_not_said_to_have_become_so(diff: Diff) -> None:
+    def clock_since(version: int) -> str:
+        return clock(field("Zone", versions="0+", taggedVersions=f"{version}+", tag=0))
+
+    for before, after, verb in ((1, 2, "is no longer"), (2, 1, "became")):
+        [found] = diff(clock_since(before), clock_since(after)).findings
+        assert found.diagnostic.message == f"`Clock.Zone` {verb} tagged in version 1"
+
+
+def test_a_field_that_moved_to_another_version_is_shown_where_it_is_now(diff: Diff) -> None:
+    before = clock(field("Zone", versions="0"), field("Hour", "int8"))
+    found = diff(before, clock(field("Zone", versions="1+"), field("Hour", "int8"))).findings
+    [removed] = [one.diagnostic for one in found if one.rule.name == "FIELD_REMOVED_FROM_VERSION"]
+    assert removed.primary.text == "other versions still have it"
+
+
+def test_a_struct_that_became_two_was_renamed_twice(diff: Diff) -> None:
+    def two(first: str, second: str) -> str:
+        structs = [struct(name, field("City")) for name in dict.fromkeys((first, second))]
+        return clock(field("A", first), field("B", second), commonStructs=structs)
+
+    found = diff(two("Zone", "Zone"), two("Region", "Area")).findings
+    assert [one.diagnostic.field_path for one in found if one.rule.name == "STRUCT_RENAMED"] == ["A", "B"]

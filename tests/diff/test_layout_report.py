@@ -10,7 +10,7 @@ from click.testing import CliRunner, Result
 from syrupy.assertion import SnapshotAssertion
 
 from kwirec.command import main
-from kwirec.diagnostics.examples import clock, field, request
+from kwirec.diagnostics.examples import clock, field, files, request
 from kwirec.diff.layout_report import FORMATS, render_layouts
 from kwirec.diff.layouts import LayoutComparison, Parting
 from tests.diff.support import Load
@@ -126,3 +126,16 @@ def test_several_versions_link_to_the_newest(load: Load) -> None:
     parting = tuple(Parting(message, message, version, "A", "i8", "i16") for version in (2, 0))
     shown = render_layouts(LayoutComparison((), parting, (), ()), "old", "new", guide="../")
     assert shown == "Clock, versions 0 and 2: A is i8 → i16\n  ../data/clock.html#message-v2\n"
+
+
+def test_records_come_after_all_requests(load: Load) -> None:
+    names = load(
+        files(
+            clock(name="Alarm", type="metadata", apiKey=0),
+            request(name="BellRequest", apiKey=7),
+            request(name="ZoneRequest", apiKey=3),
+        )
+    ).messages
+    found = LayoutComparison((), (), tuple((message, 0) for message in names), ())
+    shown = render_layouts(found, "old", "new").splitlines()
+    assert [line.partition(",")[0] for line in shown] == ["ZoneRequest", "BellRequest", "Alarm"]

@@ -283,3 +283,9 @@ def test_versions_that_a_field_never_had_are_not_said_to_have_lost_it(load: Load
 def test_flexible_versions_of_a_field_are_those_of_the_message(load: Load) -> None:
     shown = markdown(load, clock(field("A")), clock(field("A", flexibleVersions="2+")))
     assert "| `Clock.A` | `string`, versions 0-2 | `string`, versions 0-2, flexible 2 |" in shown
+
+
+def test_a_new_version_shows_what_can_be_null_now(load: Load) -> None:
+    old, new = (request(field("A", nullableVersions="3+"), validVersions=valid) for valid in ("0-2", "0-3"))
+    shown = markdown(load, files(old, response()), files(new, response(validVersions="0-3")))
+    assert "| `ClockRequest.A` | `string`, versions 0-2 | `string`, versions 0-3, nullable 3 |" in shown

@@ -336,3 +336,9 @@ def test_releases_before_there_were_definitions_have_what_their_brokers_accepted
     assert fetch is not None
     assert str(fetch.valid) == facts["1"]["accepts"]
     assert {one.api_key for one in old.schema.messages} == {int(key) for key in facts}
+
+
+def test_a_member_of_an_archive_that_is_not_there_is_reported_as_a_missing_path(tmp_path: Path) -> None:
+    report = Report()
+    read_sides(f"{tmp_path}/none.zip!A.json", f"{tmp_path}/none.zip!A.json", UNION, report)
+    assert {one.code.number for one in report.diagnostics} == {"K001"}

@@ -112,3 +112,29 @@ def test_a_timeout_is_written_without_a_type_if_all_of_it_is_as_usual(
     found = convert([tmp_path / "AskRequest.json"], Report(), to="krammar", out=tmp_path / "out")
     assert found is not None
     assert line in found.texts["Ask.krm"].splitlines()
+
+
+def test_files_of_several_folders_keep_their_places_in_them(tmp_path: Path) -> None:
+    for place in ("one/a/First.json", "two/b/Second.json"):
+        path = tmp_path / place
+        path.parent.mkdir(parents=True)
+        path.write_text(clock(name=path.stem))
+    found = convert([tmp_path / "one", tmp_path / "two"], Report(), to="krammar", out=tmp_path / "out")
+    assert found is not None
+    assert list(found.texts) == ["a/First.krm", "b/Second.krm"]
+
+
+def test_a_struct_that_nobody_uses_is_told_once(tmp_path: Path) -> None:
+    (tmp_path / "Clock.krm").write_text("// Alone.\nAlone => not top level\n  // A.\n  A: int8\n")
+    report = Report()
+    assert convert([tmp_path / "Clock.krm"], report, to="json", out=tmp_path / "out") is not None
+    assert [one.message for one in report.diagnostics] == ["no message uses struct `Alone`: it is left out"]
+
+
+def test_comments_of_what_needs_no_words_go_to_the_end() -> None:
+    """Both attributes say no more than if they were left out."""
+    text = clock().replace(
+        '"fields"', '\n// One.\n"listeners": [],\n// Two.\n"latestVersionUnstable": false,\n"fields"'
+    )
+    [message] = parse(Source("Clock.json", text), Report()).messages
+    assert json_definition(message).endswith("  // One.\n  // Two.\n}\n")

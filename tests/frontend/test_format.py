@@ -327,7 +327,20 @@ def test_all_comments_behind_an_attribute_stay_there() -> None:
     assert formatted(formatted(text, "json"), "json").count("/* one */ /* two */") == 1
 
 
-def test_tabs_below_spaces_are_no_level() -> None:
-    report = Report()
-    text = "Clock => not top level\n  A: =>\n\t\t\tB: int8\n"
-    assert format_bytes(text.encode(), report, notation="krammar") is None
+@pytest.mark.parametrize("last", ["\t\t\tB: int8", "    B: [int8"])
+def test_tabs_below_spaces_are_no_level(last: str) -> None:
+    text = f"Clock => not top level\n  A: =>\n{last}\n"
+    assert format_bytes(text.encode(), Report(), notation="krammar") is None
+
+
+def test_modifiers_that_are_written_twice_alike_keep_nobody_from_formatting() -> None:
+    text = "AskRequest => key 1,max version 0,max version 0\n  A: int8\n"
+    found = format_bytes(text.encode(), Report(), notation="krammar")
+    assert found is not None
+    assert found.text == text.replace(",", ", ")
+
+
+@pytest.mark.parametrize("gap", ["", "\n"])
+def test_an_empty_line_stays_between_a_comment_and_the_definition(gap: str) -> None:
+    head = f"// A comment.\n\n// A comment.\n{gap}"
+    assert formatted(head + JSON_FORMATTED.split("\n", 2)[2], "json").startswith(f"{head}{{")

@@ -112,3 +112,12 @@ def test_an_enum_that_does_not_exist(snapshot: Any) -> None:
 
 def test_neither_notation(snapshot: Any) -> None:
     assert findings("<xml/>\n", "clock") == snapshot
+
+
+def test_three_spaces_are_read_as_two_levels_and_comments_may_stand_anywhere() -> None:
+    report = Report()
+    text = f"{HEAD}  A: [=>]\n   // Of B.\n   B: int8\n"
+    [message] = parse(Source("Clock.krm", text), report).messages
+    [outer] = message.fields or ()
+    assert [(one.name.value, one.about and one.about.value) for one in outer.fields or ()] == [("B", "Of B.")]
+    assert [(one.code.number, one.primary.span.text) for one in report.diagnostics] == [("K020", "   ")]

@@ -11,10 +11,11 @@ from typing import Any
 import pytest
 
 from kwirec.diagnostics.diagnostic import Report
-from kwirec.diagnostics.examples import clock, request, response
+from kwirec.diagnostics.examples import clock, field, request, response
 from kwirec.diagnostics.source import Source
 from kwirec.frontend import parse
 from kwirec.ir import resolve
+from kwirec.lowering import lower
 from kwirec.lowering.headers import header_versions
 
 ALWAYS = '"versions": "0+"'
@@ -303,3 +304,12 @@ def headers(text: str) -> dict[int, int]:
 )
 def test_header_versions(text: str, expected: dict[int, int]) -> None:
     assert headers(text) == expected
+
+
+def test_a_layout_that_two_messages_have_counts_once() -> None:
+    report = Report()
+    texts = clock(field("A")), clock(field("B"), name="Alarm")
+    layouts = lower(
+        resolve([parse(Source(f"{number}.json", text), report) for number, text in enumerate(texts)], report)
+    )
+    assert (layouts.count, layouts.distinct) == (6, 2)

@@ -106,3 +106,10 @@ def test_a_file_that_is_too_large_is_refused_not_cut_off(load: Load, monkeypatch
     assert load(text).severities == {"K207": Severity.OFF}
     with pytest.raises(ConfigError, match="has more than"):
         load(f"{text}#")
+
+
+def test_all_mistakes_are_told_together(load: Load) -> None:
+    with pytest.raises(ConfigError) as caught:
+        load(f"[tool.kwirec]\nseverity = 3\n{WAIVER}versions = 2\n")
+    assert len(caught.value.problems) == 2
+    assert all(problem in str(caught.value) for problem in caught.value.problems)
