@@ -8,11 +8,12 @@ import pytest
 
 from kwirec.convert import convert
 from kwirec.diagnostics.diagnostic import Report
-from kwirec.diagnostics.examples import clock, enum, field, request, struct, value
+from kwirec.diagnostics.examples import ABSENT, clock, enum, field, request, struct, value
 from kwirec.diagnostics.source import Source
 from kwirec.frontend import parse
 from kwirec.frontend.json_writer import json_definition
 from kwirec.frontend.krammar_fields import TIMEOUT
+from kwirec.frontend.krammar_writer import krammar_text
 
 
 def test_a_check_writes_nothing(tmp_path: Path) -> None:
@@ -138,3 +139,38 @@ def test_comments_of_what_needs_no_words_go_to_the_end() -> None:
     )
     [message] = parse(Source("Clock.json", text), Report()).messages
     assert json_definition(message).endswith("  // One.\n  // Two.\n}\n")
+
+
+def test_a_comment_with_stars_becomes_a_comment_of_words(tmp_path: Path) -> None:
+    (tmp_path / "Clock.json").write_text("/*\n * Ours.\n * All of it.\n */\n" + clock())
+    found = convert([tmp_path / "Clock.json"], Report(), to="krammar", out=tmp_path / "out")
+    assert found is not None
+    assert [line for line in found.texts["Clock.krm"].splitlines() if "Our" in line or "All" in line] == [
+        "// Ours.",
+        "// All of it.",
+    ]
+
+
+def test_all_lines_that_json_has_no_place_for_are_pointed_at(tmp_path: Path) -> None:
+    text = "Clock => not top level, with version field\n  // One.\n  // Two.\n  Version: int16\n  A: int8\n"
+    (tmp_path / "Clock.krm").write_text(text)
+    report = Report()
+    found = convert([tmp_path / "Clock.krm"], report, to="json", out=tmp_path / "out")
+    assert [one.primary.span.text for one in report.diagnostics] == ["// One.\n  // Two."]
+    assert found is not None
+    assert '"validVersions": "0"' in found.texts["Clock.json"]
+
+
+@pytest.mark.parametrize(("versions", "shown"), [(ABSENT, "2+"), ("0+", "0+")])
+def test_tagged_versions_without_a_tag_are_kept(versions: str, shown: str) -> None:
+    written = clock(field("A", versions=versions, taggedVersions="2+"))
+    message = parse(Source("Clock.json", written), Report()).messages[0]
+    text = json_definition(parse(Source("Clock.krm", krammar_text([message], Report())), Report()).messages[0])
+    assert f'"versions": "{shown}", "taggedVersions": "2+"' in text
+
+
+def test_former_names_in_quotes_are_read_without_them() -> None:
+    text = 'AskRequest => key 1, max version 0, was "Old-Ask", was Older\n  A: int8 // was "a-b", was C\n'
+    [message] = parse(Source("Ask.krm", text), Report()).messages
+    [one] = message.fields or ()
+    assert [alias.value for alias in (*message.aliases, *one.aliases)] == ["Old-Ask", "Older", "a-b", "C"]

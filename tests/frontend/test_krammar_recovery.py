@@ -121,3 +121,27 @@ def test_three_spaces_are_read_as_two_levels_and_comments_may_stand_anywhere() -
     [outer] = message.fields or ()
     assert [(one.name.value, one.about and one.about.value) for one in outer.fields or ()] == [("B", "Of B.")]
     assert [(one.code.number, one.primary.span.text) for one in report.diagnostics] == [("K020", "   ")]
+
+
+@pytest.mark.parametrize(
+    ("line", "labels", "help"),
+    [
+        ("[[int8", ["["], "close it: `[[int8]]`"),
+        ("[[int8]", ["[", "]"], "close it: `[[int8]]`"),
+        ("[int8 x", ["[", " "], "close it: `[int8]`"),
+        (f"[Long{'g' * 80}", ["["], ""),
+    ],
+)
+def test_an_open_bracket_is_shown_with_what_closes_it(line: str, labels: list[str], help: str) -> None:
+    report = Report()
+    parse(Source("Clock.krm", f"{HEAD}  A: {line}\n"), report)
+    [found] = report.diagnostics
+    assert [label.span.text for label in (found.primary, *found.others)] == labels
+    assert found.helps == ((help,) if help else ())
+
+
+def test_the_owner_of_a_struct_is_looked_for_among_all_messages() -> None:
+    report = Report()
+    text = f"{HEAD}  A: int8\n\nBell => data, max version 0\n  B: int8\n\nTone => not top level, of Bel\n  C: int8\n"
+    parse(Source("Clock.krm", text), report)
+    assert [one.helps for one in report.diagnostics] == [("did you mean `Bell`?",)]

@@ -44,6 +44,13 @@ def test_codec_modules_are_found_largest_first() -> None:
     sizes = [(PACKAGE / f"{name}.py").stat().st_size for name in found]
     assert set(MODULES) < set(found)
     assert sizes == sorted(sizes, reverse=True)
+    assert {"api/fetch", "headers"} - set(found) == {"headers"}
+
+
+def test_an_empty_folder_is_as_good_as_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kwirec.native.compile_in_place", lambda *folders, **_: folders)
+    made: object = build_native(tmp_path, runtime=RUNTIME_FOLDER, package=PACKAGE, modules=MODULES)
+    assert made == (tmp_path / "kwire", tmp_path / "kwire_kafka")
 
 
 def test_a_folder_with_something_else_in_it_is_left_alone(tmp_path: Path) -> None:

@@ -167,3 +167,13 @@ def test_java_tells_the_numbers_of_all_classes_of_a_release(tmp_path: Path) -> N
     ]
     with pytest.raises(ValueError, match="there are no jars of Kafka"):
         classes_of(tmp_path)
+
+
+def test_what_older_releases_are_known_to_have_said_is_no_difference() -> None:
+    ours = {"ConfigSource": {"UNKNOWN": 0}}
+    older = classes({"ConfigSource": {"UNKNOWN_CONFIG": 0}})
+    assert list(enums.differences(ours, older, newest=False)) == []
+    other = classes({"ConfigSource": {"UNKNOWN_CONFIG": 1}})
+    assert list(enums.differences(ours, other, newest=False)) == [
+        "ConfigSource.UNKNOWN_CONFIG is 1 in Java, missing here"
+    ]

@@ -156,3 +156,16 @@ org.apache.kafka:kafka-tools-api:jar:4.4.0 in central"""
 def test_modules_that_a_release_lacks(said: str, missing: set[str]) -> None:
     """They are told from those that Maven could not reach."""
     assert unpublished(said) == {Module(name, "4.4.0") for name in missing}
+
+
+def test_a_release_lacks_only_its_own_modules(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def copied(_: object, folder: Path) -> list[Module]:
+        for release in ("9.1.0", "10.0.0"):
+            (folder / release).mkdir()
+            (folder / release / "slf4j-api-1.7.36.jar").touch()
+        return [Module("kafka-streams", "9.1.0")]
+
+    monkeypatch.setattr(maven, "mvn", lambda *_: "")
+    monkeypatch.setattr(maven, "_modules", lambda *_: [])
+    monkeypatch.setattr(maven, "_copy", copied)
+    assert [jars.missing for jars in bring(["9.1.0", "10.0.0"])] == [("kafka-streams",), ()]

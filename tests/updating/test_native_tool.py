@@ -75,6 +75,9 @@ def test_sources_that_changed_after_they_were_compiled_are_named(tree: Path) -> 
     (tree / "work" / "sources.json").write_text(json.dumps({str(path): "another" for path in paths}))
     names = ", ".join(str(Path("runtime", f"{name}.py")) for name in "abc")
     assert native.stale() == f"{names} changed after it was compiled: make native or make native-clean"
+    paths[0].unlink()
+    (tree / "work" / "sources.json").write_text(json.dumps({str(paths[0]): "gone"}))
+    assert native.stale().startswith(f"{Path('runtime', 'a.py')} changed")
     (tree / "work" / "sources.json").write_text("{}")
     assert native.stale() == ""
     (tree / "work" / "sources.json").write_text(json.dumps({str(paths[0]): "another"}))
