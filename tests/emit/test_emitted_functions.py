@@ -72,7 +72,7 @@ def test_lengths_say_their_fields() -> None:
     lengths = 0
     for path in GENERATED.rglob("*.py"):
         for before, line in itertools.pairwise(path.read_text("utf-8").splitlines()):
-            if re.match(r" +n = (data\[|read_i)", line):
+            if re.match(r" +n\d* = (data\[|read_i)", line):
                 lengths += 1
                 assert re.match(
                     r" +# [a-z0-9_]+(\[\])?: (compact )?(nullable )?(string|bytes|records|array|struct)$", before

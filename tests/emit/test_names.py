@@ -49,12 +49,12 @@ def test_names_that_meet_after_joining_stay_apart() -> None:
     assert len({names.of(path) for path in paths}) == len(paths)
 
 
-def test_items_and_counts_are_never_fields() -> None:
-    names = Locals(["topics", "topics_count", "topics[].topics_item"])
-    item, count = names.beside("topics", "item"), names.beside("topics", "count")
-    assert (item, count) == ("topics_item_", "topics_count_")
-    assert (names.beside("topics", "item"), names.beside("topics", "count")) == (item, count)
-    assert names.beside(item, "count") == "topics_item__count"
+def test_items_are_never_fields() -> None:
+    names = Locals(["topics", "topics[].topics_item"])
+    item = names.item("topics")
+    assert item == "topics_item_"
+    assert names.item("topics") == item
+    assert names.item(item) == "topics_item__item"
 
 
 def test_names_of_the_templates_are_not_hidden() -> None:
@@ -71,5 +71,19 @@ def test_names_of_the_templates_are_not_hidden() -> None:
     taken = {node.arg for node in nodes if isinstance(node, ast.arg)}
     taken |= {node.id for node in nodes if isinstance(node, ast.Name) and node.id.islower()}
     own = {name for name in taken if "zz" not in name and name != "_"}
-    assert own >= {"data", "end", "message", "n", "out", "pos", "raw", "self", "tag_end", "unknown", "version"}
+    assert own >= {
+        "data",
+        "end",
+        "message",
+        "n",
+        "n2",
+        "out",
+        "pos",
+        "raw",
+        "self",
+        "step",
+        "tag_end",
+        "unknown",
+        "version",
+    }
     assert [name for name in own if Locals([name]).of(name) == name] == []

@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import builtins
+import re
 from collections import Counter
 from collections.abc import Iterable
 
 OWN = frozenset(
-    {"count", "data", "empty_list", "end", "give_up", "i64", "known", "message", "n", "out", "pos", "previous", "raw"}
-    | {"section", "self", "size", "tag", "tag_end", "unknown", "version"}
+    {"count", "data", "empty_list", "end", "give_up", "i64", "known", "message", "out", "pos", "previous", "raw"}
+    | {"section", "self", "size", "step", "tag", "tag_end", "unknown", "version"}
 )
 """Parameters, locals and functions that the templates name."""
+
+_LENGTH = re.compile(r"n\d*")
+
+
+def length_in(arrays: int) -> str:
+    """The local for lengths and counts at this depth of arrays. A loop must not assign the name that bounds it."""
+    return f"n{arrays + 1}" if arrays else "n"
 
 
 class Locals:
@@ -24,7 +32,7 @@ class Locals:
         ends = {path: _ends(path) for path in paths}
         uses = Counter(end for own in ends.values() for end in own)
         self._names: dict[str, str] = {}
-        self._companions: dict[str, str] = {}
+        self._items: dict[str, str] = {}
         self._taken: set[str] = set()
         for path, own in ends.items():
             self._names[path] = self._free(next((end for end in own if uses[end] == 1), own[-1]))
@@ -33,15 +41,15 @@ class Locals:
         """The local that holds the field at ``path``."""
         return self._names[path]
 
-    def beside(self, local: str, role: str) -> str:
-        """The local for the ``item``, the ``count`` or the ``step`` of the array in ``local``."""
-        name = f"{local}_{role}"
-        if name not in self._companions:
-            self._companions[name] = self._free(name)
-        return self._companions[name]
+    def item(self, local: str) -> str:
+        """The local for the elements of the array in ``local``."""
+        name = f"{local}_item"
+        if name not in self._items:
+            self._items[name] = self._free(name)
+        return self._items[name]
 
     def _free(self, name: str) -> str:
-        if name in OWN or hasattr(builtins, name) or name.startswith(("read_", "write_")):
+        if name in OWN or _LENGTH.fullmatch(name) or hasattr(builtins, name) or name.startswith(("read_", "write_")):
             name += "_"
         while name in self._taken:
             name += "_"

@@ -98,6 +98,7 @@ class ReadLength(Node):
 
     label: str
     target: str
+    n: str
     compact: bool
     nullable: str
     at: str
@@ -122,8 +123,6 @@ class ReadArray(ReadLength):
     macro = "array.read"
     kind: str = "array"
     item: str
-    count: str
-    step: str
     body: Nodes
     guard: bool
 

@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from kwirec.emitters.codec_names import Locals
+from kwirec.emitters.codec_names import Locals, length_in
 from kwirec.emitters.codec_nodes import (
     NEVER,
     Advance,
@@ -73,6 +73,8 @@ class Reader:
     classes: Mapping[str, ClassView]
     names: Locals
     _declared: dict[str, str] = field(default_factory=dict, init=False)
+    _own: dict[str, str] = field(default_factory=dict, init=False)
+    _arrays: int = field(default=0, init=False)
 
     def message(self, root: StructCoding, target: str) -> Nodes:
         cursor = Cursor()
@@ -90,7 +92,7 @@ class Reader:
     @property
     def declarations(self) -> tuple[tuple[str, str], ...]:
         """The locals that need a type: mypyc requires one for locals that are assigned in more than one branch."""
-        return tuple(sorted(self._declared.items(), key=lambda pair: pair[0] not in ("n", "end")))
+        return (*self._own.items(), *self._declared.items())
 
     def _struct(self, struct: StructCoding, target: str, cursor: Cursor) -> Nodes:
         """Read the untagged fields into locals, make the object, read its tags."""
@@ -140,11 +142,13 @@ class Reader:
         if not (isinstance(type_, PrimitiveType) and type_.name in SCALARS):
             self._declared[target] = self.classes[owner.struct.name].fields[coded.field.name].annotation
 
-    def _declare_length(self, compact: bool) -> None:
-        """Annotate the length or mark before a value: a native number, unless some have fixed sizes, which mypyc does
-        not widen."""
-        if self._declared.get("n") != "int":
-            self._declared["n"] = "i64" if compact else "int"
+    def _length(self, compact: bool) -> str:
+        """The local for the length or mark before a value: a native number, unless some have fixed sizes, which mypyc
+        does not widen."""
+        n = length_in(self._arrays)
+        if self._own.get(n) != "int":
+            self._own[n] = "i64" if compact else "int"
+        return n
 
     def _run(self, coded: FieldCoding, owner: StructCoding, run: Run, target: str, cursor: Cursor) -> Nodes:
         name = self.classes[owner.struct.name].fields[coded.field.name].name
@@ -160,10 +164,10 @@ class Reader:
             return (read,)
         if isinstance(type_, StructType) and run.struct is not None and nullable == NEVER:
             return self._struct(run.struct, target, cursor)
-        self._declare_length(run.compact)
         place = ReadLength(
             label=_label(name, type_, run, nullable),
             target=target,
+            n=self._length(run.compact),
             compact=run.compact,
             nullable=nullable,
             at=cursor.at,
@@ -178,14 +182,15 @@ class Reader:
             case ArrayType(PrimitiveType(element)) if element in BULK:
                 return ReadBulk(**common, element=SCALARS[element])
             case ArrayType(element):
-                item, step = self.names.beside(target, "item"), self.names.beside(target, "step")
-                self._declared[step] = "i64"
+                item = self.names.item(target)
+                self._own["step"] = "i64"
+                self._arrays += 1
+                body = self._value(f"{name}[]", element, run, item, inner) + inner.store()
+                self._arrays -= 1
                 return ReadArray(
                     **common,
                     item=item,
-                    count=self.names.beside(target, "count"),
-                    step=step,
-                    body=self._value(f"{name}[]", element, run, item, inner) + inner.store(),
+                    body=body,
                     guard=isinstance(element, StructType) and run.struct is not None and _may_be_empty(run.struct),
                 )
             case StructType():
@@ -193,7 +198,7 @@ class Reader:
                 body = self._struct(run.struct, target, inner) + inner.store()
                 return ReadNullableStruct(**common, tagged=run.tagged, body=body)
             case PrimitiveType(kind):
-                self._declared["end"] = "i64"
+                self._own["end"] = "i64"
                 return ReadBlob(**common, kind="string" if kind == "string" else "bytes")
 
 

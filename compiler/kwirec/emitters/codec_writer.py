@@ -88,7 +88,7 @@ class Writer:
         place = WriteLength(source=source, local=local, nullable=nullable, optional=optional, compact=run.compact)
         match type_:
             case ArrayType(element):
-                item = self.names.beside(local, "item")
+                item = self.names.item(local)
                 body = self._value(element, run, item, item, NEVER, optional=False)
                 return (WriteArray(**vars(place), item=item, body=body),)
             case StructType():

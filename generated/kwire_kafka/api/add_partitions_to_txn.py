@@ -178,17 +178,17 @@ class AddPartitionsToTxnRequest(Message):
     def _read(data: bytes, pos: i64, version: i64) -> tuple[AddPartitionsToTxnRequest, i64]:
         """Versions 3-5."""
         n: i64
+        step: i64
+        n2: i64
         end: i64
+        n3: i64
         transactions: list[AddPartitionsToTxnTransaction]
-        transactions_step: i64
         transactional_id: str
         topics: list[AddPartitionsToTxnTopic]
-        topics_step: i64
         topics_name: str
         topics_partitions: list[int]
         v3_and_below_transactional_id: str
         v3_and_below_topics: list[AddPartitionsToTxnTopic]
-        v3_and_below_topics_step: i64
         v3_and_below_topics_name: str
         v3_and_below_topics_partitions: list[int]
         if version < 3:
@@ -203,45 +203,43 @@ class AddPartitionsToTxnRequest(Message):
             if n < 0 or n > 126:
                 n, pos = read_length(data, pos)
             transactions = empty_list(n)
-            transactions_count = n
-            for transactions_step in range(transactions_count):
+            for step in range(n):
                 # transactions[]
                 # transactional_id: compact string
-                n = data[pos] - 1
+                n2 = data[pos] - 1
                 pos += 1
-                if n < 0 or n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
+                if n2 < 0 or n2 > 126:
+                    n2, pos = read_string_length(data, pos)
+                end = pos + n2
                 transactional_id = data[pos:end].decode()
                 pos = end
                 producer_id = read_i64_be(data, pos)
                 producer_epoch = read_i16_be(data, pos + 8)
                 verify_only = data[pos + 10] != 0
                 # topics: compact array
-                n = data[pos + 11] - 1
+                n2 = data[pos + 11] - 1
                 pos += 12
-                if n < 0 or n > 126:
-                    n, pos = read_length(data, pos)
-                topics = empty_list(n)
-                topics_count = n
-                for topics_step in range(topics_count):
+                if n2 < 0 or n2 > 126:
+                    n2, pos = read_length(data, pos)
+                topics = empty_list(n2)
+                for step in range(n2):
                     # transactions[].topics[]
                     # name: compact string
-                    n = data[pos] - 1
+                    n3 = data[pos] - 1
                     pos += 1
-                    if n < 0 or n > 126:
-                        n, pos = read_string_length(data, pos)
-                    end = pos + n
+                    if n3 < 0 or n3 > 126:
+                        n3, pos = read_string_length(data, pos)
+                    end = pos + n3
                     topics_name = data[pos:end].decode()
                     pos = end
                     # partitions: compact array
-                    n = data[pos] - 1
+                    n3 = data[pos] - 1
                     pos += 1
-                    if n < 0 or n > 126:
-                        n, pos = read_length(data, pos)
-                    if n:
-                        topics_partitions = read_i32s(data, pos, n)
-                        pos += 4 * n
+                    if n3 < 0 or n3 > 126:
+                        n3, pos = read_length(data, pos)
+                    if n3:
+                        topics_partitions = read_i32s(data, pos, n3)
+                        pos += 4 * n3
                     else:
                         topics_partitions = []
                     topics_item = new_AddPartitionsToTxnTopic(topics_name, topics_partitions)
@@ -280,25 +278,24 @@ class AddPartitionsToTxnRequest(Message):
             if n < 0 or n > 126:
                 n, pos = read_length(data, pos)
             v3_and_below_topics = empty_list(n)
-            v3_and_below_topics_count = n
-            for v3_and_below_topics_step in range(v3_and_below_topics_count):
+            for step in range(n):
                 # v3_and_below_topics[]
                 # name: compact string
-                n = data[pos] - 1
+                n2 = data[pos] - 1
                 pos += 1
-                if n < 0 or n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
+                if n2 < 0 or n2 > 126:
+                    n2, pos = read_string_length(data, pos)
+                end = pos + n2
                 v3_and_below_topics_name = data[pos:end].decode()
                 pos = end
                 # partitions: compact array
-                n = data[pos] - 1
+                n2 = data[pos] - 1
                 pos += 1
-                if n < 0 or n > 126:
-                    n, pos = read_length(data, pos)
-                if n:
-                    v3_and_below_topics_partitions = read_i32s(data, pos, n)
-                    pos += 4 * n
+                if n2 < 0 or n2 > 126:
+                    n2, pos = read_length(data, pos)
+                if n2:
+                    v3_and_below_topics_partitions = read_i32s(data, pos, n2)
+                    pos += 4 * n2
                 else:
                     v3_and_below_topics_partitions = []
                 v3_and_below_topics_item = new_AddPartitionsToTxnTopic(
@@ -438,10 +435,11 @@ class AddPartitionsToTxnRequest(Message):
         """Versions 0-2."""
         n: int
         end: i64
+        step: i64
+        n2: int
         transactions: list[AddPartitionsToTxnTransaction]
         v3_and_below_transactional_id: str
         v3_and_below_topics: list[AddPartitionsToTxnTopic]
-        v3_and_below_topics_step: i64
         name: str
         partitions: list[int]
         if version < 0:
@@ -464,25 +462,24 @@ class AddPartitionsToTxnRequest(Message):
         if n < 0:
             give_up()
         v3_and_below_topics = empty_list(n)
-        v3_and_below_topics_count = n
-        for v3_and_below_topics_step in range(v3_and_below_topics_count):
+        for step in range(n):
             # v3_and_below_topics[]
             # name: string
-            n = read_i16_be(data, pos)
+            n2 = read_i16_be(data, pos)
             pos += 2
-            if n < 0:
+            if n2 < 0:
                 give_up()
-            end = pos + n
+            end = pos + n2
             name = data[pos:end].decode()
             pos = end
             # partitions: array
-            n = read_i32_be(data, pos)
+            n2 = read_i32_be(data, pos)
             pos += 4
-            if n < 0:
+            if n2 < 0:
                 give_up()
-            if n:
-                partitions = read_i32s(data, pos, n)
-                pos += 4 * n
+            if n2:
+                partitions = read_i32s(data, pos, n2)
+                pos += 4 * n2
             else:
                 partitions = []
             v3_and_below_topics_item = new_AddPartitionsToTxnTopic(name, partitions)
@@ -681,20 +678,18 @@ class AddPartitionsToTxnResponse(Message):
     def _read(data: bytes, pos: i64, version: i64) -> tuple[AddPartitionsToTxnResponse, i64]:
         """Versions 3-5."""
         n: i64
+        step: i64
+        n2: i64
         end: i64
+        n3: i64
         results_by_transaction: list[AddPartitionsToTxnResult]
-        results_by_transaction_step: i64
         transactional_id: str
         topic_results: list[AddPartitionsToTxnTopicResult]
-        topic_results_step: i64
         topic_results_name: str
         topic_results_results_by_partition: list[AddPartitionsToTxnPartitionResult]
-        topic_results_results_by_partition_step: i64
         results_by_topic_v3_and_below: list[AddPartitionsToTxnTopicResult]
-        results_by_topic_v3_and_below_step: i64
         results_by_topic_v3_and_below_name: str
         results_by_topic_v3_and_below_results_by_partition: list[AddPartitionsToTxnPartitionResult]
-        results_by_topic_v3_and_below_results_by_partition_step: i64
         if version < 3:
             return AddPartitionsToTxnResponse._read_classic(data, pos, version)
         if version > 5:
@@ -710,42 +705,39 @@ class AddPartitionsToTxnResponse(Message):
             if n < 0 or n > 126:
                 n, pos = read_length(data, pos)
             results_by_transaction = empty_list(n)
-            results_by_transaction_count = n
-            for results_by_transaction_step in range(results_by_transaction_count):
+            for step in range(n):
                 # results_by_transaction[]
                 # transactional_id: compact string
-                n = data[pos] - 1
+                n2 = data[pos] - 1
                 pos += 1
-                if n < 0 or n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
+                if n2 < 0 or n2 > 126:
+                    n2, pos = read_string_length(data, pos)
+                end = pos + n2
                 transactional_id = data[pos:end].decode()
                 pos = end
                 # topic_results: compact array
-                n = data[pos] - 1
+                n2 = data[pos] - 1
                 pos += 1
-                if n < 0 or n > 126:
-                    n, pos = read_length(data, pos)
-                topic_results = empty_list(n)
-                topic_results_count = n
-                for topic_results_step in range(topic_results_count):
+                if n2 < 0 or n2 > 126:
+                    n2, pos = read_length(data, pos)
+                topic_results = empty_list(n2)
+                for step in range(n2):
                     # results_by_transaction[].topic_results[]
                     # name: compact string
-                    n = data[pos] - 1
+                    n3 = data[pos] - 1
                     pos += 1
-                    if n < 0 or n > 126:
-                        n, pos = read_string_length(data, pos)
-                    end = pos + n
+                    if n3 < 0 or n3 > 126:
+                        n3, pos = read_string_length(data, pos)
+                    end = pos + n3
                     topic_results_name = data[pos:end].decode()
                     pos = end
                     # results_by_partition: compact array
-                    n = data[pos] - 1
+                    n3 = data[pos] - 1
                     pos += 1
-                    if n < 0 or n > 126:
-                        n, pos = read_length(data, pos)
-                    topic_results_results_by_partition = empty_list(n)
-                    topic_results_results_by_partition_count = n
-                    for topic_results_results_by_partition_step in range(topic_results_results_by_partition_count):
+                    if n3 < 0 or n3 > 126:
+                        n3, pos = read_length(data, pos)
+                    topic_results_results_by_partition = empty_list(n3)
+                    for step in range(n3):
                         # results_by_transaction[].topic_results[].results_by_partition[]
                         topic_results_results_by_partition_partition_index = read_i32_be(data, pos)
                         topic_results_results_by_partition_partition_error_code = read_i16_be(data, pos + 4)
@@ -783,27 +775,23 @@ class AddPartitionsToTxnResponse(Message):
             if n < 0 or n > 126:
                 n, pos = read_length(data, pos)
             results_by_topic_v3_and_below = empty_list(n)
-            results_by_topic_v3_and_below_count = n
-            for results_by_topic_v3_and_below_step in range(results_by_topic_v3_and_below_count):
+            for step in range(n):
                 # results_by_topic_v3_and_below[]
                 # name: compact string
-                n = data[pos] - 1
+                n2 = data[pos] - 1
                 pos += 1
-                if n < 0 or n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
+                if n2 < 0 or n2 > 126:
+                    n2, pos = read_string_length(data, pos)
+                end = pos + n2
                 results_by_topic_v3_and_below_name = data[pos:end].decode()
                 pos = end
                 # results_by_partition: compact array
-                n = data[pos] - 1
+                n2 = data[pos] - 1
                 pos += 1
-                if n < 0 or n > 126:
-                    n, pos = read_length(data, pos)
-                results_by_topic_v3_and_below_results_by_partition = empty_list(n)
-                results_by_topic_v3_and_below_results_by_partition_count = n
-                for results_by_topic_v3_and_below_results_by_partition_step in range(
-                    results_by_topic_v3_and_below_results_by_partition_count
-                ):
+                if n2 < 0 or n2 > 126:
+                    n2, pos = read_length(data, pos)
+                results_by_topic_v3_and_below_results_by_partition = empty_list(n2)
+                for step in range(n2):
                     # results_by_topic_v3_and_below[].results_by_partition[]
                     results_by_topic_v3_and_below_results_by_partition_partition_index = read_i32_be(data, pos)
                     results_by_topic_v3_and_below_results_by_partition_partition_error_code = read_i16_be(
@@ -953,13 +941,13 @@ class AddPartitionsToTxnResponse(Message):
     def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[AddPartitionsToTxnResponse, i64]:
         """Versions 0-2."""
         n: int
+        step: i64
+        n2: int
         end: i64
         results_by_transaction: list[AddPartitionsToTxnResult]
         results_by_topic_v3_and_below: list[AddPartitionsToTxnTopicResult]
-        results_by_topic_v3_and_below_step: i64
         name: str
         results_by_partition: list[AddPartitionsToTxnPartitionResult]
-        results_by_partition_step: i64
         if version < 0:
             give_up()
 
@@ -972,25 +960,23 @@ class AddPartitionsToTxnResponse(Message):
         if n < 0:
             give_up()
         results_by_topic_v3_and_below = empty_list(n)
-        results_by_topic_v3_and_below_count = n
-        for results_by_topic_v3_and_below_step in range(results_by_topic_v3_and_below_count):
+        for step in range(n):
             # results_by_topic_v3_and_below[]
             # name: string
-            n = read_i16_be(data, pos)
+            n2 = read_i16_be(data, pos)
             pos += 2
-            if n < 0:
+            if n2 < 0:
                 give_up()
-            end = pos + n
+            end = pos + n2
             name = data[pos:end].decode()
             pos = end
             # results_by_partition: array
-            n = read_i32_be(data, pos)
+            n2 = read_i32_be(data, pos)
             pos += 4
-            if n < 0:
+            if n2 < 0:
                 give_up()
-            results_by_partition = empty_list(n)
-            results_by_partition_count = n
-            for results_by_partition_step in range(results_by_partition_count):
+            results_by_partition = empty_list(n2)
+            for step in range(n2):
                 # results_by_topic_v3_and_below[].results_by_partition[]
                 partition_index = read_i32_be(data, pos)
                 partition_error_code = read_i16_be(data, pos + 4)

@@ -162,15 +162,15 @@ class AlterClientQuotasRequest(Message):
     def _read(data: bytes, pos: i64, version: i64) -> tuple[AlterClientQuotasRequest, i64]:
         """Version 1."""
         n: i64
+        step: i64
+        n2: i64
+        n3: i64
         end: i64
         entries: list[AlterClientQuotasRequestEntryData]
-        entries_step: i64
         entity: list[AlterClientQuotasRequestEntityData]
-        entity_step: i64
         entity_type: str
         entity_name: str | None
         ops: list[OpData]
-        ops_step: i64
         key: str
         if version < 1:
             return AlterClientQuotasRequest._read_classic(data, pos, version)
@@ -183,35 +183,33 @@ class AlterClientQuotasRequest(Message):
         if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         entries = empty_list(n)
-        entries_count = n
-        for entries_step in range(entries_count):
+        for step in range(n):
             # entries[]
             # entity: compact array
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_length(data, pos)
-            entity = empty_list(n)
-            entity_count = n
-            for entity_step in range(entity_count):
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_length(data, pos)
+            entity = empty_list(n2)
+            for step in range(n2):
                 # entries[].entity[]
                 # entity_type: compact string
-                n = data[pos] - 1
+                n3 = data[pos] - 1
                 pos += 1
-                if n < 0 or n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
+                if n3 < 0 or n3 > 126:
+                    n3, pos = read_string_length(data, pos)
+                end = pos + n3
                 entity_type = data[pos:end].decode()
                 pos = end
                 # entity_name: compact nullable string
-                n = data[pos] - 1
+                n3 = data[pos] - 1
                 pos += 1
-                if n < 0:
+                if n3 < 0:
                     entity_name = None
                 else:
-                    if n > 126:
-                        n, pos = read_string_length(data, pos)
-                    end = pos + n
+                    if n3 > 126:
+                        n3, pos = read_string_length(data, pos)
+                    end = pos + n3
                     entity_name = data[pos:end].decode()
                     pos = end
                 entity_item = new_AlterClientQuotasRequestEntityData(entity_type, entity_name)
@@ -221,20 +219,19 @@ class AlterClientQuotasRequest(Message):
                     pos += 1
                 entity.append(entity_item)
             # ops: compact array
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_length(data, pos)
-            ops = empty_list(n)
-            ops_count = n
-            for ops_step in range(ops_count):
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_length(data, pos)
+            ops = empty_list(n2)
+            for step in range(n2):
                 # entries[].ops[]
                 # key: compact string
-                n = data[pos] - 1
+                n3 = data[pos] - 1
                 pos += 1
-                if n < 0 or n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
+                if n3 < 0 or n3 > 126:
+                    n3, pos = read_string_length(data, pos)
+                end = pos + n3
                 key = data[pos:end].decode()
                 pos = end
                 value = read_f64_be(data, pos)
@@ -341,15 +338,15 @@ class AlterClientQuotasRequest(Message):
     def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[AlterClientQuotasRequest, i64]:
         """Version 0."""
         n: int
+        step: i64
+        n2: int
+        n3: int
         end: i64
         entries: list[AlterClientQuotasRequestEntryData]
-        entries_step: i64
         entity: list[AlterClientQuotasRequestEntityData]
-        entity_step: i64
         entity_type: str
         entity_name: str | None
         ops: list[OpData]
-        ops_step: i64
         key: str
         if version < 0:
             give_up()
@@ -360,52 +357,49 @@ class AlterClientQuotasRequest(Message):
         if n < 0:
             give_up()
         entries = empty_list(n)
-        entries_count = n
-        for entries_step in range(entries_count):
+        for step in range(n):
             # entries[]
             # entity: array
-            n = read_i32_be(data, pos)
+            n2 = read_i32_be(data, pos)
             pos += 4
-            if n < 0:
+            if n2 < 0:
                 give_up()
-            entity = empty_list(n)
-            entity_count = n
-            for entity_step in range(entity_count):
+            entity = empty_list(n2)
+            for step in range(n2):
                 # entries[].entity[]
                 # entity_type: string
-                n = read_i16_be(data, pos)
+                n3 = read_i16_be(data, pos)
                 pos += 2
-                if n < 0:
+                if n3 < 0:
                     give_up()
-                end = pos + n
+                end = pos + n3
                 entity_type = data[pos:end].decode()
                 pos = end
                 # entity_name: nullable string
-                n = read_i16_be(data, pos)
+                n3 = read_i16_be(data, pos)
                 pos += 2
-                if n < 0:
+                if n3 < 0:
                     entity_name = None
                 else:
-                    end = pos + n
+                    end = pos + n3
                     entity_name = data[pos:end].decode()
                     pos = end
                 entity_item = new_AlterClientQuotasRequestEntityData(entity_type, entity_name)
                 entity.append(entity_item)
             # ops: array
-            n = read_i32_be(data, pos)
+            n2 = read_i32_be(data, pos)
             pos += 4
-            if n < 0:
+            if n2 < 0:
                 give_up()
-            ops = empty_list(n)
-            ops_count = n
-            for ops_step in range(ops_count):
+            ops = empty_list(n2)
+            for step in range(n2):
                 # entries[].ops[]
                 # key: string
-                n = read_i16_be(data, pos)
+                n3 = read_i16_be(data, pos)
                 pos += 2
-                if n < 0:
+                if n3 < 0:
                     give_up()
-                end = pos + n
+                end = pos + n3
                 key = data[pos:end].decode()
                 pos = end
                 value = read_f64_be(data, pos)
@@ -568,12 +562,13 @@ class AlterClientQuotasResponse(Message):
     def _read(data: bytes, pos: i64, version: i64) -> tuple[AlterClientQuotasResponse, i64]:
         """Version 1."""
         n: i64
+        step: i64
+        n2: i64
         end: i64
+        n3: i64
         entries: list[AlterClientQuotasResponseEntryData]
-        entries_step: i64
         error_message: str | None
         entity: list[AlterClientQuotasResponseEntityData]
-        entity_step: i64
         entity_type: str
         entity_name: str | None
         if version < 1:
@@ -588,47 +583,45 @@ class AlterClientQuotasResponse(Message):
         if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         entries = empty_list(n)
-        entries_count = n
-        for entries_step in range(entries_count):
+        for step in range(n):
             # entries[]
             error_code = read_i16_be(data, pos)
             # error_message: compact nullable string
-            n = data[pos + 2] - 1
+            n2 = data[pos + 2] - 1
             pos += 3
-            if n < 0:
+            if n2 < 0:
                 error_message = None
             else:
-                if n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
+                if n2 > 126:
+                    n2, pos = read_string_length(data, pos)
+                end = pos + n2
                 error_message = data[pos:end].decode()
                 pos = end
             # entity: compact array
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_length(data, pos)
-            entity = empty_list(n)
-            entity_count = n
-            for entity_step in range(entity_count):
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_length(data, pos)
+            entity = empty_list(n2)
+            for step in range(n2):
                 # entries[].entity[]
                 # entity_type: compact string
-                n = data[pos] - 1
+                n3 = data[pos] - 1
                 pos += 1
-                if n < 0 or n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
+                if n3 < 0 or n3 > 126:
+                    n3, pos = read_string_length(data, pos)
+                end = pos + n3
                 entity_type = data[pos:end].decode()
                 pos = end
                 # entity_name: compact nullable string
-                n = data[pos] - 1
+                n3 = data[pos] - 1
                 pos += 1
-                if n < 0:
+                if n3 < 0:
                     entity_name = None
                 else:
-                    if n > 126:
-                        n, pos = read_string_length(data, pos)
-                    end = pos + n
+                    if n3 > 126:
+                        n3, pos = read_string_length(data, pos)
+                    end = pos + n3
                     entity_name = data[pos:end].decode()
                     pos = end
                 entity_item = new_AlterClientQuotasResponseEntityData(entity_type, entity_name)
@@ -721,12 +714,13 @@ class AlterClientQuotasResponse(Message):
     def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[AlterClientQuotasResponse, i64]:
         """Version 0."""
         n: int
+        step: i64
+        n2: int
         end: i64
+        n3: int
         entries: list[AlterClientQuotasResponseEntryData]
-        entries_step: i64
         error_message: str | None
         entity: list[AlterClientQuotasResponseEntityData]
-        entity_step: i64
         entity_type: str
         entity_name: str | None
         if version < 0:
@@ -739,43 +733,41 @@ class AlterClientQuotasResponse(Message):
         if n < 0:
             give_up()
         entries = empty_list(n)
-        entries_count = n
-        for entries_step in range(entries_count):
+        for step in range(n):
             # entries[]
             error_code = read_i16_be(data, pos)
             # error_message: nullable string
-            n = read_i16_be(data, pos + 2)
+            n2 = read_i16_be(data, pos + 2)
             pos += 4
-            if n < 0:
+            if n2 < 0:
                 error_message = None
             else:
-                end = pos + n
+                end = pos + n2
                 error_message = data[pos:end].decode()
                 pos = end
             # entity: array
-            n = read_i32_be(data, pos)
+            n2 = read_i32_be(data, pos)
             pos += 4
-            if n < 0:
+            if n2 < 0:
                 give_up()
-            entity = empty_list(n)
-            entity_count = n
-            for entity_step in range(entity_count):
+            entity = empty_list(n2)
+            for step in range(n2):
                 # entries[].entity[]
                 # entity_type: string
-                n = read_i16_be(data, pos)
+                n3 = read_i16_be(data, pos)
                 pos += 2
-                if n < 0:
+                if n3 < 0:
                     give_up()
-                end = pos + n
+                end = pos + n3
                 entity_type = data[pos:end].decode()
                 pos = end
                 # entity_name: nullable string
-                n = read_i16_be(data, pos)
+                n3 = read_i16_be(data, pos)
                 pos += 2
-                if n < 0:
+                if n3 < 0:
                     entity_name = None
                 else:
-                    end = pos + n
+                    end = pos + n3
                     entity_name = data[pos:end].decode()
                     pos = end
                 entity_item = new_AlterClientQuotasResponseEntityData(entity_type, entity_name)

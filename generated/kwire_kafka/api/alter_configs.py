@@ -134,12 +134,13 @@ class AlterConfigsRequest(Message):
     def _read(data: bytes, pos: i64, version: i64) -> tuple[AlterConfigsRequest, i64]:
         """Version 2."""
         n: i64
+        step: i64
+        n2: i64
         end: i64
+        n3: i64
         resources: list[AlterConfigsResource]
-        resources_step: i64
         resource_name: str
         configs: list[AlterableConfig]
-        configs_step: i64
         name: str
         value: str | None
         if version < 2:
@@ -153,44 +154,42 @@ class AlterConfigsRequest(Message):
         if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         resources = empty_list(n)
-        resources_count = n
-        for resources_step in range(resources_count):
+        for step in range(n):
             # resources[]
             resource_type = (data[pos] ^ 128) - 128
             # resource_name: compact string
-            n = data[pos + 1] - 1
+            n2 = data[pos + 1] - 1
             pos += 2
-            if n < 0 or n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_string_length(data, pos)
+            end = pos + n2
             resource_name = data[pos:end].decode()
             pos = end
             # configs: compact array
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_length(data, pos)
-            configs = empty_list(n)
-            configs_count = n
-            for configs_step in range(configs_count):
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_length(data, pos)
+            configs = empty_list(n2)
+            for step in range(n2):
                 # resources[].configs[]
                 # name: compact string
-                n = data[pos] - 1
+                n3 = data[pos] - 1
                 pos += 1
-                if n < 0 or n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
+                if n3 < 0 or n3 > 126:
+                    n3, pos = read_string_length(data, pos)
+                end = pos + n3
                 name = data[pos:end].decode()
                 pos = end
                 # value: compact nullable string
-                n = data[pos] - 1
+                n3 = data[pos] - 1
                 pos += 1
-                if n < 0:
+                if n3 < 0:
                     value = None
                 else:
-                    if n > 126:
-                        n, pos = read_string_length(data, pos)
-                    end = pos + n
+                    if n3 > 126:
+                        n3, pos = read_string_length(data, pos)
+                    end = pos + n3
                     value = data[pos:end].decode()
                     pos = end
                 configs_item = new_AlterableConfig(name, value)
@@ -281,12 +280,13 @@ class AlterConfigsRequest(Message):
     def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[AlterConfigsRequest, i64]:
         """Versions 0-1."""
         n: int
+        step: i64
+        n2: int
         end: i64
+        n3: int
         resources: list[AlterConfigsResource]
-        resources_step: i64
         resource_name: str
         configs: list[AlterableConfig]
-        configs_step: i64
         name: str
         value: str | None
         if version < 0:
@@ -298,42 +298,40 @@ class AlterConfigsRequest(Message):
         if n < 0:
             give_up()
         resources = empty_list(n)
-        resources_count = n
-        for resources_step in range(resources_count):
+        for step in range(n):
             # resources[]
             resource_type = (data[pos] ^ 128) - 128
             # resource_name: string
-            n = read_i16_be(data, pos + 1)
+            n2 = read_i16_be(data, pos + 1)
             pos += 3
-            if n < 0:
+            if n2 < 0:
                 give_up()
-            end = pos + n
+            end = pos + n2
             resource_name = data[pos:end].decode()
             pos = end
             # configs: array
-            n = read_i32_be(data, pos)
+            n2 = read_i32_be(data, pos)
             pos += 4
-            if n < 0:
+            if n2 < 0:
                 give_up()
-            configs = empty_list(n)
-            configs_count = n
-            for configs_step in range(configs_count):
+            configs = empty_list(n2)
+            for step in range(n2):
                 # resources[].configs[]
                 # name: string
-                n = read_i16_be(data, pos)
+                n3 = read_i16_be(data, pos)
                 pos += 2
-                if n < 0:
+                if n3 < 0:
                     give_up()
-                end = pos + n
+                end = pos + n3
                 name = data[pos:end].decode()
                 pos = end
                 # value: nullable string
-                n = read_i16_be(data, pos)
+                n3 = read_i16_be(data, pos)
                 pos += 2
-                if n < 0:
+                if n3 < 0:
                     value = None
                 else:
-                    end = pos + n
+                    end = pos + n3
                     value = data[pos:end].decode()
                     pos = end
                 configs_item = new_AlterableConfig(name, value)
@@ -461,9 +459,10 @@ class AlterConfigsResponse(Message):
     def _read(data: bytes, pos: i64, version: i64) -> tuple[AlterConfigsResponse, i64]:
         """Version 2."""
         n: i64
+        step: i64
+        n2: i64
         end: i64
         responses: list[AlterConfigsResourceResponse]
-        responses_step: i64
         error_message: str | None
         resource_name: str
         if version < 2:
@@ -478,28 +477,27 @@ class AlterConfigsResponse(Message):
         if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         responses = empty_list(n)
-        responses_count = n
-        for responses_step in range(responses_count):
+        for step in range(n):
             # responses[]
             error_code = read_i16_be(data, pos)
             # error_message: compact nullable string
-            n = data[pos + 2] - 1
+            n2 = data[pos + 2] - 1
             pos += 3
-            if n < 0:
+            if n2 < 0:
                 error_message = None
             else:
-                if n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
+                if n2 > 126:
+                    n2, pos = read_string_length(data, pos)
+                end = pos + n2
                 error_message = data[pos:end].decode()
                 pos = end
             resource_type = (data[pos] ^ 128) - 128
             # resource_name: compact string
-            n = data[pos + 1] - 1
+            n2 = data[pos + 1] - 1
             pos += 2
-            if n < 0 or n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_string_length(data, pos)
+            end = pos + n2
             resource_name = data[pos:end].decode()
             pos = end
             responses_item = new_AlterConfigsResourceResponse(error_code, error_message, resource_type, resource_name)
@@ -564,9 +562,10 @@ class AlterConfigsResponse(Message):
     def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[AlterConfigsResponse, i64]:
         """Versions 0-1."""
         n: int
+        step: i64
+        n2: int
         end: i64
         responses: list[AlterConfigsResourceResponse]
-        responses_step: i64
         error_message: str | None
         resource_name: str
         if version < 0:
@@ -579,26 +578,25 @@ class AlterConfigsResponse(Message):
         if n < 0:
             give_up()
         responses = empty_list(n)
-        responses_count = n
-        for responses_step in range(responses_count):
+        for step in range(n):
             # responses[]
             error_code = read_i16_be(data, pos)
             # error_message: nullable string
-            n = read_i16_be(data, pos + 2)
+            n2 = read_i16_be(data, pos + 2)
             pos += 4
-            if n < 0:
+            if n2 < 0:
                 error_message = None
             else:
-                end = pos + n
+                end = pos + n2
                 error_message = data[pos:end].decode()
                 pos = end
             resource_type = (data[pos] ^ 128) - 128
             # resource_name: string
-            n = read_i16_be(data, pos + 1)
+            n2 = read_i16_be(data, pos + 1)
             pos += 3
-            if n < 0:
+            if n2 < 0:
                 give_up()
-            end = pos + n
+            end = pos + n2
             resource_name = data[pos:end].decode()
             pos = end
             responses_item = new_AlterConfigsResourceResponse(error_code, error_message, resource_type, resource_name)

@@ -196,15 +196,15 @@ class AlterPartitionRequest(Message):
     def _read(data: bytes, pos: i64, version: i64) -> tuple[AlterPartitionRequest, i64]:
         """Versions 0-3."""
         n: i64
+        step: i64
+        n2: i64
         end: i64
+        n3: i64
         topics: list[AlterPartitionRequestTopicData]
-        topics_step: i64
         topic_name: str
         partitions: list[AlterPartitionRequestPartitionData]
-        partitions_step: i64
         new_isr: list[int]
         new_isr_with_epochs: list[BrokerState]
-        new_isr_with_epochs_step: i64
         if version < 0 or version > 3:
             give_up()
 
@@ -216,16 +216,15 @@ class AlterPartitionRequest(Message):
         if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         topics = empty_list(n)
-        topics_count = n
-        for topics_step in range(topics_count):
+        for step in range(n):
             # topics[]
             if version <= 1:
                 # topic_name: compact string
-                n = data[pos] - 1
+                n2 = data[pos] - 1
                 pos += 1
-                if n < 0 or n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
+                if n2 < 0 or n2 > 126:
+                    n2, pos = read_string_length(data, pos)
+                end = pos + n2
                 topic_name = data[pos:end].decode()
                 pos = end
                 topic_id = ZERO_UUID
@@ -234,39 +233,37 @@ class AlterPartitionRequest(Message):
                 topic_id = Uuid(data[pos : pos + 16])
                 pos += 16
             # partitions: compact array
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_length(data, pos)
-            partitions = empty_list(n)
-            partitions_count = n
-            for partitions_step in range(partitions_count):
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_length(data, pos)
+            partitions = empty_list(n2)
+            for step in range(n2):
                 # topics[].partitions[]
                 partition_index = read_i32_be(data, pos)
                 leader_epoch = read_i32_be(data, pos + 4)
                 pos += 8
                 if version <= 2:
                     # new_isr: compact array
-                    n = data[pos] - 1
+                    n3 = data[pos] - 1
                     pos += 1
-                    if n < 0 or n > 126:
-                        n, pos = read_length(data, pos)
-                    if n:
-                        new_isr = read_i32s(data, pos, n)
-                        pos += 4 * n
+                    if n3 < 0 or n3 > 126:
+                        n3, pos = read_length(data, pos)
+                    if n3:
+                        new_isr = read_i32s(data, pos, n3)
+                        pos += 4 * n3
                     else:
                         new_isr = []
                     new_isr_with_epochs = []
                 else:
                     new_isr = []
                     # new_isr_with_epochs: compact array
-                    n = data[pos] - 1
+                    n3 = data[pos] - 1
                     pos += 1
-                    if n < 0 or n > 126:
-                        n, pos = read_length(data, pos)
-                    new_isr_with_epochs = empty_list(n)
-                    new_isr_with_epochs_count = n
-                    for new_isr_with_epochs_step in range(new_isr_with_epochs_count):
+                    if n3 < 0 or n3 > 126:
+                        n3, pos = read_length(data, pos)
+                    new_isr_with_epochs = empty_list(n3)
+                    for step in range(n3):
                         # topics[].partitions[].new_isr_with_epochs[]
                         new_isr_with_epochs_broker_id = read_i32_be(data, pos)
                         new_isr_with_epochs_broker_epoch = read_i64_be(data, pos + 4)
@@ -539,12 +536,13 @@ class AlterPartitionResponse(Message):
     def _read(data: bytes, pos: i64, version: i64) -> tuple[AlterPartitionResponse, i64]:
         """Versions 0-3."""
         n: i64
+        step: i64
+        n2: i64
         end: i64
+        n3: i64
         topics: list[AlterPartitionResponseTopicData]
-        topics_step: i64
         topic_name: str
         partitions: list[AlterPartitionResponsePartitionData]
-        partitions_step: i64
         isr: list[int]
         if version < 0 or version > 3:
             give_up()
@@ -557,16 +555,15 @@ class AlterPartitionResponse(Message):
         if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         topics = empty_list(n)
-        topics_count = n
-        for topics_step in range(topics_count):
+        for step in range(n):
             # topics[]
             if version <= 1:
                 # topic_name: compact string
-                n = data[pos] - 1
+                n2 = data[pos] - 1
                 pos += 1
-                if n < 0 or n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
+                if n2 < 0 or n2 > 126:
+                    n2, pos = read_string_length(data, pos)
+                end = pos + n2
                 topic_name = data[pos:end].decode()
                 pos = end
                 topic_id = ZERO_UUID
@@ -575,26 +572,25 @@ class AlterPartitionResponse(Message):
                 topic_id = Uuid(data[pos : pos + 16])
                 pos += 16
             # partitions: compact array
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_length(data, pos)
-            partitions = empty_list(n)
-            partitions_count = n
-            for partitions_step in range(partitions_count):
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_length(data, pos)
+            partitions = empty_list(n2)
+            for step in range(n2):
                 # topics[].partitions[]
                 partition_index = read_i32_be(data, pos)
                 partitions_error_code = read_i16_be(data, pos + 4)
                 leader_id = read_i32_be(data, pos + 6)
                 leader_epoch = read_i32_be(data, pos + 10)
                 # isr: compact array
-                n = data[pos + 14] - 1
+                n3 = data[pos + 14] - 1
                 pos += 15
-                if n < 0 or n > 126:
-                    n, pos = read_length(data, pos)
-                if n:
-                    isr = read_i32s(data, pos, n)
-                    pos += 4 * n
+                if n3 < 0 or n3 > 126:
+                    n3, pos = read_length(data, pos)
+                if n3:
+                    isr = read_i32s(data, pos, n3)
+                    pos += 4 * n3
                 else:
                     isr = []
                 if version >= 1:

@@ -133,12 +133,13 @@ class AlterPartitionReassignmentsRequest(Message):
     def _read(data: bytes, pos: i64, version: i64) -> tuple[AlterPartitionReassignmentsRequest, i64]:
         """Versions 0-1."""
         n: i64
+        step: i64
+        n2: i64
         end: i64
+        n3: i64
         topics: list[ReassignableTopic]
-        topics_step: i64
         name: str
         partitions: list[ReassignablePartition]
-        partitions_step: i64
         replicas: list[int] | None
         if version < 0 or version > 1:
             give_up()
@@ -156,38 +157,36 @@ class AlterPartitionReassignmentsRequest(Message):
         if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         topics = empty_list(n)
-        topics_count = n
-        for topics_step in range(topics_count):
+        for step in range(n):
             # topics[]
             # name: compact string
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_string_length(data, pos)
+            end = pos + n2
             name = data[pos:end].decode()
             pos = end
             # partitions: compact array
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_length(data, pos)
-            partitions = empty_list(n)
-            partitions_count = n
-            for partitions_step in range(partitions_count):
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_length(data, pos)
+            partitions = empty_list(n2)
+            for step in range(n2):
                 # topics[].partitions[]
                 partition_index = read_i32_be(data, pos)
                 # replicas: compact nullable array
-                n = data[pos + 4] - 1
+                n3 = data[pos + 4] - 1
                 pos += 5
-                if n < 0:
+                if n3 < 0:
                     replicas = None
                 else:
-                    if n > 126:
-                        n, pos = read_length(data, pos)
-                    if n:
-                        replicas = read_i32s(data, pos, n)
-                        pos += 4 * n
+                    if n3 > 126:
+                        n3, pos = read_length(data, pos)
+                    if n3:
+                        replicas = read_i32s(data, pos, n3)
+                        pos += 4 * n3
                     else:
                         replicas = []
                 partitions_item = new_ReassignablePartition(partition_index, replicas)
@@ -392,12 +391,13 @@ class AlterPartitionReassignmentsResponse(Message):
         """Versions 0-1."""
         n: i64
         end: i64
+        step: i64
+        n2: i64
+        n3: i64
         error_message: str | None
         responses: list[ReassignableTopicResponse]
-        responses_step: i64
         name: str
         partitions: list[ReassignablePartitionResponse]
-        partitions_step: i64
         partitions_error_message: str | None
         if version < 0 or version > 1:
             give_up()
@@ -427,37 +427,35 @@ class AlterPartitionReassignmentsResponse(Message):
         if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         responses = empty_list(n)
-        responses_count = n
-        for responses_step in range(responses_count):
+        for step in range(n):
             # responses[]
             # name: compact string
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_string_length(data, pos)
+            end = pos + n2
             name = data[pos:end].decode()
             pos = end
             # partitions: compact array
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_length(data, pos)
-            partitions = empty_list(n)
-            partitions_count = n
-            for partitions_step in range(partitions_count):
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_length(data, pos)
+            partitions = empty_list(n2)
+            for step in range(n2):
                 # responses[].partitions[]
                 partition_index = read_i32_be(data, pos)
                 partitions_error_code = read_i16_be(data, pos + 4)
                 # error_message: compact nullable string
-                n = data[pos + 6] - 1
+                n3 = data[pos + 6] - 1
                 pos += 7
-                if n < 0:
+                if n3 < 0:
                     partitions_error_message = None
                 else:
-                    if n > 126:
-                        n, pos = read_string_length(data, pos)
-                    end = pos + n
+                    if n3 > 126:
+                        n3, pos = read_string_length(data, pos)
+                    end = pos + n3
                     partitions_error_message = data[pos:end].decode()
                     pos = end
                 partitions_item = new_ReassignablePartitionResponse(

@@ -121,12 +121,13 @@ class AlterReplicaLogDirsRequest(Message):
     def _read(data: bytes, pos: i64, version: i64) -> tuple[AlterReplicaLogDirsRequest, i64]:
         """Version 2."""
         n: i64
+        step: i64
+        n2: i64
         end: i64
+        n3: i64
         dirs: list[AlterReplicaLogDir]
-        dirs_step: i64
         path: str
         topics: list[AlterReplicaLogDirTopic]
-        topics_step: i64
         name: str
         partitions: list[int]
         if version < 2:
@@ -140,42 +141,40 @@ class AlterReplicaLogDirsRequest(Message):
         if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         dirs = empty_list(n)
-        dirs_count = n
-        for dirs_step in range(dirs_count):
+        for step in range(n):
             # dirs[]
             # path: compact string
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_string_length(data, pos)
+            end = pos + n2
             path = data[pos:end].decode()
             pos = end
             # topics: compact array
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_length(data, pos)
-            topics = empty_list(n)
-            topics_count = n
-            for topics_step in range(topics_count):
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_length(data, pos)
+            topics = empty_list(n2)
+            for step in range(n2):
                 # dirs[].topics[]
                 # name: compact string
-                n = data[pos] - 1
+                n3 = data[pos] - 1
                 pos += 1
-                if n < 0 or n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
+                if n3 < 0 or n3 > 126:
+                    n3, pos = read_string_length(data, pos)
+                end = pos + n3
                 name = data[pos:end].decode()
                 pos = end
                 # partitions: compact array
-                n = data[pos] - 1
+                n3 = data[pos] - 1
                 pos += 1
-                if n < 0 or n > 126:
-                    n, pos = read_length(data, pos)
-                if n:
-                    partitions = read_i32s(data, pos, n)
-                    pos += 4 * n
+                if n3 < 0 or n3 > 126:
+                    n3, pos = read_length(data, pos)
+                if n3:
+                    partitions = read_i32s(data, pos, n3)
+                    pos += 4 * n3
                 else:
                     partitions = []
                 topics_item = new_AlterReplicaLogDirTopic(name, partitions)
@@ -259,12 +258,13 @@ class AlterReplicaLogDirsRequest(Message):
     def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[AlterReplicaLogDirsRequest, i64]:
         """Versions 0-1."""
         n: int
+        step: i64
+        n2: int
         end: i64
+        n3: int
         dirs: list[AlterReplicaLogDir]
-        dirs_step: i64
         path: str
         topics: list[AlterReplicaLogDirTopic]
-        topics_step: i64
         name: str
         partitions: list[int]
         if version < 0:
@@ -276,42 +276,40 @@ class AlterReplicaLogDirsRequest(Message):
         if n < 0:
             give_up()
         dirs = empty_list(n)
-        dirs_count = n
-        for dirs_step in range(dirs_count):
+        for step in range(n):
             # dirs[]
             # path: string
-            n = read_i16_be(data, pos)
+            n2 = read_i16_be(data, pos)
             pos += 2
-            if n < 0:
+            if n2 < 0:
                 give_up()
-            end = pos + n
+            end = pos + n2
             path = data[pos:end].decode()
             pos = end
             # topics: array
-            n = read_i32_be(data, pos)
+            n2 = read_i32_be(data, pos)
             pos += 4
-            if n < 0:
+            if n2 < 0:
                 give_up()
-            topics = empty_list(n)
-            topics_count = n
-            for topics_step in range(topics_count):
+            topics = empty_list(n2)
+            for step in range(n2):
                 # dirs[].topics[]
                 # name: string
-                n = read_i16_be(data, pos)
+                n3 = read_i16_be(data, pos)
                 pos += 2
-                if n < 0:
+                if n3 < 0:
                     give_up()
-                end = pos + n
+                end = pos + n3
                 name = data[pos:end].decode()
                 pos = end
                 # partitions: array
-                n = read_i32_be(data, pos)
+                n3 = read_i32_be(data, pos)
                 pos += 4
-                if n < 0:
+                if n3 < 0:
                     give_up()
-                if n:
-                    partitions = read_i32s(data, pos, n)
-                    pos += 4 * n
+                if n3:
+                    partitions = read_i32s(data, pos, n3)
+                    pos += 4 * n3
                 else:
                     partitions = []
                 topics_item = new_AlterReplicaLogDirTopic(name, partitions)
@@ -452,12 +450,12 @@ class AlterReplicaLogDirsResponse(Message):
     def _read(data: bytes, pos: i64, version: i64) -> tuple[AlterReplicaLogDirsResponse, i64]:
         """Version 2."""
         n: i64
+        step: i64
+        n2: i64
         end: i64
         results: list[AlterReplicaLogDirTopicResult]
-        results_step: i64
         topic_name: str
         partitions: list[AlterReplicaLogDirPartitionResult]
-        partitions_step: i64
         if version < 2:
             return AlterReplicaLogDirsResponse._read_classic(data, pos, version)
         if version > 2:
@@ -470,25 +468,23 @@ class AlterReplicaLogDirsResponse(Message):
         if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         results = empty_list(n)
-        results_count = n
-        for results_step in range(results_count):
+        for step in range(n):
             # results[]
             # topic_name: compact string
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_string_length(data, pos)
+            end = pos + n2
             topic_name = data[pos:end].decode()
             pos = end
             # partitions: compact array
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_length(data, pos)
-            partitions = empty_list(n)
-            partitions_count = n
-            for partitions_step in range(partitions_count):
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_length(data, pos)
+            partitions = empty_list(n2)
+            for step in range(n2):
                 # results[].partitions[]
                 partition_index = read_i32_be(data, pos)
                 error_code = read_i16_be(data, pos + 4)
@@ -562,12 +558,12 @@ class AlterReplicaLogDirsResponse(Message):
     def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[AlterReplicaLogDirsResponse, i64]:
         """Versions 0-1."""
         n: int
+        step: i64
+        n2: int
         end: i64
         results: list[AlterReplicaLogDirTopicResult]
-        results_step: i64
         topic_name: str
         partitions: list[AlterReplicaLogDirPartitionResult]
-        partitions_step: i64
         if version < 0:
             give_up()
 
@@ -578,25 +574,23 @@ class AlterReplicaLogDirsResponse(Message):
         if n < 0:
             give_up()
         results = empty_list(n)
-        results_count = n
-        for results_step in range(results_count):
+        for step in range(n):
             # results[]
             # topic_name: string
-            n = read_i16_be(data, pos)
+            n2 = read_i16_be(data, pos)
             pos += 2
-            if n < 0:
+            if n2 < 0:
                 give_up()
-            end = pos + n
+            end = pos + n2
             topic_name = data[pos:end].decode()
             pos = end
             # partitions: array
-            n = read_i32_be(data, pos)
+            n2 = read_i32_be(data, pos)
             pos += 4
-            if n < 0:
+            if n2 < 0:
                 give_up()
-            partitions = empty_list(n)
-            partitions_count = n
-            for partitions_step in range(partitions_count):
+            partitions = empty_list(n2)
+            for step in range(n2):
                 # results[].partitions[]
                 partition_index = read_i32_be(data, pos)
                 error_code = read_i16_be(data, pos + 4)

@@ -131,12 +131,12 @@ class AlterShareGroupOffsetsRequest(Message):
         """Version 0."""
         n: i64
         end: i64
+        step: i64
+        n2: i64
         group_id: str
         topics: list[AlterShareGroupOffsetsRequestTopic]
-        topics_step: i64
         topic_name: str
         partitions: list[AlterShareGroupOffsetsRequestPartition]
-        partitions_step: i64
         if version < 0 or version > 0:
             give_up()
 
@@ -154,25 +154,23 @@ class AlterShareGroupOffsetsRequest(Message):
         if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         topics = empty_list(n)
-        topics_count = n
-        for topics_step in range(topics_count):
+        for step in range(n):
             # topics[]
             # topic_name: compact string
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_string_length(data, pos)
+            end = pos + n2
             topic_name = data[pos:end].decode()
             pos = end
             # partitions: compact array
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_length(data, pos)
-            partitions = empty_list(n)
-            partitions_count = n
-            for partitions_step in range(partitions_count):
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_length(data, pos)
+            partitions = empty_list(n2)
+            for step in range(n2):
                 # topics[].partitions[]
                 partition_index = read_i32_be(data, pos)
                 start_offset = read_i64_be(data, pos + 4)
@@ -370,12 +368,13 @@ class AlterShareGroupOffsetsResponse(Message):
         """Version 0."""
         n: i64
         end: i64
+        step: i64
+        n2: i64
+        n3: i64
         error_message: str | None
         responses: list[AlterShareGroupOffsetsResponseTopic]
-        responses_step: i64
         topic_name: str
         partitions: list[AlterShareGroupOffsetsResponsePartition]
-        partitions_step: i64
         partitions_error_message: str | None
         if version < 0 or version > 0:
             give_up()
@@ -399,38 +398,36 @@ class AlterShareGroupOffsetsResponse(Message):
         if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         responses = empty_list(n)
-        responses_count = n
-        for responses_step in range(responses_count):
+        for step in range(n):
             # responses[]
             # topic_name: compact string
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_string_length(data, pos)
+            end = pos + n2
             topic_name = data[pos:end].decode()
             pos = end
             topic_id = Uuid(data[pos : pos + 16])
             # partitions: compact array
-            n = data[pos + 16] - 1
+            n2 = data[pos + 16] - 1
             pos += 17
-            if n < 0 or n > 126:
-                n, pos = read_length(data, pos)
-            partitions = empty_list(n)
-            partitions_count = n
-            for partitions_step in range(partitions_count):
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_length(data, pos)
+            partitions = empty_list(n2)
+            for step in range(n2):
                 # responses[].partitions[]
                 partition_index = read_i32_be(data, pos)
                 partitions_error_code = read_i16_be(data, pos + 4)
                 # error_message: compact nullable string
-                n = data[pos + 6] - 1
+                n3 = data[pos + 6] - 1
                 pos += 7
-                if n < 0:
+                if n3 < 0:
                     partitions_error_message = None
                 else:
-                    if n > 126:
-                        n, pos = read_string_length(data, pos)
-                    end = pos + n
+                    if n3 > 126:
+                        n3, pos = read_string_length(data, pos)
+                    end = pos + n3
                     partitions_error_message = data[pos:end].decode()
                     pos = end
                 partitions_item = new_AlterShareGroupOffsetsResponsePartition(

@@ -143,12 +143,12 @@ class AlterUserScramCredentialsRequest(Message):
     def _read(data: bytes, pos: i64, version: i64) -> tuple[AlterUserScramCredentialsRequest, i64]:
         """Version 0."""
         n: i64
+        step: i64
+        n2: i64
         end: i64
         deletions: list[ScramCredentialDeletion]
-        deletions_step: i64
         deletions_name: str
         upsertions: list[ScramCredentialUpsertion]
-        upsertions_step: i64
         upsertions_name: str
         salt: bytes
         salted_password: bytes
@@ -161,15 +161,14 @@ class AlterUserScramCredentialsRequest(Message):
         if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         deletions = empty_list(n)
-        deletions_count = n
-        for deletions_step in range(deletions_count):
+        for step in range(n):
             # deletions[]
             # name: compact string
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_string_length(data, pos)
+            end = pos + n2
             deletions_name = data[pos:end].decode()
             pos = end
             deletions_mechanism = (data[pos] ^ 128) - 128
@@ -186,43 +185,42 @@ class AlterUserScramCredentialsRequest(Message):
         if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         upsertions = empty_list(n)
-        upsertions_count = n
-        for upsertions_step in range(upsertions_count):
+        for step in range(n):
             # upsertions[]
             # name: compact string
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_string_length(data, pos)
+            end = pos + n2
             upsertions_name = data[pos:end].decode()
             pos = end
             upsertions_mechanism = (data[pos] ^ 128) - 128
             iterations = read_i32_be(data, pos + 1)
             # salt: compact bytes
-            n = data[pos + 5] - 1
+            n2 = data[pos + 5] - 1
             pos += 6
-            if n < 0:
+            if n2 < 0:
                 give_up()
-            if n > 126:
-                n += (data[pos] - 1) * 128
+            if n2 > 126:
+                n2 += (data[pos] - 1) * 128
                 pos += 1
-                if n < 127 or n > 16382:
-                    n, pos = read_length(data, pos - 1)
-            end = pos + n
+                if n2 < 127 or n2 > 16382:
+                    n2, pos = read_length(data, pos - 1)
+            end = pos + n2
             salt = data[pos:end]
             pos = end
             # salted_password: compact bytes
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0:
+            if n2 < 0:
                 give_up()
-            if n > 126:
-                n += (data[pos] - 1) * 128
+            if n2 > 126:
+                n2 += (data[pos] - 1) * 128
                 pos += 1
-                if n < 127 or n > 16382:
-                    n, pos = read_length(data, pos - 1)
-            end = pos + n
+                if n2 < 127 or n2 > 16382:
+                    n2, pos = read_length(data, pos - 1)
+            end = pos + n2
             salted_password = data[pos:end]
             pos = end
             upsertions_item = new_ScramCredentialUpsertion(
@@ -382,9 +380,10 @@ class AlterUserScramCredentialsResponse(Message):
     def _read(data: bytes, pos: i64, version: i64) -> tuple[AlterUserScramCredentialsResponse, i64]:
         """Version 0."""
         n: i64
+        step: i64
+        n2: i64
         end: i64
         results: list[AlterUserScramCredentialsResult]
-        results_step: i64
         user: str
         error_message: str | None
         if version < 0 or version > 0:
@@ -397,27 +396,26 @@ class AlterUserScramCredentialsResponse(Message):
         if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         results = empty_list(n)
-        results_count = n
-        for results_step in range(results_count):
+        for step in range(n):
             # results[]
             # user: compact string
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_string_length(data, pos)
+            end = pos + n2
             user = data[pos:end].decode()
             pos = end
             error_code = read_i16_be(data, pos)
             # error_message: compact nullable string
-            n = data[pos + 2] - 1
+            n2 = data[pos + 2] - 1
             pos += 3
-            if n < 0:
+            if n2 < 0:
                 error_message = None
             else:
-                if n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
+                if n2 > 126:
+                    n2, pos = read_string_length(data, pos)
+                end = pos + n2
                 error_message = data[pos:end].decode()
                 pos = end
             results_item = new_AlterUserScramCredentialsResult(user, error_code, error_message)

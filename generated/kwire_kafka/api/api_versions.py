@@ -397,12 +397,12 @@ class ApiVersionsResponse(Message):
 
     def _read_tags(self, data: bytes, pos: i64, version: i64) -> i64:
         n: i64
+        step: i64
+        n2: i64
         end: i64
         supported_features: list[SupportedFeatureKey]
-        supported_features_step: i64
         supported_features_name: str
         finalized_features: list[FinalizedFeatureKey]
-        finalized_features_step: i64
         finalized_features_name: str
         unknown: list[tuple[int, bytes]] = []
         previous: i64 = -1
@@ -422,15 +422,14 @@ class ApiVersionsResponse(Message):
                 if n < 0 or n > 126:
                     n, pos = read_length(data, pos)
                 supported_features = empty_list(n)
-                supported_features_count = n
-                for supported_features_step in range(supported_features_count):
+                for step in range(n):
                     # supported_features[]
                     # name: compact string
-                    n = data[pos] - 1
+                    n2 = data[pos] - 1
                     pos += 1
-                    if n < 0 or n > 126:
-                        n, pos = read_string_length(data, pos)
-                    end = pos + n
+                    if n2 < 0 or n2 > 126:
+                        n2, pos = read_string_length(data, pos)
+                    end = pos + n2
                     supported_features_name = data[pos:end].decode()
                     pos = end
                     min_version = read_i16_be(data, pos)
@@ -460,15 +459,14 @@ class ApiVersionsResponse(Message):
                 if n < 0 or n > 126:
                     n, pos = read_length(data, pos)
                 finalized_features = empty_list(n)
-                finalized_features_count = n
-                for finalized_features_step in range(finalized_features_count):
+                for step in range(n):
                     # finalized_features[]
                     # name: compact string
-                    n = data[pos] - 1
+                    n2 = data[pos] - 1
                     pos += 1
-                    if n < 0 or n > 126:
-                        n, pos = read_string_length(data, pos)
-                    end = pos + n
+                    if n2 < 0 or n2 > 126:
+                        n2, pos = read_string_length(data, pos)
+                    end = pos + n2
                     finalized_features_name = data[pos:end].decode()
                     pos = end
                     max_version_level = read_i16_be(data, pos)
@@ -562,8 +560,8 @@ class ApiVersionsResponse(Message):
     def _read(data: bytes, pos: i64, version: i64) -> tuple[ApiVersionsResponse, i64]:
         """Versions 3-5."""
         n: i64
+        step: i64
         api_keys: list[ApiVersion]
-        api_keys_step: i64
         if version < 3:
             return ApiVersionsResponse._read_classic(data, pos, version)
         if version > 5:
@@ -576,8 +574,7 @@ class ApiVersionsResponse(Message):
         if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         api_keys = empty_list(n)
-        api_keys_count = n
-        for api_keys_step in range(api_keys_count):
+        for step in range(n):
             # api_keys[]
             api_key = read_i16_be(data, pos)
             min_version = read_i16_be(data, pos + 2)
@@ -637,8 +634,8 @@ class ApiVersionsResponse(Message):
     def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[ApiVersionsResponse, i64]:
         """Versions 0-2."""
         n: int
+        step: i64
         api_keys: list[ApiVersion]
-        api_keys_step: i64
         if version < 0:
             give_up()
 
@@ -649,8 +646,7 @@ class ApiVersionsResponse(Message):
         if n < 0:
             give_up()
         api_keys = empty_list(n)
-        api_keys_count = n
-        for api_keys_step in range(api_keys_count):
+        for step in range(n):
             # api_keys[]
             api_key = read_i16_be(data, pos)
             min_version = read_i16_be(data, pos + 2)

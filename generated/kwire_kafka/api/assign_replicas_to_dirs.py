@@ -147,12 +147,12 @@ class AssignReplicasToDirsRequest(Message):
     def _read(data: bytes, pos: i64, version: i64) -> tuple[AssignReplicasToDirsRequest, i64]:
         """Version 0."""
         n: i64
+        step: i64
+        n2: i64
+        n3: i64
         directories: list[AssignReplicasToDirsRequestDirectoryData]
-        directories_step: i64
         topics: list[AssignReplicasToDirsRequestTopicData]
-        topics_step: i64
         partitions: list[AssignReplicasToDirsRequestPartitionData]
-        partitions_step: i64
         if version < 0 or version > 0:
             give_up()
 
@@ -164,28 +164,25 @@ class AssignReplicasToDirsRequest(Message):
         if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         directories = empty_list(n)
-        directories_count = n
-        for directories_step in range(directories_count):
+        for step in range(n):
             # directories[]
             id_ = Uuid(data[pos : pos + 16])
             # topics: compact array
-            n = data[pos + 16] - 1
+            n2 = data[pos + 16] - 1
             pos += 17
-            if n < 0 or n > 126:
-                n, pos = read_length(data, pos)
-            topics = empty_list(n)
-            topics_count = n
-            for topics_step in range(topics_count):
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_length(data, pos)
+            topics = empty_list(n2)
+            for step in range(n2):
                 # directories[].topics[]
                 topic_id = Uuid(data[pos : pos + 16])
                 # partitions: compact array
-                n = data[pos + 16] - 1
+                n3 = data[pos + 16] - 1
                 pos += 17
-                if n < 0 or n > 126:
-                    n, pos = read_length(data, pos)
-                partitions = empty_list(n)
-                partitions_count = n
-                for partitions_step in range(partitions_count):
+                if n3 < 0 or n3 > 126:
+                    n3, pos = read_length(data, pos)
+                partitions = empty_list(n3)
+                for step in range(n3):
                     # directories[].topics[].partitions[]
                     partition_index = read_i32_be(data, pos)
                     partitions_item = new_AssignReplicasToDirsRequestPartitionData(partition_index)
@@ -401,12 +398,12 @@ class AssignReplicasToDirsResponse(Message):
     def _read(data: bytes, pos: i64, version: i64) -> tuple[AssignReplicasToDirsResponse, i64]:
         """Version 0."""
         n: i64
+        step: i64
+        n2: i64
+        n3: i64
         directories: list[AssignReplicasToDirsResponseDirectoryData]
-        directories_step: i64
         topics: list[AssignReplicasToDirsResponseTopicData]
-        topics_step: i64
         partitions: list[AssignReplicasToDirsResponsePartitionData]
-        partitions_step: i64
         if version < 0 or version > 0:
             give_up()
 
@@ -418,28 +415,25 @@ class AssignReplicasToDirsResponse(Message):
         if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         directories = empty_list(n)
-        directories_count = n
-        for directories_step in range(directories_count):
+        for step in range(n):
             # directories[]
             id_ = Uuid(data[pos : pos + 16])
             # topics: compact array
-            n = data[pos + 16] - 1
+            n2 = data[pos + 16] - 1
             pos += 17
-            if n < 0 or n > 126:
-                n, pos = read_length(data, pos)
-            topics = empty_list(n)
-            topics_count = n
-            for topics_step in range(topics_count):
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_length(data, pos)
+            topics = empty_list(n2)
+            for step in range(n2):
                 # directories[].topics[]
                 topic_id = Uuid(data[pos : pos + 16])
                 # partitions: compact array
-                n = data[pos + 16] - 1
+                n3 = data[pos + 16] - 1
                 pos += 17
-                if n < 0 or n > 126:
-                    n, pos = read_length(data, pos)
-                partitions = empty_list(n)
-                partitions_count = n
-                for partitions_step in range(partitions_count):
+                if n3 < 0 or n3 > 126:
+                    n3, pos = read_length(data, pos)
+                partitions = empty_list(n3)
+                for step in range(n3):
                     # directories[].topics[].partitions[]
                     partition_index = read_i32_be(data, pos)
                     partitions_error_code = read_i16_be(data, pos + 4)

@@ -190,14 +190,13 @@ class BeginQuorumEpochRequest(Message):
         """Version 1."""
         n: i64
         end: i64
+        step: i64
+        n2: i64
         cluster_id: str | None
         topics: list[BeginQuorumEpochRequestTopicData]
-        topics_step: i64
         topic_name: str
         partitions: list[BeginQuorumEpochRequestPartitionData]
-        partitions_step: i64
         leader_endpoints: list[LeaderEndpoint]
-        leader_endpoints_step: i64
         name: str
         host: str
         if version < 1:
@@ -223,25 +222,23 @@ class BeginQuorumEpochRequest(Message):
         if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         topics = empty_list(n)
-        topics_count = n
-        for topics_step in range(topics_count):
+        for step in range(n):
             # topics[]
             # topic_name: compact string
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_string_length(data, pos)
+            end = pos + n2
             topic_name = data[pos:end].decode()
             pos = end
             # partitions: compact array
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_length(data, pos)
-            partitions = empty_list(n)
-            partitions_count = n
-            for partitions_step in range(partitions_count):
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_length(data, pos)
+            partitions = empty_list(n2)
+            for step in range(n2):
                 # topics[].partitions[]
                 partition_index = read_i32_be(data, pos)
                 voter_directory_id = Uuid(data[pos + 4 : pos + 4 + 16])
@@ -268,23 +265,22 @@ class BeginQuorumEpochRequest(Message):
         if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         leader_endpoints = empty_list(n)
-        leader_endpoints_count = n
-        for leader_endpoints_step in range(leader_endpoints_count):
+        for step in range(n):
             # leader_endpoints[]
             # name: compact string
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_string_length(data, pos)
+            end = pos + n2
             name = data[pos:end].decode()
             pos = end
             # host: compact string
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_string_length(data, pos)
+            end = pos + n2
             host = data[pos:end].decode()
             pos = end
             port = read_u16(data, pos)
@@ -393,12 +389,12 @@ class BeginQuorumEpochRequest(Message):
         """Version 0."""
         n: int
         end: i64
+        step: i64
+        n2: int
         cluster_id: str | None
         topics: list[BeginQuorumEpochRequestTopicData]
-        topics_step: i64
         topic_name: str
         partitions: list[BeginQuorumEpochRequestPartitionData]
-        partitions_step: i64
         leader_endpoints: list[LeaderEndpoint]
         if version < 0:
             give_up()
@@ -419,25 +415,23 @@ class BeginQuorumEpochRequest(Message):
         if n < 0:
             give_up()
         topics = empty_list(n)
-        topics_count = n
-        for topics_step in range(topics_count):
+        for step in range(n):
             # topics[]
             # topic_name: string
-            n = read_i16_be(data, pos)
+            n2 = read_i16_be(data, pos)
             pos += 2
-            if n < 0:
+            if n2 < 0:
                 give_up()
-            end = pos + n
+            end = pos + n2
             topic_name = data[pos:end].decode()
             pos = end
             # partitions: array
-            n = read_i32_be(data, pos)
+            n2 = read_i32_be(data, pos)
             pos += 4
-            if n < 0:
+            if n2 < 0:
                 give_up()
-            partitions = empty_list(n)
-            partitions_count = n
-            for partitions_step in range(partitions_count):
+            partitions = empty_list(n2)
+            for step in range(n2):
                 # topics[].partitions[]
                 partition_index = read_i32_be(data, pos)
                 voter_directory_id = ZERO_UUID
@@ -636,9 +630,10 @@ class BeginQuorumEpochResponse(Message):
 
     def _read_tags(self, data: bytes, pos: i64, version: i64) -> i64:
         n: i64
+        step: i64
+        n2: i64
         end: i64
         node_endpoints: list[NodeEndpoint]
-        node_endpoints_step: i64
         host: str
         unknown: list[tuple[int, bytes]] = []
         previous: i64 = -1
@@ -658,16 +653,15 @@ class BeginQuorumEpochResponse(Message):
                 if n < 0 or n > 126:
                     n, pos = read_length(data, pos)
                 node_endpoints = empty_list(n)
-                node_endpoints_count = n
-                for node_endpoints_step in range(node_endpoints_count):
+                for step in range(n):
                     # node_endpoints[]
                     node_id = read_i32_be(data, pos)
                     # host: compact string
-                    n = data[pos + 4] - 1
+                    n2 = data[pos + 4] - 1
                     pos += 5
-                    if n < 0 or n > 126:
-                        n, pos = read_string_length(data, pos)
-                    end = pos + n
+                    if n2 < 0 or n2 > 126:
+                        n2, pos = read_string_length(data, pos)
+                    end = pos + n2
                     host = data[pos:end].decode()
                     pos = end
                     port = read_u16(data, pos)
@@ -720,12 +714,12 @@ class BeginQuorumEpochResponse(Message):
     def _read(data: bytes, pos: i64, version: i64) -> tuple[BeginQuorumEpochResponse, i64]:
         """Version 1."""
         n: i64
+        step: i64
+        n2: i64
         end: i64
         topics: list[BeginQuorumEpochResponseTopicData]
-        topics_step: i64
         topic_name: str
         partitions: list[BeginQuorumEpochResponsePartitionData]
-        partitions_step: i64
         if version < 1:
             return BeginQuorumEpochResponse._read_classic(data, pos, version)
         if version > 1:
@@ -738,25 +732,23 @@ class BeginQuorumEpochResponse(Message):
         if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         topics = empty_list(n)
-        topics_count = n
-        for topics_step in range(topics_count):
+        for step in range(n):
             # topics[]
             # topic_name: compact string
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_string_length(data, pos)
+            end = pos + n2
             topic_name = data[pos:end].decode()
             pos = end
             # partitions: compact array
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_length(data, pos)
-            partitions = empty_list(n)
-            partitions_count = n
-            for partitions_step in range(partitions_count):
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_length(data, pos)
+            partitions = empty_list(n2)
+            for step in range(n2):
                 # topics[].partitions[]
                 partition_index = read_i32_be(data, pos)
                 partitions_error_code = read_i16_be(data, pos + 4)
@@ -836,12 +828,12 @@ class BeginQuorumEpochResponse(Message):
     def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[BeginQuorumEpochResponse, i64]:
         """Version 0."""
         n: int
+        step: i64
+        n2: int
         end: i64
         topics: list[BeginQuorumEpochResponseTopicData]
-        topics_step: i64
         topic_name: str
         partitions: list[BeginQuorumEpochResponsePartitionData]
-        partitions_step: i64
         if version < 0:
             give_up()
 
@@ -852,25 +844,23 @@ class BeginQuorumEpochResponse(Message):
         if n < 0:
             give_up()
         topics = empty_list(n)
-        topics_count = n
-        for topics_step in range(topics_count):
+        for step in range(n):
             # topics[]
             # topic_name: string
-            n = read_i16_be(data, pos)
+            n2 = read_i16_be(data, pos)
             pos += 2
-            if n < 0:
+            if n2 < 0:
                 give_up()
-            end = pos + n
+            end = pos + n2
             topic_name = data[pos:end].decode()
             pos = end
             # partitions: array
-            n = read_i32_be(data, pos)
+            n2 = read_i32_be(data, pos)
             pos += 4
-            if n < 0:
+            if n2 < 0:
                 give_up()
-            partitions = empty_list(n)
-            partitions_count = n
-            for partitions_step in range(partitions_count):
+            partitions = empty_list(n2)
+            for step in range(n2):
                 # topics[].partitions[]
                 partition_index = read_i32_be(data, pos)
                 partitions_error_code = read_i16_be(data, pos + 4)

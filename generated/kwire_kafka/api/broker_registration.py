@@ -188,13 +188,13 @@ class BrokerRegistrationRequest(Message):
         """Versions 0-4."""
         n: i64
         end: i64
+        step: i64
+        n2: i64
         cluster_id: str
         listeners: list[Listener]
-        listeners_step: i64
         listeners_name: str
         host: str
         features: list[Feature]
-        features_step: i64
         features_name: str
         rack: str | None
         log_dirs: list[Uuid]
@@ -217,23 +217,22 @@ class BrokerRegistrationRequest(Message):
         if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         listeners = empty_list(n)
-        listeners_count = n
-        for listeners_step in range(listeners_count):
+        for step in range(n):
             # listeners[]
             # name: compact string
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_string_length(data, pos)
+            end = pos + n2
             listeners_name = data[pos:end].decode()
             pos = end
             # host: compact string
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_string_length(data, pos)
+            end = pos + n2
             host = data[pos:end].decode()
             pos = end
             port = read_u16(data, pos)
@@ -251,15 +250,14 @@ class BrokerRegistrationRequest(Message):
         if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         features = empty_list(n)
-        features_count = n
-        for features_step in range(features_count):
+        for step in range(n):
             # features[]
             # name: compact string
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_string_length(data, pos)
+            end = pos + n2
             features_name = data[pos:end].decode()
             pos = end
             min_supported_version = read_i16_be(data, pos)

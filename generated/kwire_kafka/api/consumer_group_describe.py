@@ -72,9 +72,10 @@ class ConsumerGroupDescribeRequest(Message):
     def _read(data: bytes, pos: i64, version: i64) -> tuple[ConsumerGroupDescribeRequest, i64]:
         """Versions 0-1."""
         n: i64
+        step: i64
+        n2: i64
         end: i64
         group_ids: list[str]
-        group_ids_step: i64
         if version < 0 or version > 1:
             give_up()
 
@@ -84,14 +85,13 @@ class ConsumerGroupDescribeRequest(Message):
         if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         group_ids = empty_list(n)
-        group_ids_count = n
-        for group_ids_step in range(group_ids_count):
+        for step in range(n):
             # group_ids[]: compact string
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_string_length(data, pos)
+            end = pos + n2
             group_ids_item = data[pos:end].decode()
             pos = end
             group_ids.append(group_ids_item)
@@ -378,31 +378,30 @@ class ConsumerGroupDescribeResponse(Message):
     def _read(data: bytes, pos: i64, version: i64) -> tuple[ConsumerGroupDescribeResponse, i64]:
         """Versions 0-1."""
         n: i64
+        step: i64
+        n2: i64
         end: i64
+        n3: i64
+        n4: i64
         groups: list[DescribedGroup]
-        groups_step: i64
         error_message: str | None
         group_id: str
         group_state: str
         assignor_name: str
         members: list[Member]
-        members_step: i64
         member_id: str
         instance_id: str | None
         rack_id: str | None
         client_id: str
         client_host: str
         subscribed_topic_names: list[str]
-        subscribed_topic_names_step: i64
         subscribed_topic_regex: str | None
         assignment: Assignment
         assignment_topic_partitions: list[TopicPartitions]
-        assignment_topic_partitions_step: i64
         assignment_topic_partitions_topic_name: str
         assignment_topic_partitions_partitions: list[int]
         target_assignment: Assignment
         target_assignment_topic_partitions: list[TopicPartitions]
-        target_assignment_topic_partitions_step: i64
         target_assignment_topic_partitions_topic_name: str
         target_assignment_topic_partitions_partitions: list[int]
         if version < 0 or version > 1:
@@ -415,158 +414,154 @@ class ConsumerGroupDescribeResponse(Message):
         if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         groups = empty_list(n)
-        groups_count = n
-        for groups_step in range(groups_count):
+        for step in range(n):
             # groups[]
             error_code = read_i16_be(data, pos)
             # error_message: compact nullable string
-            n = data[pos + 2] - 1
+            n2 = data[pos + 2] - 1
             pos += 3
-            if n < 0:
+            if n2 < 0:
                 error_message = None
             else:
-                if n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
+                if n2 > 126:
+                    n2, pos = read_string_length(data, pos)
+                end = pos + n2
                 error_message = data[pos:end].decode()
                 pos = end
             # group_id: compact string
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_string_length(data, pos)
+            end = pos + n2
             group_id = data[pos:end].decode()
             pos = end
             # group_state: compact string
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_string_length(data, pos)
+            end = pos + n2
             group_state = data[pos:end].decode()
             pos = end
             group_epoch = read_i32_be(data, pos)
             assignment_epoch = read_i32_be(data, pos + 4)
             # assignor_name: compact string
-            n = data[pos + 8] - 1
+            n2 = data[pos + 8] - 1
             pos += 9
-            if n < 0 or n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_string_length(data, pos)
+            end = pos + n2
             assignor_name = data[pos:end].decode()
             pos = end
             # members: compact array
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_length(data, pos)
-            members = empty_list(n)
-            members_count = n
-            for members_step in range(members_count):
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_length(data, pos)
+            members = empty_list(n2)
+            for step in range(n2):
                 # groups[].members[]
                 # member_id: compact string
-                n = data[pos] - 1
+                n3 = data[pos] - 1
                 pos += 1
-                if n < 0 or n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
+                if n3 < 0 or n3 > 126:
+                    n3, pos = read_string_length(data, pos)
+                end = pos + n3
                 member_id = data[pos:end].decode()
                 pos = end
                 # instance_id: compact nullable string
-                n = data[pos] - 1
+                n3 = data[pos] - 1
                 pos += 1
-                if n < 0:
+                if n3 < 0:
                     instance_id = None
                 else:
-                    if n > 126:
-                        n, pos = read_string_length(data, pos)
-                    end = pos + n
+                    if n3 > 126:
+                        n3, pos = read_string_length(data, pos)
+                    end = pos + n3
                     instance_id = data[pos:end].decode()
                     pos = end
                 # rack_id: compact nullable string
-                n = data[pos] - 1
+                n3 = data[pos] - 1
                 pos += 1
-                if n < 0:
+                if n3 < 0:
                     rack_id = None
                 else:
-                    if n > 126:
-                        n, pos = read_string_length(data, pos)
-                    end = pos + n
+                    if n3 > 126:
+                        n3, pos = read_string_length(data, pos)
+                    end = pos + n3
                     rack_id = data[pos:end].decode()
                     pos = end
                 member_epoch = read_i32_be(data, pos)
                 # client_id: compact string
-                n = data[pos + 4] - 1
+                n3 = data[pos + 4] - 1
                 pos += 5
-                if n < 0 or n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
+                if n3 < 0 or n3 > 126:
+                    n3, pos = read_string_length(data, pos)
+                end = pos + n3
                 client_id = data[pos:end].decode()
                 pos = end
                 # client_host: compact string
-                n = data[pos] - 1
+                n3 = data[pos] - 1
                 pos += 1
-                if n < 0 or n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
+                if n3 < 0 or n3 > 126:
+                    n3, pos = read_string_length(data, pos)
+                end = pos + n3
                 client_host = data[pos:end].decode()
                 pos = end
                 # subscribed_topic_names: compact array
-                n = data[pos] - 1
+                n3 = data[pos] - 1
                 pos += 1
-                if n < 0 or n > 126:
-                    n, pos = read_length(data, pos)
-                subscribed_topic_names = empty_list(n)
-                subscribed_topic_names_count = n
-                for subscribed_topic_names_step in range(subscribed_topic_names_count):
+                if n3 < 0 or n3 > 126:
+                    n3, pos = read_length(data, pos)
+                subscribed_topic_names = empty_list(n3)
+                for step in range(n3):
                     # subscribed_topic_names[]: compact string
-                    n = data[pos] - 1
+                    n4 = data[pos] - 1
                     pos += 1
-                    if n < 0 or n > 126:
-                        n, pos = read_string_length(data, pos)
-                    end = pos + n
+                    if n4 < 0 or n4 > 126:
+                        n4, pos = read_string_length(data, pos)
+                    end = pos + n4
                     subscribed_topic_names_item = data[pos:end].decode()
                     pos = end
                     subscribed_topic_names.append(subscribed_topic_names_item)
                 # subscribed_topic_regex: compact nullable string
-                n = data[pos] - 1
+                n3 = data[pos] - 1
                 pos += 1
-                if n < 0:
+                if n3 < 0:
                     subscribed_topic_regex = None
                 else:
-                    if n > 126:
-                        n, pos = read_string_length(data, pos)
-                    end = pos + n
+                    if n3 > 126:
+                        n3, pos = read_string_length(data, pos)
+                    end = pos + n3
                     subscribed_topic_regex = data[pos:end].decode()
                     pos = end
                 # groups[].members[].assignment
                 # topic_partitions: compact array
-                n = data[pos] - 1
+                n3 = data[pos] - 1
                 pos += 1
-                if n < 0 or n > 126:
-                    n, pos = read_length(data, pos)
-                assignment_topic_partitions = empty_list(n)
-                assignment_topic_partitions_count = n
-                for assignment_topic_partitions_step in range(assignment_topic_partitions_count):
+                if n3 < 0 or n3 > 126:
+                    n3, pos = read_length(data, pos)
+                assignment_topic_partitions = empty_list(n3)
+                for step in range(n3):
                     # groups[].members[].assignment.topic_partitions[]
                     assignment_topic_partitions_topic_id = Uuid(data[pos : pos + 16])
                     # topic_name: compact string
-                    n = data[pos + 16] - 1
+                    n4 = data[pos + 16] - 1
                     pos += 17
-                    if n < 0 or n > 126:
-                        n, pos = read_string_length(data, pos)
-                    end = pos + n
+                    if n4 < 0 or n4 > 126:
+                        n4, pos = read_string_length(data, pos)
+                    end = pos + n4
                     assignment_topic_partitions_topic_name = data[pos:end].decode()
                     pos = end
                     # partitions: compact array
-                    n = data[pos] - 1
+                    n4 = data[pos] - 1
                     pos += 1
-                    if n < 0 or n > 126:
-                        n, pos = read_length(data, pos)
-                    if n:
-                        assignment_topic_partitions_partitions = read_i32s(data, pos, n)
-                        pos += 4 * n
+                    if n4 < 0 or n4 > 126:
+                        n4, pos = read_length(data, pos)
+                    if n4:
+                        assignment_topic_partitions_partitions = read_i32s(data, pos, n4)
+                        pos += 4 * n4
                     else:
                         assignment_topic_partitions_partitions = []
                     assignment_topic_partitions_item = new_TopicPartitions(
@@ -586,31 +581,30 @@ class ConsumerGroupDescribeResponse(Message):
                     pos += 1
                 # groups[].members[].target_assignment
                 # topic_partitions: compact array
-                n = data[pos] - 1
+                n3 = data[pos] - 1
                 pos += 1
-                if n < 0 or n > 126:
-                    n, pos = read_length(data, pos)
-                target_assignment_topic_partitions = empty_list(n)
-                target_assignment_topic_partitions_count = n
-                for target_assignment_topic_partitions_step in range(target_assignment_topic_partitions_count):
+                if n3 < 0 or n3 > 126:
+                    n3, pos = read_length(data, pos)
+                target_assignment_topic_partitions = empty_list(n3)
+                for step in range(n3):
                     # groups[].members[].target_assignment.topic_partitions[]
                     target_assignment_topic_partitions_topic_id = Uuid(data[pos : pos + 16])
                     # topic_name: compact string
-                    n = data[pos + 16] - 1
+                    n4 = data[pos + 16] - 1
                     pos += 17
-                    if n < 0 or n > 126:
-                        n, pos = read_string_length(data, pos)
-                    end = pos + n
+                    if n4 < 0 or n4 > 126:
+                        n4, pos = read_string_length(data, pos)
+                    end = pos + n4
                     target_assignment_topic_partitions_topic_name = data[pos:end].decode()
                     pos = end
                     # partitions: compact array
-                    n = data[pos] - 1
+                    n4 = data[pos] - 1
                     pos += 1
-                    if n < 0 or n > 126:
-                        n, pos = read_length(data, pos)
-                    if n:
-                        target_assignment_topic_partitions_partitions = read_i32s(data, pos, n)
-                        pos += 4 * n
+                    if n4 < 0 or n4 > 126:
+                        n4, pos = read_length(data, pos)
+                    if n4:
+                        target_assignment_topic_partitions_partitions = read_i32s(data, pos, n4)
+                        pos += 4 * n4
                     else:
                         target_assignment_topic_partitions_partitions = []
                     target_assignment_topic_partitions_item = new_TopicPartitions(

@@ -196,9 +196,10 @@ class ControlledShutdownResponse(Message):
     def _read(data: bytes, pos: i64, version: i64) -> tuple[ControlledShutdownResponse, i64]:
         """Version 3."""
         n: i64
+        step: i64
+        n2: i64
         end: i64
         remaining_partitions: list[RemainingPartition]
-        remaining_partitions_step: i64
         topic_name: str
         if version < 3:
             return ControlledShutdownResponse._read_classic(data, pos, version)
@@ -212,15 +213,14 @@ class ControlledShutdownResponse(Message):
         if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         remaining_partitions = empty_list(n)
-        remaining_partitions_count = n
-        for remaining_partitions_step in range(remaining_partitions_count):
+        for step in range(n):
             # remaining_partitions[]
             # topic_name: compact string
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_string_length(data, pos)
+            end = pos + n2
             topic_name = data[pos:end].decode()
             pos = end
             partition_index = read_i32_be(data, pos)
@@ -275,9 +275,10 @@ class ControlledShutdownResponse(Message):
     def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[ControlledShutdownResponse, i64]:
         """Versions 0-2."""
         n: int
+        step: i64
+        n2: int
         end: i64
         remaining_partitions: list[RemainingPartition]
-        remaining_partitions_step: i64
         topic_name: str
         if version < 0:
             give_up()
@@ -289,15 +290,14 @@ class ControlledShutdownResponse(Message):
         if n < 0:
             give_up()
         remaining_partitions = empty_list(n)
-        remaining_partitions_count = n
-        for remaining_partitions_step in range(remaining_partitions_count):
+        for step in range(n):
             # remaining_partitions[]
             # topic_name: string
-            n = read_i16_be(data, pos)
+            n2 = read_i16_be(data, pos)
             pos += 2
-            if n < 0:
+            if n2 < 0:
                 give_up()
-            end = pos + n
+            end = pos + n2
             topic_name = data[pos:end].decode()
             pos = end
             partition_index = read_i32_be(data, pos)

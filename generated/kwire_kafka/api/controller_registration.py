@@ -165,13 +165,13 @@ class ControllerRegistrationRequest(Message):
     def _read(data: bytes, pos: i64, version: i64) -> tuple[ControllerRegistrationRequest, i64]:
         """Version 0."""
         n: i64
+        step: i64
+        n2: i64
         end: i64
         listeners: list[Listener]
-        listeners_step: i64
         listeners_name: str
         host: str
         features: list[Feature]
-        features_step: i64
         features_name: str
         if version < 0 or version > 0:
             give_up()
@@ -185,23 +185,22 @@ class ControllerRegistrationRequest(Message):
         if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         listeners = empty_list(n)
-        listeners_count = n
-        for listeners_step in range(listeners_count):
+        for step in range(n):
             # listeners[]
             # name: compact string
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_string_length(data, pos)
+            end = pos + n2
             listeners_name = data[pos:end].decode()
             pos = end
             # host: compact string
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_string_length(data, pos)
+            end = pos + n2
             host = data[pos:end].decode()
             pos = end
             port = read_u16(data, pos)
@@ -219,15 +218,14 @@ class ControllerRegistrationRequest(Message):
         if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         features = empty_list(n)
-        features_count = n
-        for features_step in range(features_count):
+        for step in range(n):
             # features[]
             # name: compact string
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_string_length(data, pos)
+            end = pos + n2
             features_name = data[pos:end].decode()
             pos = end
             min_supported_version = read_i16_be(data, pos)

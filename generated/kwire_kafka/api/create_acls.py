@@ -116,9 +116,10 @@ class CreateAclsRequest(Message):
     def _read(data: bytes, pos: i64, version: i64) -> tuple[CreateAclsRequest, i64]:
         """Versions 2-3."""
         n: i64
+        step: i64
+        n2: i64
         end: i64
         creations: list[AclCreation]
-        creations_step: i64
         resource_name: str
         principal: str
         host: str
@@ -133,33 +134,32 @@ class CreateAclsRequest(Message):
         if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         creations = empty_list(n)
-        creations_count = n
-        for creations_step in range(creations_count):
+        for step in range(n):
             # creations[]
             resource_type = (data[pos] ^ 128) - 128
             # resource_name: compact string
-            n = data[pos + 1] - 1
+            n2 = data[pos + 1] - 1
             pos += 2
-            if n < 0 or n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_string_length(data, pos)
+            end = pos + n2
             resource_name = data[pos:end].decode()
             pos = end
             resource_pattern_type = (data[pos] ^ 128) - 128
             # principal: compact string
-            n = data[pos + 1] - 1
+            n2 = data[pos + 1] - 1
             pos += 2
-            if n < 0 or n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_string_length(data, pos)
+            end = pos + n2
             principal = data[pos:end].decode()
             pos = end
             # host: compact string
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_string_length(data, pos)
+            end = pos + n2
             host = data[pos:end].decode()
             pos = end
             operation = (data[pos] ^ 128) - 128
@@ -233,9 +233,10 @@ class CreateAclsRequest(Message):
     def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[CreateAclsRequest, i64]:
         """Versions 0-1."""
         n: int
+        step: i64
+        n2: int
         end: i64
         creations: list[AclCreation]
-        creations_step: i64
         resource_name: str
         principal: str
         host: str
@@ -248,16 +249,15 @@ class CreateAclsRequest(Message):
         if n < 0:
             give_up()
         creations = empty_list(n)
-        creations_count = n
-        for creations_step in range(creations_count):
+        for step in range(n):
             # creations[]
             resource_type = (data[pos] ^ 128) - 128
             # resource_name: string
-            n = read_i16_be(data, pos + 1)
+            n2 = read_i16_be(data, pos + 1)
             pos += 3
-            if n < 0:
+            if n2 < 0:
                 give_up()
-            end = pos + n
+            end = pos + n2
             resource_name = data[pos:end].decode()
             pos = end
             if version >= 1:
@@ -266,19 +266,19 @@ class CreateAclsRequest(Message):
             else:
                 resource_pattern_type = 3
             # principal: string
-            n = read_i16_be(data, pos)
+            n2 = read_i16_be(data, pos)
             pos += 2
-            if n < 0:
+            if n2 < 0:
                 give_up()
-            end = pos + n
+            end = pos + n2
             principal = data[pos:end].decode()
             pos = end
             # host: string
-            n = read_i16_be(data, pos)
+            n2 = read_i16_be(data, pos)
             pos += 2
-            if n < 0:
+            if n2 < 0:
                 give_up()
-            end = pos + n
+            end = pos + n2
             host = data[pos:end].decode()
             pos = end
             operation = (data[pos] ^ 128) - 128
@@ -393,9 +393,10 @@ class CreateAclsResponse(Message):
     def _read(data: bytes, pos: i64, version: i64) -> tuple[CreateAclsResponse, i64]:
         """Versions 2-3."""
         n: i64
+        step: i64
+        n2: i64
         end: i64
         results: list[AclCreationResult]
-        results_step: i64
         error_message: str | None
         if version < 2:
             return CreateAclsResponse._read_classic(data, pos, version)
@@ -409,19 +410,18 @@ class CreateAclsResponse(Message):
         if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         results = empty_list(n)
-        results_count = n
-        for results_step in range(results_count):
+        for step in range(n):
             # results[]
             error_code = read_i16_be(data, pos)
             # error_message: compact nullable string
-            n = data[pos + 2] - 1
+            n2 = data[pos + 2] - 1
             pos += 3
-            if n < 0:
+            if n2 < 0:
                 error_message = None
             else:
-                if n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
+                if n2 > 126:
+                    n2, pos = read_string_length(data, pos)
+                end = pos + n2
                 error_message = data[pos:end].decode()
                 pos = end
             results_item = new_AclCreationResult(error_code, error_message)
@@ -478,9 +478,10 @@ class CreateAclsResponse(Message):
     def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[CreateAclsResponse, i64]:
         """Versions 0-1."""
         n: int
+        step: i64
+        n2: int
         end: i64
         results: list[AclCreationResult]
-        results_step: i64
         error_message: str | None
         if version < 0:
             give_up()
@@ -492,17 +493,16 @@ class CreateAclsResponse(Message):
         if n < 0:
             give_up()
         results = empty_list(n)
-        results_count = n
-        for results_step in range(results_count):
+        for step in range(n):
             # results[]
             error_code = read_i16_be(data, pos)
             # error_message: nullable string
-            n = read_i16_be(data, pos + 2)
+            n2 = read_i16_be(data, pos + 2)
             pos += 4
-            if n < 0:
+            if n2 < 0:
                 error_message = None
             else:
-                end = pos + n
+                end = pos + n2
                 error_message = data[pos:end].decode()
                 pos = end
             results_item = new_AclCreationResult(error_code, error_message)

@@ -108,10 +108,11 @@ class CreateDelegationTokenRequest(Message):
         """Versions 2-3."""
         n: i64
         end: i64
+        step: i64
+        n2: i64
         owner_principal_type: str | None
         owner_principal_name: str | None
         renewers: list[CreatableRenewers]
-        renewers_step: i64
         principal_type: str
         principal_name: str
         if version < 2:
@@ -151,23 +152,22 @@ class CreateDelegationTokenRequest(Message):
         if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         renewers = empty_list(n)
-        renewers_count = n
-        for renewers_step in range(renewers_count):
+        for step in range(n):
             # renewers[]
             # principal_type: compact string
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_string_length(data, pos)
+            end = pos + n2
             principal_type = data[pos:end].decode()
             pos = end
             # principal_name: compact string
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_string_length(data, pos)
+            end = pos + n2
             principal_name = data[pos:end].decode()
             pos = end
             renewers_item = new_CreatableRenewers(principal_type, principal_name)
@@ -258,11 +258,12 @@ class CreateDelegationTokenRequest(Message):
     def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[CreateDelegationTokenRequest, i64]:
         """Versions 0-1."""
         n: int
+        step: i64
+        n2: int
         end: i64
         owner_principal_type: str | None
         owner_principal_name: str | None
         renewers: list[CreatableRenewers]
-        renewers_step: i64
         principal_type: str
         principal_name: str
         if version < 0:
@@ -276,23 +277,22 @@ class CreateDelegationTokenRequest(Message):
         if n < 0:
             give_up()
         renewers = empty_list(n)
-        renewers_count = n
-        for renewers_step in range(renewers_count):
+        for step in range(n):
             # renewers[]
             # principal_type: string
-            n = read_i16_be(data, pos)
+            n2 = read_i16_be(data, pos)
             pos += 2
-            if n < 0:
+            if n2 < 0:
                 give_up()
-            end = pos + n
+            end = pos + n2
             principal_type = data[pos:end].decode()
             pos = end
             # principal_name: string
-            n = read_i16_be(data, pos)
+            n2 = read_i16_be(data, pos)
             pos += 2
-            if n < 0:
+            if n2 < 0:
                 give_up()
-            end = pos + n
+            end = pos + n2
             principal_name = data[pos:end].decode()
             pos = end
             renewers_item = new_CreatableRenewers(principal_type, principal_name)

@@ -132,12 +132,13 @@ class CreatePartitionsRequest(Message):
     def _read(data: bytes, pos: i64, version: i64) -> tuple[CreatePartitionsRequest, i64]:
         """Versions 2-3."""
         n: i64
+        step: i64
+        n2: i64
         end: i64
+        n3: i64
         topics: list[CreatePartitionsTopic]
-        topics_step: i64
         name: str
         assignments: list[CreatePartitionsAssignment] | None
-        assignments_step: i64
         broker_ids: list[int]
         if version < 2:
             return CreatePartitionsRequest._read_classic(data, pos, version)
@@ -150,38 +151,36 @@ class CreatePartitionsRequest(Message):
         if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         topics = empty_list(n)
-        topics_count = n
-        for topics_step in range(topics_count):
+        for step in range(n):
             # topics[]
             # name: compact string
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_string_length(data, pos)
+            end = pos + n2
             name = data[pos:end].decode()
             pos = end
             count_ = read_i32_be(data, pos)
             # assignments: compact nullable array
-            n = data[pos + 4] - 1
+            n2 = data[pos + 4] - 1
             pos += 5
-            if n < 0:
+            if n2 < 0:
                 assignments = None
             else:
-                if n > 126:
-                    n, pos = read_length(data, pos)
-                assignments = empty_list(n)
-                assignments_count = n
-                for assignments_step in range(assignments_count):
+                if n2 > 126:
+                    n2, pos = read_length(data, pos)
+                assignments = empty_list(n2)
+                for step in range(n2):
                     # topics[].assignments[]
                     # broker_ids: compact array
-                    n = data[pos] - 1
+                    n3 = data[pos] - 1
                     pos += 1
-                    if n < 0 or n > 126:
-                        n, pos = read_length(data, pos)
-                    if n:
-                        broker_ids = read_i32s(data, pos, n)
-                        pos += 4 * n
+                    if n3 < 0 or n3 > 126:
+                        n3, pos = read_length(data, pos)
+                    if n3:
+                        broker_ids = read_i32s(data, pos, n3)
+                        pos += 4 * n3
                     else:
                         broker_ids = []
                     assignments_item = new_CreatePartitionsAssignment(broker_ids)
@@ -267,12 +266,13 @@ class CreatePartitionsRequest(Message):
     def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[CreatePartitionsRequest, i64]:
         """Versions 0-1."""
         n: int
+        step: i64
+        n2: int
         end: i64
+        n3: int
         topics: list[CreatePartitionsTopic]
-        topics_step: i64
         name: str
         assignments: list[CreatePartitionsAssignment] | None
-        assignments_step: i64
         broker_ids: list[int]
         if version < 0:
             give_up()
@@ -283,36 +283,34 @@ class CreatePartitionsRequest(Message):
         if n < 0:
             give_up()
         topics = empty_list(n)
-        topics_count = n
-        for topics_step in range(topics_count):
+        for step in range(n):
             # topics[]
             # name: string
-            n = read_i16_be(data, pos)
+            n2 = read_i16_be(data, pos)
             pos += 2
-            if n < 0:
+            if n2 < 0:
                 give_up()
-            end = pos + n
+            end = pos + n2
             name = data[pos:end].decode()
             pos = end
             count_ = read_i32_be(data, pos)
             # assignments: nullable array
-            n = read_i32_be(data, pos + 4)
+            n2 = read_i32_be(data, pos + 4)
             pos += 8
-            if n < 0:
+            if n2 < 0:
                 assignments = None
             else:
-                assignments = empty_list(n)
-                assignments_count = n
-                for assignments_step in range(assignments_count):
+                assignments = empty_list(n2)
+                for step in range(n2):
                     # topics[].assignments[]
                     # broker_ids: array
-                    n = read_i32_be(data, pos)
+                    n3 = read_i32_be(data, pos)
                     pos += 4
-                    if n < 0:
+                    if n3 < 0:
                         give_up()
-                    if n:
-                        broker_ids = read_i32s(data, pos, n)
-                        pos += 4 * n
+                    if n3:
+                        broker_ids = read_i32s(data, pos, n3)
+                        pos += 4 * n3
                     else:
                         broker_ids = []
                     assignments_item = new_CreatePartitionsAssignment(broker_ids)
@@ -437,9 +435,10 @@ class CreatePartitionsResponse(Message):
     def _read(data: bytes, pos: i64, version: i64) -> tuple[CreatePartitionsResponse, i64]:
         """Versions 2-3."""
         n: i64
+        step: i64
+        n2: i64
         end: i64
         results: list[CreatePartitionsTopicResult]
-        results_step: i64
         name: str
         error_message: str | None
         if version < 2:
@@ -454,27 +453,26 @@ class CreatePartitionsResponse(Message):
         if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         results = empty_list(n)
-        results_count = n
-        for results_step in range(results_count):
+        for step in range(n):
             # results[]
             # name: compact string
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_string_length(data, pos)
+            end = pos + n2
             name = data[pos:end].decode()
             pos = end
             error_code = read_i16_be(data, pos)
             # error_message: compact nullable string
-            n = data[pos + 2] - 1
+            n2 = data[pos + 2] - 1
             pos += 3
-            if n < 0:
+            if n2 < 0:
                 error_message = None
             else:
-                if n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
+                if n2 > 126:
+                    n2, pos = read_string_length(data, pos)
+                end = pos + n2
                 error_message = data[pos:end].decode()
                 pos = end
             results_item = new_CreatePartitionsTopicResult(name, error_code, error_message)
@@ -538,9 +536,10 @@ class CreatePartitionsResponse(Message):
     def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[CreatePartitionsResponse, i64]:
         """Versions 0-1."""
         n: int
+        step: i64
+        n2: int
         end: i64
         results: list[CreatePartitionsTopicResult]
-        results_step: i64
         name: str
         error_message: str | None
         if version < 0:
@@ -553,25 +552,24 @@ class CreatePartitionsResponse(Message):
         if n < 0:
             give_up()
         results = empty_list(n)
-        results_count = n
-        for results_step in range(results_count):
+        for step in range(n):
             # results[]
             # name: string
-            n = read_i16_be(data, pos)
+            n2 = read_i16_be(data, pos)
             pos += 2
-            if n < 0:
+            if n2 < 0:
                 give_up()
-            end = pos + n
+            end = pos + n2
             name = data[pos:end].decode()
             pos = end
             error_code = read_i16_be(data, pos)
             # error_message: nullable string
-            n = read_i16_be(data, pos + 2)
+            n2 = read_i16_be(data, pos + 2)
             pos += 4
-            if n < 0:
+            if n2 < 0:
                 error_message = None
             else:
-                end = pos + n
+                end = pos + n2
                 error_message = data[pos:end].decode()
                 pos = end
             results_item = new_CreatePartitionsTopicResult(name, error_code, error_message)

@@ -184,15 +184,15 @@ class CreateTopicsRequest(Message):
     def _read(data: bytes, pos: i64, version: i64) -> tuple[CreateTopicsRequest, i64]:
         """Versions 5-7."""
         n: i64
+        step: i64
+        n2: i64
         end: i64
+        n3: i64
         topics: list[CreatableTopic]
-        topics_step: i64
         topics_name: str
         assignments: list[CreatableReplicaAssignment]
-        assignments_step: i64
         broker_ids: list[int]
         configs: list[CreatableTopicConfig]
-        configs_step: i64
         configs_name: str
         value: str | None
         if version < 5:
@@ -206,37 +206,35 @@ class CreateTopicsRequest(Message):
         if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         topics = empty_list(n)
-        topics_count = n
-        for topics_step in range(topics_count):
+        for step in range(n):
             # topics[]
             # name: compact string
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_string_length(data, pos)
+            end = pos + n2
             topics_name = data[pos:end].decode()
             pos = end
             num_partitions = read_i32_be(data, pos)
             replication_factor = read_i16_be(data, pos + 4)
             # assignments: compact array
-            n = data[pos + 6] - 1
+            n2 = data[pos + 6] - 1
             pos += 7
-            if n < 0 or n > 126:
-                n, pos = read_length(data, pos)
-            assignments = empty_list(n)
-            assignments_count = n
-            for assignments_step in range(assignments_count):
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_length(data, pos)
+            assignments = empty_list(n2)
+            for step in range(n2):
                 # topics[].assignments[]
                 partition_index = read_i32_be(data, pos)
                 # broker_ids: compact array
-                n = data[pos + 4] - 1
+                n3 = data[pos + 4] - 1
                 pos += 5
-                if n < 0 or n > 126:
-                    n, pos = read_length(data, pos)
-                if n:
-                    broker_ids = read_i32s(data, pos, n)
-                    pos += 4 * n
+                if n3 < 0 or n3 > 126:
+                    n3, pos = read_length(data, pos)
+                if n3:
+                    broker_ids = read_i32s(data, pos, n3)
+                    pos += 4 * n3
                 else:
                     broker_ids = []
                 assignments_item = new_CreatableReplicaAssignment(partition_index, broker_ids)
@@ -246,31 +244,30 @@ class CreateTopicsRequest(Message):
                     pos += 1
                 assignments.append(assignments_item)
             # configs: compact array
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_length(data, pos)
-            configs = empty_list(n)
-            configs_count = n
-            for configs_step in range(configs_count):
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_length(data, pos)
+            configs = empty_list(n2)
+            for step in range(n2):
                 # topics[].configs[]
                 # name: compact string
-                n = data[pos] - 1
+                n3 = data[pos] - 1
                 pos += 1
-                if n < 0 or n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
+                if n3 < 0 or n3 > 126:
+                    n3, pos = read_string_length(data, pos)
+                end = pos + n3
                 configs_name = data[pos:end].decode()
                 pos = end
                 # value: compact nullable string
-                n = data[pos] - 1
+                n3 = data[pos] - 1
                 pos += 1
-                if n < 0:
+                if n3 < 0:
                     value = None
                 else:
-                    if n > 126:
-                        n, pos = read_string_length(data, pos)
-                    end = pos + n
+                    if n3 > 126:
+                        n3, pos = read_string_length(data, pos)
+                    end = pos + n3
                     value = data[pos:end].decode()
                     pos = end
                 configs_item = new_CreatableTopicConfig(configs_name, value)
@@ -385,15 +382,15 @@ class CreateTopicsRequest(Message):
     def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[CreateTopicsRequest, i64]:
         """Versions 0-4."""
         n: int
+        step: i64
+        n2: int
         end: i64
+        n3: int
         topics: list[CreatableTopic]
-        topics_step: i64
         topics_name: str
         assignments: list[CreatableReplicaAssignment]
-        assignments_step: i64
         broker_ids: list[int]
         configs: list[CreatableTopicConfig]
-        configs_step: i64
         configs_name: str
         value: str | None
         if version < 0:
@@ -405,65 +402,62 @@ class CreateTopicsRequest(Message):
         if n < 0:
             give_up()
         topics = empty_list(n)
-        topics_count = n
-        for topics_step in range(topics_count):
+        for step in range(n):
             # topics[]
             # name: string
-            n = read_i16_be(data, pos)
+            n2 = read_i16_be(data, pos)
             pos += 2
-            if n < 0:
+            if n2 < 0:
                 give_up()
-            end = pos + n
+            end = pos + n2
             topics_name = data[pos:end].decode()
             pos = end
             num_partitions = read_i32_be(data, pos)
             replication_factor = read_i16_be(data, pos + 4)
             # assignments: array
-            n = read_i32_be(data, pos + 6)
+            n2 = read_i32_be(data, pos + 6)
             pos += 10
-            if n < 0:
+            if n2 < 0:
                 give_up()
-            assignments = empty_list(n)
-            assignments_count = n
-            for assignments_step in range(assignments_count):
+            assignments = empty_list(n2)
+            for step in range(n2):
                 # topics[].assignments[]
                 partition_index = read_i32_be(data, pos)
                 # broker_ids: array
-                n = read_i32_be(data, pos + 4)
+                n3 = read_i32_be(data, pos + 4)
                 pos += 8
-                if n < 0:
+                if n3 < 0:
                     give_up()
-                if n:
-                    broker_ids = read_i32s(data, pos, n)
-                    pos += 4 * n
+                if n3:
+                    broker_ids = read_i32s(data, pos, n3)
+                    pos += 4 * n3
                 else:
                     broker_ids = []
                 assignments_item = new_CreatableReplicaAssignment(partition_index, broker_ids)
                 assignments.append(assignments_item)
             # configs: array
-            n = read_i32_be(data, pos)
+            n2 = read_i32_be(data, pos)
             pos += 4
-            if n < 0:
+            if n2 < 0:
                 give_up()
-            configs = empty_list(n)
-            configs_count = n
-            for configs_step in range(configs_count):
+            configs = empty_list(n2)
+            for step in range(n2):
                 # topics[].configs[]
                 # name: string
-                n = read_i16_be(data, pos)
+                n3 = read_i16_be(data, pos)
                 pos += 2
-                if n < 0:
+                if n3 < 0:
                     give_up()
-                end = pos + n
+                end = pos + n3
                 configs_name = data[pos:end].decode()
                 pos = end
                 # value: nullable string
-                n = read_i16_be(data, pos)
+                n3 = read_i16_be(data, pos)
                 pos += 2
-                if n < 0:
+                if n3 < 0:
                     value = None
                 else:
-                    end = pos + n
+                    end = pos + n3
                     value = data[pos:end].decode()
                     pos = end
                 configs_item = new_CreatableTopicConfig(configs_name, value)
@@ -723,13 +717,14 @@ class CreateTopicsResponse(Message):
     def _read(data: bytes, pos: i64, version: i64) -> tuple[CreateTopicsResponse, i64]:
         """Versions 5-7."""
         n: i64
+        step: i64
+        n2: i64
         end: i64
+        n3: i64
         topics: list[CreatableTopicResult]
-        topics_step: i64
         topics_name: str
         error_message: str | None
         configs: list[CreatableTopicConfigs] | None
-        configs_step: i64
         configs_name: str
         value: str | None
         if version < 5:
@@ -744,15 +739,14 @@ class CreateTopicsResponse(Message):
         if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         topics = empty_list(n)
-        topics_count = n
-        for topics_step in range(topics_count):
+        for step in range(n):
             # topics[]
             # name: compact string
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_string_length(data, pos)
+            end = pos + n2
             topics_name = data[pos:end].decode()
             pos = end
             if version >= 7:
@@ -762,47 +756,46 @@ class CreateTopicsResponse(Message):
                 topic_id = ZERO_UUID
             error_code = read_i16_be(data, pos)
             # error_message: compact nullable string
-            n = data[pos + 2] - 1
+            n2 = data[pos + 2] - 1
             pos += 3
-            if n < 0:
+            if n2 < 0:
                 error_message = None
             else:
-                if n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
+                if n2 > 126:
+                    n2, pos = read_string_length(data, pos)
+                end = pos + n2
                 error_message = data[pos:end].decode()
                 pos = end
             num_partitions = read_i32_be(data, pos)
             replication_factor = read_i16_be(data, pos + 4)
             # configs: compact nullable array
-            n = data[pos + 6] - 1
+            n2 = data[pos + 6] - 1
             pos += 7
-            if n < 0:
+            if n2 < 0:
                 configs = None
             else:
-                if n > 126:
-                    n, pos = read_length(data, pos)
-                configs = empty_list(n)
-                configs_count = n
-                for configs_step in range(configs_count):
+                if n2 > 126:
+                    n2, pos = read_length(data, pos)
+                configs = empty_list(n2)
+                for step in range(n2):
                     # topics[].configs[]
                     # name: compact string
-                    n = data[pos] - 1
+                    n3 = data[pos] - 1
                     pos += 1
-                    if n < 0 or n > 126:
-                        n, pos = read_string_length(data, pos)
-                    end = pos + n
+                    if n3 < 0 or n3 > 126:
+                        n3, pos = read_string_length(data, pos)
+                    end = pos + n3
                     configs_name = data[pos:end].decode()
                     pos = end
                     # value: compact nullable string
-                    n = data[pos] - 1
+                    n3 = data[pos] - 1
                     pos += 1
-                    if n < 0:
+                    if n3 < 0:
                         value = None
                     else:
-                        if n > 126:
-                            n, pos = read_string_length(data, pos)
-                        end = pos + n
+                        if n3 > 126:
+                            n3, pos = read_string_length(data, pos)
+                        end = pos + n3
                         value = data[pos:end].decode()
                         pos = end
                     read_only_ = data[pos] != 0
@@ -920,9 +913,10 @@ class CreateTopicsResponse(Message):
     def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[CreateTopicsResponse, i64]:
         """Versions 0-4."""
         n: int
+        step: i64
+        n2: int
         end: i64
         topics: list[CreatableTopicResult]
-        topics_step: i64
         name: str
         error_message: str | None
         configs: list[CreatableTopicConfigs] | None
@@ -940,15 +934,14 @@ class CreateTopicsResponse(Message):
         if n < 0:
             give_up()
         topics = empty_list(n)
-        topics_count = n
-        for topics_step in range(topics_count):
+        for step in range(n):
             # topics[]
             # name: string
-            n = read_i16_be(data, pos)
+            n2 = read_i16_be(data, pos)
             pos += 2
-            if n < 0:
+            if n2 < 0:
                 give_up()
-            end = pos + n
+            end = pos + n2
             name = data[pos:end].decode()
             pos = end
             topic_id = ZERO_UUID
@@ -956,12 +949,12 @@ class CreateTopicsResponse(Message):
             pos += 2
             if version >= 1:
                 # error_message: nullable string
-                n = read_i16_be(data, pos)
+                n2 = read_i16_be(data, pos)
                 pos += 2
-                if n < 0:
+                if n2 < 0:
                     error_message = None
                 else:
-                    end = pos + n
+                    end = pos + n2
                     error_message = data[pos:end].decode()
                     pos = end
             else:

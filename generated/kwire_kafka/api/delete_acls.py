@@ -116,9 +116,10 @@ class DeleteAclsRequest(Message):
     def _read(data: bytes, pos: i64, version: i64) -> tuple[DeleteAclsRequest, i64]:
         """Versions 2-3."""
         n: i64
+        step: i64
+        n2: i64
         end: i64
         filters: list[DeleteAclsFilter]
-        filters_step: i64
         resource_name_filter: str | None
         principal_filter: str | None
         host_filter: str | None
@@ -133,42 +134,41 @@ class DeleteAclsRequest(Message):
         if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         filters = empty_list(n)
-        filters_count = n
-        for filters_step in range(filters_count):
+        for step in range(n):
             # filters[]
             resource_type_filter = (data[pos] ^ 128) - 128
             # resource_name_filter: compact nullable string
-            n = data[pos + 1] - 1
+            n2 = data[pos + 1] - 1
             pos += 2
-            if n < 0:
+            if n2 < 0:
                 resource_name_filter = None
             else:
-                if n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
+                if n2 > 126:
+                    n2, pos = read_string_length(data, pos)
+                end = pos + n2
                 resource_name_filter = data[pos:end].decode()
                 pos = end
             pattern_type_filter = (data[pos] ^ 128) - 128
             # principal_filter: compact nullable string
-            n = data[pos + 1] - 1
+            n2 = data[pos + 1] - 1
             pos += 2
-            if n < 0:
+            if n2 < 0:
                 principal_filter = None
             else:
-                if n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
+                if n2 > 126:
+                    n2, pos = read_string_length(data, pos)
+                end = pos + n2
                 principal_filter = data[pos:end].decode()
                 pos = end
             # host_filter: compact nullable string
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0:
+            if n2 < 0:
                 host_filter = None
             else:
-                if n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
+                if n2 > 126:
+                    n2, pos = read_string_length(data, pos)
+                end = pos + n2
                 host_filter = data[pos:end].decode()
                 pos = end
             operation = (data[pos] ^ 128) - 128
@@ -260,9 +260,10 @@ class DeleteAclsRequest(Message):
     def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[DeleteAclsRequest, i64]:
         """Versions 0-1."""
         n: int
+        step: i64
+        n2: int
         end: i64
         filters: list[DeleteAclsFilter]
-        filters_step: i64
         resource_name_filter: str | None
         principal_filter: str | None
         host_filter: str | None
@@ -275,17 +276,16 @@ class DeleteAclsRequest(Message):
         if n < 0:
             give_up()
         filters = empty_list(n)
-        filters_count = n
-        for filters_step in range(filters_count):
+        for step in range(n):
             # filters[]
             resource_type_filter = (data[pos] ^ 128) - 128
             # resource_name_filter: nullable string
-            n = read_i16_be(data, pos + 1)
+            n2 = read_i16_be(data, pos + 1)
             pos += 3
-            if n < 0:
+            if n2 < 0:
                 resource_name_filter = None
             else:
-                end = pos + n
+                end = pos + n2
                 resource_name_filter = data[pos:end].decode()
                 pos = end
             if version >= 1:
@@ -294,21 +294,21 @@ class DeleteAclsRequest(Message):
             else:
                 pattern_type_filter = 3
             # principal_filter: nullable string
-            n = read_i16_be(data, pos)
+            n2 = read_i16_be(data, pos)
             pos += 2
-            if n < 0:
+            if n2 < 0:
                 principal_filter = None
             else:
-                end = pos + n
+                end = pos + n2
                 principal_filter = data[pos:end].decode()
                 pos = end
             # host_filter: nullable string
-            n = read_i16_be(data, pos)
+            n2 = read_i16_be(data, pos)
             pos += 2
-            if n < 0:
+            if n2 < 0:
                 host_filter = None
             else:
-                end = pos + n
+                end = pos + n2
                 host_filter = data[pos:end].decode()
                 pos = end
             operation = (data[pos] ^ 128) - 128
@@ -511,12 +511,13 @@ class DeleteAclsResponse(Message):
     def _read(data: bytes, pos: i64, version: i64) -> tuple[DeleteAclsResponse, i64]:
         """Versions 2-3."""
         n: i64
+        step: i64
+        n2: i64
         end: i64
+        n3: i64
         filter_results: list[DeleteAclsFilterResult]
-        filter_results_step: i64
         filter_results_error_message: str | None
         matching_acls: list[DeleteAclsMatchingAcl]
-        matching_acls_step: i64
         matching_acls_error_message: str | None
         resource_name: str
         principal: str
@@ -533,66 +534,64 @@ class DeleteAclsResponse(Message):
         if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         filter_results = empty_list(n)
-        filter_results_count = n
-        for filter_results_step in range(filter_results_count):
+        for step in range(n):
             # filter_results[]
             filter_results_error_code = read_i16_be(data, pos)
             # error_message: compact nullable string
-            n = data[pos + 2] - 1
+            n2 = data[pos + 2] - 1
             pos += 3
-            if n < 0:
+            if n2 < 0:
                 filter_results_error_message = None
             else:
-                if n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
+                if n2 > 126:
+                    n2, pos = read_string_length(data, pos)
+                end = pos + n2
                 filter_results_error_message = data[pos:end].decode()
                 pos = end
             # matching_acls: compact array
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_length(data, pos)
-            matching_acls = empty_list(n)
-            matching_acls_count = n
-            for matching_acls_step in range(matching_acls_count):
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_length(data, pos)
+            matching_acls = empty_list(n2)
+            for step in range(n2):
                 # filter_results[].matching_acls[]
                 matching_acls_error_code = read_i16_be(data, pos)
                 # error_message: compact nullable string
-                n = data[pos + 2] - 1
+                n3 = data[pos + 2] - 1
                 pos += 3
-                if n < 0:
+                if n3 < 0:
                     matching_acls_error_message = None
                 else:
-                    if n > 126:
-                        n, pos = read_string_length(data, pos)
-                    end = pos + n
+                    if n3 > 126:
+                        n3, pos = read_string_length(data, pos)
+                    end = pos + n3
                     matching_acls_error_message = data[pos:end].decode()
                     pos = end
                 resource_type = (data[pos] ^ 128) - 128
                 # resource_name: compact string
-                n = data[pos + 1] - 1
+                n3 = data[pos + 1] - 1
                 pos += 2
-                if n < 0 or n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
+                if n3 < 0 or n3 > 126:
+                    n3, pos = read_string_length(data, pos)
+                end = pos + n3
                 resource_name = data[pos:end].decode()
                 pos = end
                 pattern_type = (data[pos] ^ 128) - 128
                 # principal: compact string
-                n = data[pos + 1] - 1
+                n3 = data[pos + 1] - 1
                 pos += 2
-                if n < 0 or n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
+                if n3 < 0 or n3 > 126:
+                    n3, pos = read_string_length(data, pos)
+                end = pos + n3
                 principal = data[pos:end].decode()
                 pos = end
                 # host: compact string
-                n = data[pos] - 1
+                n3 = data[pos] - 1
                 pos += 1
-                if n < 0 or n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
+                if n3 < 0 or n3 > 126:
+                    n3, pos = read_string_length(data, pos)
+                end = pos + n3
                 host = data[pos:end].decode()
                 pos = end
                 operation = (data[pos] ^ 128) - 128
@@ -719,12 +718,13 @@ class DeleteAclsResponse(Message):
     def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[DeleteAclsResponse, i64]:
         """Versions 0-1."""
         n: int
+        step: i64
+        n2: int
         end: i64
+        n3: int
         filter_results: list[DeleteAclsFilterResult]
-        filter_results_step: i64
         filter_results_error_message: str | None
         matching_acls: list[DeleteAclsMatchingAcl]
-        matching_acls_step: i64
         matching_acls_error_message: str | None
         resource_name: str
         principal: str
@@ -739,45 +739,43 @@ class DeleteAclsResponse(Message):
         if n < 0:
             give_up()
         filter_results = empty_list(n)
-        filter_results_count = n
-        for filter_results_step in range(filter_results_count):
+        for step in range(n):
             # filter_results[]
             filter_results_error_code = read_i16_be(data, pos)
             # error_message: nullable string
-            n = read_i16_be(data, pos + 2)
+            n2 = read_i16_be(data, pos + 2)
             pos += 4
-            if n < 0:
+            if n2 < 0:
                 filter_results_error_message = None
             else:
-                end = pos + n
+                end = pos + n2
                 filter_results_error_message = data[pos:end].decode()
                 pos = end
             # matching_acls: array
-            n = read_i32_be(data, pos)
+            n2 = read_i32_be(data, pos)
             pos += 4
-            if n < 0:
+            if n2 < 0:
                 give_up()
-            matching_acls = empty_list(n)
-            matching_acls_count = n
-            for matching_acls_step in range(matching_acls_count):
+            matching_acls = empty_list(n2)
+            for step in range(n2):
                 # filter_results[].matching_acls[]
                 matching_acls_error_code = read_i16_be(data, pos)
                 # error_message: nullable string
-                n = read_i16_be(data, pos + 2)
+                n3 = read_i16_be(data, pos + 2)
                 pos += 4
-                if n < 0:
+                if n3 < 0:
                     matching_acls_error_message = None
                 else:
-                    end = pos + n
+                    end = pos + n3
                     matching_acls_error_message = data[pos:end].decode()
                     pos = end
                 resource_type = (data[pos] ^ 128) - 128
                 # resource_name: string
-                n = read_i16_be(data, pos + 1)
+                n3 = read_i16_be(data, pos + 1)
                 pos += 3
-                if n < 0:
+                if n3 < 0:
                     give_up()
-                end = pos + n
+                end = pos + n3
                 resource_name = data[pos:end].decode()
                 pos = end
                 if version >= 1:
@@ -786,19 +784,19 @@ class DeleteAclsResponse(Message):
                 else:
                     pattern_type = 3
                 # principal: string
-                n = read_i16_be(data, pos)
+                n3 = read_i16_be(data, pos)
                 pos += 2
-                if n < 0:
+                if n3 < 0:
                     give_up()
-                end = pos + n
+                end = pos + n3
                 principal = data[pos:end].decode()
                 pos = end
                 # host: string
-                n = read_i16_be(data, pos)
+                n3 = read_i16_be(data, pos)
                 pos += 2
-                if n < 0:
+                if n3 < 0:
                     give_up()
-                end = pos + n
+                end = pos + n3
                 host = data[pos:end].decode()
                 pos = end
                 operation = (data[pos] ^ 128) - 128

@@ -60,9 +60,10 @@ class DeleteGroupsRequest(Message):
     def _read(data: bytes, pos: i64, version: i64) -> tuple[DeleteGroupsRequest, i64]:
         """Versions 2-3."""
         n: i64
+        step: i64
+        n2: i64
         end: i64
         groups_names: list[str]
-        groups_names_step: i64
         if version < 2:
             return DeleteGroupsRequest._read_classic(data, pos, version)
         if version > 3:
@@ -74,14 +75,13 @@ class DeleteGroupsRequest(Message):
         if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         groups_names = empty_list(n)
-        groups_names_count = n
-        for groups_names_step in range(groups_names_count):
+        for step in range(n):
             # groups_names[]: compact string
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_string_length(data, pos)
+            end = pos + n2
             groups_names_item = data[pos:end].decode()
             pos = end
             groups_names.append(groups_names_item)
@@ -122,9 +122,10 @@ class DeleteGroupsRequest(Message):
     def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[DeleteGroupsRequest, i64]:
         """Versions 0-1."""
         n: int
+        step: i64
+        n2: int
         end: i64
         groups_names: list[str]
-        groups_names_step: i64
         if version < 0:
             give_up()
 
@@ -134,14 +135,13 @@ class DeleteGroupsRequest(Message):
         if n < 0:
             give_up()
         groups_names = empty_list(n)
-        groups_names_count = n
-        for groups_names_step in range(groups_names_count):
+        for step in range(n):
             # groups_names[]: string
-            n = read_i16_be(data, pos)
+            n2 = read_i16_be(data, pos)
             pos += 2
-            if n < 0:
+            if n2 < 0:
                 give_up()
-            end = pos + n
+            end = pos + n2
             groups_names_item = data[pos:end].decode()
             pos = end
             groups_names.append(groups_names_item)
@@ -238,9 +238,10 @@ class DeleteGroupsResponse(Message):
     def _read(data: bytes, pos: i64, version: i64) -> tuple[DeleteGroupsResponse, i64]:
         """Versions 2-3."""
         n: i64
+        step: i64
+        n2: i64
         end: i64
         results: list[DeletableGroupResult]
-        results_step: i64
         group_id: str
         error_message: str | None
         if version < 2:
@@ -255,29 +256,28 @@ class DeleteGroupsResponse(Message):
         if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         results = empty_list(n)
-        results_count = n
-        for results_step in range(results_count):
+        for step in range(n):
             # results[]
             # group_id: compact string
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_string_length(data, pos)
+            end = pos + n2
             group_id = data[pos:end].decode()
             pos = end
             error_code = read_i16_be(data, pos)
             pos += 2
             if version >= 3:
                 # error_message: compact nullable string
-                n = data[pos] - 1
+                n2 = data[pos] - 1
                 pos += 1
-                if n < 0:
+                if n2 < 0:
                     error_message = None
                 else:
-                    if n > 126:
-                        n, pos = read_string_length(data, pos)
-                    end = pos + n
+                    if n2 > 126:
+                        n2, pos = read_string_length(data, pos)
+                    end = pos + n2
                     error_message = data[pos:end].decode()
                     pos = end
             else:
@@ -344,9 +344,10 @@ class DeleteGroupsResponse(Message):
     def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[DeleteGroupsResponse, i64]:
         """Versions 0-1."""
         n: int
+        step: i64
+        n2: int
         end: i64
         results: list[DeletableGroupResult]
-        results_step: i64
         group_id: str
         error_message: str | None
         if version < 0:
@@ -359,15 +360,14 @@ class DeleteGroupsResponse(Message):
         if n < 0:
             give_up()
         results = empty_list(n)
-        results_count = n
-        for results_step in range(results_count):
+        for step in range(n):
             # results[]
             # group_id: string
-            n = read_i16_be(data, pos)
+            n2 = read_i16_be(data, pos)
             pos += 2
-            if n < 0:
+            if n2 < 0:
                 give_up()
-            end = pos + n
+            end = pos + n2
             group_id = data[pos:end].decode()
             pos = end
             error_code = read_i16_be(data, pos)

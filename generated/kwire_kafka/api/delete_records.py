@@ -127,12 +127,12 @@ class DeleteRecordsRequest(Message):
     def _read(data: bytes, pos: i64, version: i64) -> tuple[DeleteRecordsRequest, i64]:
         """Version 2."""
         n: i64
+        step: i64
+        n2: i64
         end: i64
         topics: list[DeleteRecordsTopic]
-        topics_step: i64
         name: str
         partitions: list[DeleteRecordsPartition]
-        partitions_step: i64
         if version < 2:
             return DeleteRecordsRequest._read_classic(data, pos, version)
         if version > 2:
@@ -144,25 +144,23 @@ class DeleteRecordsRequest(Message):
         if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         topics = empty_list(n)
-        topics_count = n
-        for topics_step in range(topics_count):
+        for step in range(n):
             # topics[]
             # name: compact string
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_string_length(data, pos)
+            end = pos + n2
             name = data[pos:end].decode()
             pos = end
             # partitions: compact array
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_length(data, pos)
-            partitions = empty_list(n)
-            partitions_count = n
-            for partitions_step in range(partitions_count):
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_length(data, pos)
+            partitions = empty_list(n2)
+            for step in range(n2):
                 # topics[].partitions[]
                 partition_index = read_i32_be(data, pos)
                 offset = read_i64_be(data, pos + 4)
@@ -238,12 +236,12 @@ class DeleteRecordsRequest(Message):
     def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[DeleteRecordsRequest, i64]:
         """Versions 0-1."""
         n: int
+        step: i64
+        n2: int
         end: i64
         topics: list[DeleteRecordsTopic]
-        topics_step: i64
         name: str
         partitions: list[DeleteRecordsPartition]
-        partitions_step: i64
         if version < 0:
             give_up()
 
@@ -253,25 +251,23 @@ class DeleteRecordsRequest(Message):
         if n < 0:
             give_up()
         topics = empty_list(n)
-        topics_count = n
-        for topics_step in range(topics_count):
+        for step in range(n):
             # topics[]
             # name: string
-            n = read_i16_be(data, pos)
+            n2 = read_i16_be(data, pos)
             pos += 2
-            if n < 0:
+            if n2 < 0:
                 give_up()
-            end = pos + n
+            end = pos + n2
             name = data[pos:end].decode()
             pos = end
             # partitions: array
-            n = read_i32_be(data, pos)
+            n2 = read_i32_be(data, pos)
             pos += 4
-            if n < 0:
+            if n2 < 0:
                 give_up()
-            partitions = empty_list(n)
-            partitions_count = n
-            for partitions_step in range(partitions_count):
+            partitions = empty_list(n2)
+            for step in range(n2):
                 # topics[].partitions[]
                 partition_index = read_i32_be(data, pos)
                 offset = read_i64_be(data, pos + 4)
@@ -417,12 +413,12 @@ class DeleteRecordsResponse(Message):
     def _read(data: bytes, pos: i64, version: i64) -> tuple[DeleteRecordsResponse, i64]:
         """Version 2."""
         n: i64
+        step: i64
+        n2: i64
         end: i64
         topics: list[DeleteRecordsTopicResult]
-        topics_step: i64
         name: str
         partitions: list[DeleteRecordsPartitionResult]
-        partitions_step: i64
         if version < 2:
             return DeleteRecordsResponse._read_classic(data, pos, version)
         if version > 2:
@@ -435,25 +431,23 @@ class DeleteRecordsResponse(Message):
         if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         topics = empty_list(n)
-        topics_count = n
-        for topics_step in range(topics_count):
+        for step in range(n):
             # topics[]
             # name: compact string
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_string_length(data, pos)
+            end = pos + n2
             name = data[pos:end].decode()
             pos = end
             # partitions: compact array
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_length(data, pos)
-            partitions = empty_list(n)
-            partitions_count = n
-            for partitions_step in range(partitions_count):
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_length(data, pos)
+            partitions = empty_list(n2)
+            for step in range(n2):
                 # topics[].partitions[]
                 partition_index = read_i32_be(data, pos)
                 low_watermark = read_i64_be(data, pos + 4)
@@ -529,12 +523,12 @@ class DeleteRecordsResponse(Message):
     def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[DeleteRecordsResponse, i64]:
         """Versions 0-1."""
         n: int
+        step: i64
+        n2: int
         end: i64
         topics: list[DeleteRecordsTopicResult]
-        topics_step: i64
         name: str
         partitions: list[DeleteRecordsPartitionResult]
-        partitions_step: i64
         if version < 0:
             give_up()
 
@@ -545,25 +539,23 @@ class DeleteRecordsResponse(Message):
         if n < 0:
             give_up()
         topics = empty_list(n)
-        topics_count = n
-        for topics_step in range(topics_count):
+        for step in range(n):
             # topics[]
             # name: string
-            n = read_i16_be(data, pos)
+            n2 = read_i16_be(data, pos)
             pos += 2
-            if n < 0:
+            if n2 < 0:
                 give_up()
-            end = pos + n
+            end = pos + n2
             name = data[pos:end].decode()
             pos = end
             # partitions: array
-            n = read_i32_be(data, pos)
+            n2 = read_i32_be(data, pos)
             pos += 4
-            if n < 0:
+            if n2 < 0:
                 give_up()
-            partitions = empty_list(n)
-            partitions_count = n
-            for partitions_step in range(partitions_count):
+            partitions = empty_list(n2)
+            for step in range(n2):
                 # topics[].partitions[]
                 partition_index = read_i32_be(data, pos)
                 low_watermark = read_i64_be(data, pos + 4)

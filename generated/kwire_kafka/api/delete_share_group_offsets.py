@@ -94,9 +94,10 @@ class DeleteShareGroupOffsetsRequest(Message):
         """Version 0."""
         n: i64
         end: i64
+        step: i64
+        n2: i64
         group_id: str
         topics: list[DeleteShareGroupOffsetsRequestTopic]
-        topics_step: i64
         topic_name: str
         if version < 0 or version > 0:
             give_up()
@@ -115,15 +116,14 @@ class DeleteShareGroupOffsetsRequest(Message):
         if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         topics = empty_list(n)
-        topics_count = n
-        for topics_step in range(topics_count):
+        for step in range(n):
             # topics[]
             # topic_name: compact string
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_string_length(data, pos)
+            end = pos + n2
             topic_name = data[pos:end].decode()
             pos = end
             topics_item = new_DeleteShareGroupOffsetsRequestTopic(topic_name)
@@ -268,9 +268,10 @@ class DeleteShareGroupOffsetsResponse(Message):
         """Version 0."""
         n: i64
         end: i64
+        step: i64
+        n2: i64
         error_message: str | None
         responses: list[DeleteShareGroupOffsetsResponseTopic]
-        responses_step: i64
         topic_name: str
         responses_error_message: str | None
         if version < 0 or version > 0:
@@ -295,28 +296,27 @@ class DeleteShareGroupOffsetsResponse(Message):
         if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         responses = empty_list(n)
-        responses_count = n
-        for responses_step in range(responses_count):
+        for step in range(n):
             # responses[]
             # topic_name: compact string
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_string_length(data, pos)
+            end = pos + n2
             topic_name = data[pos:end].decode()
             pos = end
             topic_id = Uuid(data[pos : pos + 16])
             responses_error_code = read_i16_be(data, pos + 16)
             # error_message: compact nullable string
-            n = data[pos + 18] - 1
+            n2 = data[pos + 18] - 1
             pos += 19
-            if n < 0:
+            if n2 < 0:
                 responses_error_message = None
             else:
-                if n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
+                if n2 > 126:
+                    n2, pos = read_string_length(data, pos)
+                end = pos + n2
                 responses_error_message = data[pos:end].decode()
                 pos = end
             responses_item = new_DeleteShareGroupOffsetsResponseTopic(

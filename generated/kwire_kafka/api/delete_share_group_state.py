@@ -124,11 +124,11 @@ class DeleteShareGroupStateRequest(Message):
         """Version 0."""
         n: i64
         end: i64
+        step: i64
+        n2: i64
         group_id: str
         topics: list[DeleteStateData]
-        topics_step: i64
         partitions: list[PartitionData]
-        partitions_step: i64
         if version < 0 or version > 0:
             give_up()
 
@@ -146,18 +146,16 @@ class DeleteShareGroupStateRequest(Message):
         if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         topics = empty_list(n)
-        topics_count = n
-        for topics_step in range(topics_count):
+        for step in range(n):
             # topics[]
             topic_id = Uuid(data[pos : pos + 16])
             # partitions: compact array
-            n = data[pos + 16] - 1
+            n2 = data[pos + 16] - 1
             pos += 17
-            if n < 0 or n > 126:
-                n, pos = read_length(data, pos)
-            partitions = empty_list(n)
-            partitions_count = n
-            for partitions_step in range(partitions_count):
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_length(data, pos)
+            partitions = empty_list(n2)
+            for step in range(n2):
                 # topics[].partitions[]
                 partition = read_i32_be(data, pos)
                 partitions_item = new_PartitionData(partition)
@@ -322,11 +320,12 @@ class DeleteShareGroupStateResponse(Message):
     def _read(data: bytes, pos: i64, version: i64) -> tuple[DeleteShareGroupStateResponse, i64]:
         """Version 0."""
         n: i64
+        step: i64
+        n2: i64
+        n3: i64
         end: i64
         results: list[DeleteStateResult]
-        results_step: i64
         partitions: list[PartitionResult]
-        partitions_step: i64
         error_message: str | None
         if version < 0 or version > 0:
             give_up()
@@ -337,30 +336,28 @@ class DeleteShareGroupStateResponse(Message):
         if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         results = empty_list(n)
-        results_count = n
-        for results_step in range(results_count):
+        for step in range(n):
             # results[]
             topic_id = Uuid(data[pos : pos + 16])
             # partitions: compact array
-            n = data[pos + 16] - 1
+            n2 = data[pos + 16] - 1
             pos += 17
-            if n < 0 or n > 126:
-                n, pos = read_length(data, pos)
-            partitions = empty_list(n)
-            partitions_count = n
-            for partitions_step in range(partitions_count):
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_length(data, pos)
+            partitions = empty_list(n2)
+            for step in range(n2):
                 # results[].partitions[]
                 partition = read_i32_be(data, pos)
                 error_code = read_i16_be(data, pos + 4)
                 # error_message: compact nullable string
-                n = data[pos + 6] - 1
+                n3 = data[pos + 6] - 1
                 pos += 7
-                if n < 0:
+                if n3 < 0:
                     error_message = None
                 else:
-                    if n > 126:
-                        n, pos = read_string_length(data, pos)
-                    end = pos + n
+                    if n3 > 126:
+                        n3, pos = read_string_length(data, pos)
+                    end = pos + n3
                     error_message = data[pos:end].decode()
                     pos = end
                 partitions_item = new_PartitionResult(partition, error_code, error_message)

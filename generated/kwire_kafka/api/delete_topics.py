@@ -105,12 +105,12 @@ class DeleteTopicsRequest(Message):
     def _read(data: bytes, pos: i64, version: i64) -> tuple[DeleteTopicsRequest, i64]:
         """Versions 4-6."""
         n: i64
+        step: i64
+        n2: i64
         end: i64
         topics: list[DeleteTopicState]
-        topics_step: i64
         name: str | None
         topic_names: list[str]
-        topic_names_step: i64
         if version < 4:
             return DeleteTopicsRequest._read_classic(data, pos, version)
         if version > 6:
@@ -123,18 +123,17 @@ class DeleteTopicsRequest(Message):
             if n < 0 or n > 126:
                 n, pos = read_length(data, pos)
             topics = empty_list(n)
-            topics_count = n
-            for topics_step in range(topics_count):
+            for step in range(n):
                 # topics[]
                 # name: compact nullable string
-                n = data[pos] - 1
+                n2 = data[pos] - 1
                 pos += 1
-                if n < 0:
+                if n2 < 0:
                     name = None
                 else:
-                    if n > 126:
-                        n, pos = read_string_length(data, pos)
-                    end = pos + n
+                    if n2 > 126:
+                        n2, pos = read_string_length(data, pos)
+                    end = pos + n2
                     name = data[pos:end].decode()
                     pos = end
                 topic_id = Uuid(data[pos : pos + 16])
@@ -154,14 +153,13 @@ class DeleteTopicsRequest(Message):
             if n < 0 or n > 126:
                 n, pos = read_length(data, pos)
             topic_names = empty_list(n)
-            topic_names_count = n
-            for topic_names_step in range(topic_names_count):
+            for step in range(n):
                 # topic_names[]: compact string
-                n = data[pos] - 1
+                n2 = data[pos] - 1
                 pos += 1
-                if n < 0 or n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
+                if n2 < 0 or n2 > 126:
+                    n2, pos = read_string_length(data, pos)
+                end = pos + n2
                 topic_names_item = data[pos:end].decode()
                 pos = end
                 topic_names.append(topic_names_item)
@@ -233,10 +231,11 @@ class DeleteTopicsRequest(Message):
     def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[DeleteTopicsRequest, i64]:
         """Versions 0-3."""
         n: int
+        step: i64
+        n2: int
         end: i64
         topics: list[DeleteTopicState]
         topic_names: list[str]
-        topic_names_step: i64
         if version < 0:
             give_up()
 
@@ -247,14 +246,13 @@ class DeleteTopicsRequest(Message):
         if n < 0:
             give_up()
         topic_names = empty_list(n)
-        topic_names_count = n
-        for topic_names_step in range(topic_names_count):
+        for step in range(n):
             # topic_names[]: string
-            n = read_i16_be(data, pos)
+            n2 = read_i16_be(data, pos)
             pos += 2
-            if n < 0:
+            if n2 < 0:
                 give_up()
-            end = pos + n
+            end = pos + n2
             topic_names_item = data[pos:end].decode()
             pos = end
             topic_names.append(topic_names_item)
@@ -370,9 +368,10 @@ class DeleteTopicsResponse(Message):
     def _read(data: bytes, pos: i64, version: i64) -> tuple[DeleteTopicsResponse, i64]:
         """Versions 4-6."""
         n: i64
+        step: i64
+        n2: i64
         end: i64
         responses: list[DeletableTopicResult]
-        responses_step: i64
         name: str | None
         error_message: str | None
         if version < 4:
@@ -387,21 +386,20 @@ class DeleteTopicsResponse(Message):
         if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         responses = empty_list(n)
-        responses_count = n
-        for responses_step in range(responses_count):
+        for step in range(n):
             # responses[]
             # name: compact nullable string
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0:
+            if n2 < 0:
                 if version >= 6:
                     name = None
                 else:
                     give_up()
             else:
-                if n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
+                if n2 > 126:
+                    n2, pos = read_string_length(data, pos)
+                end = pos + n2
                 name = data[pos:end].decode()
                 pos = end
             if version >= 6:
@@ -413,14 +411,14 @@ class DeleteTopicsResponse(Message):
             pos += 2
             if version >= 5:
                 # error_message: compact nullable string
-                n = data[pos] - 1
+                n2 = data[pos] - 1
                 pos += 1
-                if n < 0:
+                if n2 < 0:
                     error_message = None
                 else:
-                    if n > 126:
-                        n, pos = read_string_length(data, pos)
-                    end = pos + n
+                    if n2 > 126:
+                        n2, pos = read_string_length(data, pos)
+                    end = pos + n2
                     error_message = data[pos:end].decode()
                     pos = end
             else:
@@ -496,9 +494,10 @@ class DeleteTopicsResponse(Message):
     def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[DeleteTopicsResponse, i64]:
         """Versions 0-3."""
         n: int
+        step: i64
+        n2: int
         end: i64
         responses: list[DeletableTopicResult]
-        responses_step: i64
         name: str | None
         error_message: str | None
         if version < 0:
@@ -515,15 +514,14 @@ class DeleteTopicsResponse(Message):
         if n < 0:
             give_up()
         responses = empty_list(n)
-        responses_count = n
-        for responses_step in range(responses_count):
+        for step in range(n):
             # responses[]
             # name: string
-            n = read_i16_be(data, pos)
+            n2 = read_i16_be(data, pos)
             pos += 2
-            if n < 0:
+            if n2 < 0:
                 give_up()
-            end = pos + n
+            end = pos + n2
             name = data[pos:end].decode()
             pos = end
             topic_id = ZERO_UUID

@@ -445,12 +445,13 @@ class DescribeAclsResponse(Message):
         """Versions 2-3."""
         n: i64
         end: i64
+        step: i64
+        n2: i64
+        n3: i64
         error_message: str | None
         resources: list[DescribeAclsResource]
-        resources_step: i64
         resource_name: str
         acls: list[AclDescription]
-        acls_step: i64
         principal: str
         host: str
         if version < 2:
@@ -477,42 +478,40 @@ class DescribeAclsResponse(Message):
         if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         resources = empty_list(n)
-        resources_count = n
-        for resources_step in range(resources_count):
+        for step in range(n):
             # resources[]
             resource_type = (data[pos] ^ 128) - 128
             # resource_name: compact string
-            n = data[pos + 1] - 1
+            n2 = data[pos + 1] - 1
             pos += 2
-            if n < 0 or n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_string_length(data, pos)
+            end = pos + n2
             resource_name = data[pos:end].decode()
             pos = end
             pattern_type = (data[pos] ^ 128) - 128
             # acls: compact array
-            n = data[pos + 1] - 1
+            n2 = data[pos + 1] - 1
             pos += 2
-            if n < 0 or n > 126:
-                n, pos = read_length(data, pos)
-            acls = empty_list(n)
-            acls_count = n
-            for acls_step in range(acls_count):
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_length(data, pos)
+            acls = empty_list(n2)
+            for step in range(n2):
                 # resources[].acls[]
                 # principal: compact string
-                n = data[pos] - 1
+                n3 = data[pos] - 1
                 pos += 1
-                if n < 0 or n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
+                if n3 < 0 or n3 > 126:
+                    n3, pos = read_string_length(data, pos)
+                end = pos + n3
                 principal = data[pos:end].decode()
                 pos = end
                 # host: compact string
-                n = data[pos] - 1
+                n3 = data[pos] - 1
                 pos += 1
-                if n < 0 or n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
+                if n3 < 0 or n3 > 126:
+                    n3, pos = read_string_length(data, pos)
+                end = pos + n3
                 host = data[pos:end].decode()
                 pos = end
                 operation = (data[pos] ^ 128) - 128
@@ -616,12 +615,13 @@ class DescribeAclsResponse(Message):
         """Versions 0-1."""
         n: int
         end: i64
+        step: i64
+        n2: int
+        n3: int
         error_message: str | None
         resources: list[DescribeAclsResource]
-        resources_step: i64
         resource_name: str
         acls: list[AclDescription]
-        acls_step: i64
         principal: str
         host: str
         if version < 0:
@@ -644,16 +644,15 @@ class DescribeAclsResponse(Message):
         if n < 0:
             give_up()
         resources = empty_list(n)
-        resources_count = n
-        for resources_step in range(resources_count):
+        for step in range(n):
             # resources[]
             resource_type = (data[pos] ^ 128) - 128
             # resource_name: string
-            n = read_i16_be(data, pos + 1)
+            n2 = read_i16_be(data, pos + 1)
             pos += 3
-            if n < 0:
+            if n2 < 0:
                 give_up()
-            end = pos + n
+            end = pos + n2
             resource_name = data[pos:end].decode()
             pos = end
             if version >= 1:
@@ -662,28 +661,27 @@ class DescribeAclsResponse(Message):
             else:
                 pattern_type = 3
             # acls: array
-            n = read_i32_be(data, pos)
+            n2 = read_i32_be(data, pos)
             pos += 4
-            if n < 0:
+            if n2 < 0:
                 give_up()
-            acls = empty_list(n)
-            acls_count = n
-            for acls_step in range(acls_count):
+            acls = empty_list(n2)
+            for step in range(n2):
                 # resources[].acls[]
                 # principal: string
-                n = read_i16_be(data, pos)
+                n3 = read_i16_be(data, pos)
                 pos += 2
-                if n < 0:
+                if n3 < 0:
                     give_up()
-                end = pos + n
+                end = pos + n3
                 principal = data[pos:end].decode()
                 pos = end
                 # host: string
-                n = read_i16_be(data, pos)
+                n3 = read_i16_be(data, pos)
                 pos += 2
-                if n < 0:
+                if n3 < 0:
                     give_up()
-                end = pos + n
+                end = pos + n3
                 host = data[pos:end].decode()
                 pos = end
                 operation = (data[pos] ^ 128) - 128

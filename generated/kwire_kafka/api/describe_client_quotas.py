@@ -103,9 +103,10 @@ class DescribeClientQuotasRequest(Message):
     def _read(data: bytes, pos: i64, version: i64) -> tuple[DescribeClientQuotasRequest, i64]:
         """Version 1."""
         n: i64
+        step: i64
+        n2: i64
         end: i64
         components: list[ComponentData]
-        components_step: i64
         entity_type: str
         match: str | None
         if version < 1:
@@ -119,27 +120,26 @@ class DescribeClientQuotasRequest(Message):
         if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         components = empty_list(n)
-        components_count = n
-        for components_step in range(components_count):
+        for step in range(n):
             # components[]
             # entity_type: compact string
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_string_length(data, pos)
+            end = pos + n2
             entity_type = data[pos:end].decode()
             pos = end
             match_type = (data[pos] ^ 128) - 128
             # match: compact nullable string
-            n = data[pos + 1] - 1
+            n2 = data[pos + 1] - 1
             pos += 2
-            if n < 0:
+            if n2 < 0:
                 match = None
             else:
-                if n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
+                if n2 > 126:
+                    n2, pos = read_string_length(data, pos)
+                end = pos + n2
                 match = data[pos:end].decode()
                 pos = end
             components_item = new_ComponentData(entity_type, match_type, match)
@@ -205,9 +205,10 @@ class DescribeClientQuotasRequest(Message):
     def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[DescribeClientQuotasRequest, i64]:
         """Version 0."""
         n: int
+        step: i64
+        n2: int
         end: i64
         components: list[ComponentData]
-        components_step: i64
         entity_type: str
         match: str | None
         if version < 0:
@@ -219,25 +220,24 @@ class DescribeClientQuotasRequest(Message):
         if n < 0:
             give_up()
         components = empty_list(n)
-        components_count = n
-        for components_step in range(components_count):
+        for step in range(n):
             # components[]
             # entity_type: string
-            n = read_i16_be(data, pos)
+            n2 = read_i16_be(data, pos)
             pos += 2
-            if n < 0:
+            if n2 < 0:
                 give_up()
-            end = pos + n
+            end = pos + n2
             entity_type = data[pos:end].decode()
             pos = end
             match_type = (data[pos] ^ 128) - 128
             # match: nullable string
-            n = read_i16_be(data, pos + 1)
+            n2 = read_i16_be(data, pos + 1)
             pos += 3
-            if n < 0:
+            if n2 < 0:
                 match = None
             else:
-                end = pos + n
+                end = pos + n2
                 match = data[pos:end].decode()
                 pos = end
             components_item = new_ComponentData(entity_type, match_type, match)
@@ -419,15 +419,15 @@ class DescribeClientQuotasResponse(Message):
         """Version 1."""
         n: i64
         end: i64
+        step: i64
+        n2: i64
+        n3: i64
         error_message: str | None
         entries: list[EntryData] | None
-        entries_step: i64
         entity: list[EntityData]
-        entity_step: i64
         entity_type: str
         entity_name: str | None
         values: list[ValueData]
-        values_step: i64
         key: str
         if version < 1:
             return DescribeClientQuotasResponse._read_classic(data, pos, version)
@@ -456,35 +456,33 @@ class DescribeClientQuotasResponse(Message):
             if n > 126:
                 n, pos = read_length(data, pos)
             entries = empty_list(n)
-            entries_count = n
-            for entries_step in range(entries_count):
+            for step in range(n):
                 # entries[]
                 # entity: compact array
-                n = data[pos] - 1
+                n2 = data[pos] - 1
                 pos += 1
-                if n < 0 or n > 126:
-                    n, pos = read_length(data, pos)
-                entity = empty_list(n)
-                entity_count = n
-                for entity_step in range(entity_count):
+                if n2 < 0 or n2 > 126:
+                    n2, pos = read_length(data, pos)
+                entity = empty_list(n2)
+                for step in range(n2):
                     # entries[].entity[]
                     # entity_type: compact string
-                    n = data[pos] - 1
+                    n3 = data[pos] - 1
                     pos += 1
-                    if n < 0 or n > 126:
-                        n, pos = read_string_length(data, pos)
-                    end = pos + n
+                    if n3 < 0 or n3 > 126:
+                        n3, pos = read_string_length(data, pos)
+                    end = pos + n3
                     entity_type = data[pos:end].decode()
                     pos = end
                     # entity_name: compact nullable string
-                    n = data[pos] - 1
+                    n3 = data[pos] - 1
                     pos += 1
-                    if n < 0:
+                    if n3 < 0:
                         entity_name = None
                     else:
-                        if n > 126:
-                            n, pos = read_string_length(data, pos)
-                        end = pos + n
+                        if n3 > 126:
+                            n3, pos = read_string_length(data, pos)
+                        end = pos + n3
                         entity_name = data[pos:end].decode()
                         pos = end
                     entity_item = new_EntityData(entity_type, entity_name)
@@ -494,20 +492,19 @@ class DescribeClientQuotasResponse(Message):
                         pos += 1
                     entity.append(entity_item)
                 # values: compact array
-                n = data[pos] - 1
+                n2 = data[pos] - 1
                 pos += 1
-                if n < 0 or n > 126:
-                    n, pos = read_length(data, pos)
-                values = empty_list(n)
-                values_count = n
-                for values_step in range(values_count):
+                if n2 < 0 or n2 > 126:
+                    n2, pos = read_length(data, pos)
+                values = empty_list(n2)
+                for step in range(n2):
                     # entries[].values[]
                     # key: compact string
-                    n = data[pos] - 1
+                    n3 = data[pos] - 1
                     pos += 1
-                    if n < 0 or n > 126:
-                        n, pos = read_string_length(data, pos)
-                    end = pos + n
+                    if n3 < 0 or n3 > 126:
+                        n3, pos = read_string_length(data, pos)
+                    end = pos + n3
                     key = data[pos:end].decode()
                     pos = end
                     value = read_f64_be(data, pos)
@@ -626,15 +623,15 @@ class DescribeClientQuotasResponse(Message):
         """Version 0."""
         n: int
         end: i64
+        step: i64
+        n2: int
+        n3: int
         error_message: str | None
         entries: list[EntryData] | None
-        entries_step: i64
         entity: list[EntityData]
-        entity_step: i64
         entity_type: str
         entity_name: str | None
         values: list[ValueData]
-        values_step: i64
         key: str
         if version < 0:
             give_up()
@@ -657,52 +654,49 @@ class DescribeClientQuotasResponse(Message):
             entries = None
         else:
             entries = empty_list(n)
-            entries_count = n
-            for entries_step in range(entries_count):
+            for step in range(n):
                 # entries[]
                 # entity: array
-                n = read_i32_be(data, pos)
+                n2 = read_i32_be(data, pos)
                 pos += 4
-                if n < 0:
+                if n2 < 0:
                     give_up()
-                entity = empty_list(n)
-                entity_count = n
-                for entity_step in range(entity_count):
+                entity = empty_list(n2)
+                for step in range(n2):
                     # entries[].entity[]
                     # entity_type: string
-                    n = read_i16_be(data, pos)
+                    n3 = read_i16_be(data, pos)
                     pos += 2
-                    if n < 0:
+                    if n3 < 0:
                         give_up()
-                    end = pos + n
+                    end = pos + n3
                     entity_type = data[pos:end].decode()
                     pos = end
                     # entity_name: nullable string
-                    n = read_i16_be(data, pos)
+                    n3 = read_i16_be(data, pos)
                     pos += 2
-                    if n < 0:
+                    if n3 < 0:
                         entity_name = None
                     else:
-                        end = pos + n
+                        end = pos + n3
                         entity_name = data[pos:end].decode()
                         pos = end
                     entity_item = new_EntityData(entity_type, entity_name)
                     entity.append(entity_item)
                 # values: array
-                n = read_i32_be(data, pos)
+                n2 = read_i32_be(data, pos)
                 pos += 4
-                if n < 0:
+                if n2 < 0:
                     give_up()
-                values = empty_list(n)
-                values_count = n
-                for values_step in range(values_count):
+                values = empty_list(n2)
+                for step in range(n2):
                     # entries[].values[]
                     # key: string
-                    n = read_i16_be(data, pos)
+                    n3 = read_i16_be(data, pos)
                     pos += 2
-                    if n < 0:
+                    if n3 < 0:
                         give_up()
-                    end = pos + n
+                    end = pos + n3
                     key = data[pos:end].decode()
                     pos = end
                     value = read_f64_be(data, pos)

@@ -240,10 +240,11 @@ class DescribeClusterResponse(Message):
         """Versions 0-2."""
         n: i64
         end: i64
+        step: i64
+        n2: i64
         error_message: str | None
         cluster_id: str
         brokers: list[DescribeClusterBroker]
-        brokers_step: i64
         host: str
         rack: str | None
         if version < 0 or version > 2:
@@ -282,28 +283,27 @@ class DescribeClusterResponse(Message):
         if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         brokers = empty_list(n)
-        brokers_count = n
-        for brokers_step in range(brokers_count):
+        for step in range(n):
             # brokers[]
             broker_id = read_i32_be(data, pos)
             # host: compact string
-            n = data[pos + 4] - 1
+            n2 = data[pos + 4] - 1
             pos += 5
-            if n < 0 or n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_string_length(data, pos)
+            end = pos + n2
             host = data[pos:end].decode()
             pos = end
             port = read_i32_be(data, pos)
             # rack: compact nullable string
-            n = data[pos + 4] - 1
+            n2 = data[pos + 4] - 1
             pos += 5
-            if n < 0:
+            if n2 < 0:
                 rack = None
             else:
-                if n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
+                if n2 > 126:
+                    n2, pos = read_string_length(data, pos)
+                end = pos + n2
                 rack = data[pos:end].decode()
                 pos = end
             if version >= 2:

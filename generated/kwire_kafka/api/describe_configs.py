@@ -108,12 +108,13 @@ class DescribeConfigsRequest(Message):
     def _read(data: bytes, pos: i64, version: i64) -> tuple[DescribeConfigsRequest, i64]:
         """Version 4."""
         n: i64
+        step: i64
+        n2: i64
         end: i64
+        n3: i64
         resources: list[DescribeConfigsResource]
-        resources_step: i64
         resource_name: str
         configuration_keys: list[str] | None
-        configuration_keys_step: i64
         if version < 4:
             return DescribeConfigsRequest._read_classic(data, pos, version)
         if version > 4:
@@ -125,35 +126,33 @@ class DescribeConfigsRequest(Message):
         if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         resources = empty_list(n)
-        resources_count = n
-        for resources_step in range(resources_count):
+        for step in range(n):
             # resources[]
             resource_type = (data[pos] ^ 128) - 128
             # resource_name: compact string
-            n = data[pos + 1] - 1
+            n2 = data[pos + 1] - 1
             pos += 2
-            if n < 0 or n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_string_length(data, pos)
+            end = pos + n2
             resource_name = data[pos:end].decode()
             pos = end
             # configuration_keys: compact nullable array
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0:
+            if n2 < 0:
                 configuration_keys = None
             else:
-                if n > 126:
-                    n, pos = read_length(data, pos)
-                configuration_keys = empty_list(n)
-                configuration_keys_count = n
-                for configuration_keys_step in range(configuration_keys_count):
+                if n2 > 126:
+                    n2, pos = read_length(data, pos)
+                configuration_keys = empty_list(n2)
+                for step in range(n2):
                     # configuration_keys[]: compact string
-                    n = data[pos] - 1
+                    n3 = data[pos] - 1
                     pos += 1
-                    if n < 0 or n > 126:
-                        n, pos = read_string_length(data, pos)
-                    end = pos + n
+                    if n3 < 0 or n3 > 126:
+                        n3, pos = read_string_length(data, pos)
+                    end = pos + n3
                     configuration_keys_item = data[pos:end].decode()
                     pos = end
                     configuration_keys.append(configuration_keys_item)
@@ -228,12 +227,13 @@ class DescribeConfigsRequest(Message):
     def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[DescribeConfigsRequest, i64]:
         """Versions 0-3."""
         n: int
+        step: i64
+        n2: int
         end: i64
+        n3: int
         resources: list[DescribeConfigsResource]
-        resources_step: i64
         resource_name: str
         configuration_keys: list[str] | None
-        configuration_keys_step: i64
         if version < 0:
             give_up()
 
@@ -243,33 +243,31 @@ class DescribeConfigsRequest(Message):
         if n < 0:
             give_up()
         resources = empty_list(n)
-        resources_count = n
-        for resources_step in range(resources_count):
+        for step in range(n):
             # resources[]
             resource_type = (data[pos] ^ 128) - 128
             # resource_name: string
-            n = read_i16_be(data, pos + 1)
+            n2 = read_i16_be(data, pos + 1)
             pos += 3
-            if n < 0:
+            if n2 < 0:
                 give_up()
-            end = pos + n
+            end = pos + n2
             resource_name = data[pos:end].decode()
             pos = end
             # configuration_keys: nullable array
-            n = read_i32_be(data, pos)
+            n2 = read_i32_be(data, pos)
             pos += 4
-            if n < 0:
+            if n2 < 0:
                 configuration_keys = None
             else:
-                configuration_keys = empty_list(n)
-                configuration_keys_count = n
-                for configuration_keys_step in range(configuration_keys_count):
+                configuration_keys = empty_list(n2)
+                for step in range(n2):
                     # configuration_keys[]: string
-                    n = read_i16_be(data, pos)
+                    n3 = read_i16_be(data, pos)
                     pos += 2
-                    if n < 0:
+                    if n3 < 0:
                         give_up()
-                    end = pos + n
+                    end = pos + n3
                     configuration_keys_item = data[pos:end].decode()
                     pos = end
                     configuration_keys.append(configuration_keys_item)
@@ -516,17 +514,18 @@ class DescribeConfigsResponse(Message):
     def _read(data: bytes, pos: i64, version: i64) -> tuple[DescribeConfigsResponse, i64]:
         """Version 4."""
         n: i64
+        step: i64
+        n2: i64
         end: i64
+        n3: i64
+        n4: i64
         results: list[DescribeConfigsResult]
-        results_step: i64
         error_message: str | None
         resource_name: str
         configs: list[DescribeConfigsResourceResult]
-        configs_step: i64
         configs_name: str
         configs_value: str | None
         synonyms: list[DescribeConfigsSynonym]
-        synonyms_step: i64
         synonyms_name: str
         synonyms_value: str | None
         documentation: str | None
@@ -542,56 +541,54 @@ class DescribeConfigsResponse(Message):
         if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         results = empty_list(n)
-        results_count = n
-        for results_step in range(results_count):
+        for step in range(n):
             # results[]
             error_code = read_i16_be(data, pos)
             # error_message: compact nullable string
-            n = data[pos + 2] - 1
+            n2 = data[pos + 2] - 1
             pos += 3
-            if n < 0:
+            if n2 < 0:
                 error_message = None
             else:
-                if n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
+                if n2 > 126:
+                    n2, pos = read_string_length(data, pos)
+                end = pos + n2
                 error_message = data[pos:end].decode()
                 pos = end
             resource_type = (data[pos] ^ 128) - 128
             # resource_name: compact string
-            n = data[pos + 1] - 1
+            n2 = data[pos + 1] - 1
             pos += 2
-            if n < 0 or n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_string_length(data, pos)
+            end = pos + n2
             resource_name = data[pos:end].decode()
             pos = end
             # configs: compact array
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_length(data, pos)
-            configs = empty_list(n)
-            configs_count = n
-            for configs_step in range(configs_count):
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_length(data, pos)
+            configs = empty_list(n2)
+            for step in range(n2):
                 # results[].configs[]
                 # name: compact string
-                n = data[pos] - 1
+                n3 = data[pos] - 1
                 pos += 1
-                if n < 0 or n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
+                if n3 < 0 or n3 > 126:
+                    n3, pos = read_string_length(data, pos)
+                end = pos + n3
                 configs_name = data[pos:end].decode()
                 pos = end
                 # value: compact nullable string
-                n = data[pos] - 1
+                n3 = data[pos] - 1
                 pos += 1
-                if n < 0:
+                if n3 < 0:
                     configs_value = None
                 else:
-                    if n > 126:
-                        n, pos = read_string_length(data, pos)
-                    end = pos + n
+                    if n3 > 126:
+                        n3, pos = read_string_length(data, pos)
+                    end = pos + n3
                     configs_value = data[pos:end].decode()
                     pos = end
                 read_only_ = data[pos] != 0
@@ -599,31 +596,30 @@ class DescribeConfigsResponse(Message):
                 config_source = (data[pos + 1] ^ 128) - 128
                 is_sensitive = data[pos + 2] != 0
                 # synonyms: compact array
-                n = data[pos + 3] - 1
+                n3 = data[pos + 3] - 1
                 pos += 4
-                if n < 0 or n > 126:
-                    n, pos = read_length(data, pos)
-                synonyms = empty_list(n)
-                synonyms_count = n
-                for synonyms_step in range(synonyms_count):
+                if n3 < 0 or n3 > 126:
+                    n3, pos = read_length(data, pos)
+                synonyms = empty_list(n3)
+                for step in range(n3):
                     # results[].configs[].synonyms[]
                     # name: compact string
-                    n = data[pos] - 1
+                    n4 = data[pos] - 1
                     pos += 1
-                    if n < 0 or n > 126:
-                        n, pos = read_string_length(data, pos)
-                    end = pos + n
+                    if n4 < 0 or n4 > 126:
+                        n4, pos = read_string_length(data, pos)
+                    end = pos + n4
                     synonyms_name = data[pos:end].decode()
                     pos = end
                     # value: compact nullable string
-                    n = data[pos] - 1
+                    n4 = data[pos] - 1
                     pos += 1
-                    if n < 0:
+                    if n4 < 0:
                         synonyms_value = None
                     else:
-                        if n > 126:
-                            n, pos = read_string_length(data, pos)
-                        end = pos + n
+                        if n4 > 126:
+                            n4, pos = read_string_length(data, pos)
+                        end = pos + n4
                         synonyms_value = data[pos:end].decode()
                         pos = end
                     source = (data[pos] ^ 128) - 128
@@ -636,14 +632,14 @@ class DescribeConfigsResponse(Message):
                     synonyms.append(synonyms_item)
                 config_type = (data[pos] ^ 128) - 128
                 # documentation: compact nullable string
-                n = data[pos + 1] - 1
+                n3 = data[pos + 1] - 1
                 pos += 2
-                if n < 0:
+                if n3 < 0:
                     documentation = None
                 else:
-                    if n > 126:
-                        n, pos = read_string_length(data, pos)
-                    end = pos + n
+                    if n3 > 126:
+                        n3, pos = read_string_length(data, pos)
+                    end = pos + n3
                     documentation = data[pos:end].decode()
                     pos = end
                 configs_item = new_DescribeConfigsResourceResult(
@@ -802,17 +798,18 @@ class DescribeConfigsResponse(Message):
     def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[DescribeConfigsResponse, i64]:
         """Versions 0-3."""
         n: int
+        step: i64
+        n2: int
         end: i64
+        n3: int
+        n4: int
         results: list[DescribeConfigsResult]
-        results_step: i64
         error_message: str | None
         resource_name: str
         configs: list[DescribeConfigsResourceResult]
-        configs_step: i64
         configs_name: str
         configs_value: str | None
         synonyms: list[DescribeConfigsSynonym]
-        synonyms_step: i64
         synonyms_name: str
         synonyms_value: str | None
         documentation: str | None
@@ -826,52 +823,50 @@ class DescribeConfigsResponse(Message):
         if n < 0:
             give_up()
         results = empty_list(n)
-        results_count = n
-        for results_step in range(results_count):
+        for step in range(n):
             # results[]
             error_code = read_i16_be(data, pos)
             # error_message: nullable string
-            n = read_i16_be(data, pos + 2)
+            n2 = read_i16_be(data, pos + 2)
             pos += 4
-            if n < 0:
+            if n2 < 0:
                 error_message = None
             else:
-                end = pos + n
+                end = pos + n2
                 error_message = data[pos:end].decode()
                 pos = end
             resource_type = (data[pos] ^ 128) - 128
             # resource_name: string
-            n = read_i16_be(data, pos + 1)
+            n2 = read_i16_be(data, pos + 1)
             pos += 3
-            if n < 0:
+            if n2 < 0:
                 give_up()
-            end = pos + n
+            end = pos + n2
             resource_name = data[pos:end].decode()
             pos = end
             # configs: array
-            n = read_i32_be(data, pos)
+            n2 = read_i32_be(data, pos)
             pos += 4
-            if n < 0:
+            if n2 < 0:
                 give_up()
-            configs = empty_list(n)
-            configs_count = n
-            for configs_step in range(configs_count):
+            configs = empty_list(n2)
+            for step in range(n2):
                 # results[].configs[]
                 # name: string
-                n = read_i16_be(data, pos)
+                n3 = read_i16_be(data, pos)
                 pos += 2
-                if n < 0:
+                if n3 < 0:
                     give_up()
-                end = pos + n
+                end = pos + n3
                 configs_name = data[pos:end].decode()
                 pos = end
                 # value: nullable string
-                n = read_i16_be(data, pos)
+                n3 = read_i16_be(data, pos)
                 pos += 2
-                if n < 0:
+                if n3 < 0:
                     configs_value = None
                 else:
-                    end = pos + n
+                    end = pos + n3
                     configs_value = data[pos:end].decode()
                     pos = end
                 read_only_ = data[pos] != 0
@@ -888,29 +883,28 @@ class DescribeConfigsResponse(Message):
                 pos += 1
                 if version >= 1:
                     # synonyms: array
-                    n = read_i32_be(data, pos)
+                    n3 = read_i32_be(data, pos)
                     pos += 4
-                    if n < 0:
+                    if n3 < 0:
                         give_up()
-                    synonyms = empty_list(n)
-                    synonyms_count = n
-                    for synonyms_step in range(synonyms_count):
+                    synonyms = empty_list(n3)
+                    for step in range(n3):
                         # results[].configs[].synonyms[]
                         # name: string
-                        n = read_i16_be(data, pos)
+                        n4 = read_i16_be(data, pos)
                         pos += 2
-                        if n < 0:
+                        if n4 < 0:
                             give_up()
-                        end = pos + n
+                        end = pos + n4
                         synonyms_name = data[pos:end].decode()
                         pos = end
                         # value: nullable string
-                        n = read_i16_be(data, pos)
+                        n4 = read_i16_be(data, pos)
                         pos += 2
-                        if n < 0:
+                        if n4 < 0:
                             synonyms_value = None
                         else:
-                            end = pos + n
+                            end = pos + n4
                             synonyms_value = data[pos:end].decode()
                             pos = end
                         source = (data[pos] ^ 128) - 128
@@ -922,12 +916,12 @@ class DescribeConfigsResponse(Message):
                 if version >= 3:
                     config_type = (data[pos] ^ 128) - 128
                     # documentation: nullable string
-                    n = read_i16_be(data, pos + 1)
+                    n3 = read_i16_be(data, pos + 1)
                     pos += 3
-                    if n < 0:
+                    if n3 < 0:
                         documentation = None
                     else:
-                        end = pos + n
+                        end = pos + n3
                         documentation = data[pos:end].decode()
                         pos = end
                 else:

@@ -92,9 +92,10 @@ class DescribeDelegationTokenRequest(Message):
     def _read(data: bytes, pos: i64, version: i64) -> tuple[DescribeDelegationTokenRequest, i64]:
         """Versions 2-3."""
         n: i64
+        step: i64
+        n2: i64
         end: i64
         owners: list[DescribeDelegationTokenOwner] | None
-        owners_step: i64
         principal_type: str
         principal_name: str
         if version < 2:
@@ -111,23 +112,22 @@ class DescribeDelegationTokenRequest(Message):
             if n > 126:
                 n, pos = read_length(data, pos)
             owners = empty_list(n)
-            owners_count = n
-            for owners_step in range(owners_count):
+            for step in range(n):
                 # owners[]
                 # principal_type: compact string
-                n = data[pos] - 1
+                n2 = data[pos] - 1
                 pos += 1
-                if n < 0 or n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
+                if n2 < 0 or n2 > 126:
+                    n2, pos = read_string_length(data, pos)
+                end = pos + n2
                 principal_type = data[pos:end].decode()
                 pos = end
                 # principal_name: compact string
-                n = data[pos] - 1
+                n2 = data[pos] - 1
                 pos += 1
-                if n < 0 or n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
+                if n2 < 0 or n2 > 126:
+                    n2, pos = read_string_length(data, pos)
+                end = pos + n2
                 principal_name = data[pos:end].decode()
                 pos = end
                 owners_item = new_DescribeDelegationTokenOwner(principal_type, principal_name)
@@ -188,9 +188,10 @@ class DescribeDelegationTokenRequest(Message):
     def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[DescribeDelegationTokenRequest, i64]:
         """Versions 0-1."""
         n: int
+        step: i64
+        n2: int
         end: i64
         owners: list[DescribeDelegationTokenOwner] | None
-        owners_step: i64
         principal_type: str
         principal_name: str
         if version < 0:
@@ -203,23 +204,22 @@ class DescribeDelegationTokenRequest(Message):
             owners = None
         else:
             owners = empty_list(n)
-            owners_count = n
-            for owners_step in range(owners_count):
+            for step in range(n):
                 # owners[]
                 # principal_type: string
-                n = read_i16_be(data, pos)
+                n2 = read_i16_be(data, pos)
                 pos += 2
-                if n < 0:
+                if n2 < 0:
                     give_up()
-                end = pos + n
+                end = pos + n2
                 principal_type = data[pos:end].decode()
                 pos = end
                 # principal_name: string
-                n = read_i16_be(data, pos)
+                n2 = read_i16_be(data, pos)
                 pos += 2
-                if n < 0:
+                if n2 < 0:
                     give_up()
-                end = pos + n
+                end = pos + n2
                 principal_name = data[pos:end].decode()
                 pos = end
                 owners_item = new_DescribeDelegationTokenOwner(principal_type, principal_name)
@@ -398,9 +398,11 @@ class DescribeDelegationTokenResponse(Message):
     def _read(data: bytes, pos: i64, version: i64) -> tuple[DescribeDelegationTokenResponse, i64]:
         """Versions 2-3."""
         n: i64
+        step: i64
+        n2: i64
         end: i64
+        n3: i64
         tokens: list[DescribedDelegationToken]
-        tokens_step: i64
         tokens_principal_type: str
         tokens_principal_name: str
         token_requester_principal_type: str
@@ -408,7 +410,6 @@ class DescribeDelegationTokenResponse(Message):
         token_id: str
         hmac: bytes
         renewers: list[DescribedDelegationTokenRenewer]
-        renewers_step: i64
         renewers_principal_type: str
         renewers_principal_name: str
         if version < 2:
@@ -423,40 +424,39 @@ class DescribeDelegationTokenResponse(Message):
         if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         tokens = empty_list(n)
-        tokens_count = n
-        for tokens_step in range(tokens_count):
+        for step in range(n):
             # tokens[]
             # principal_type: compact string
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_string_length(data, pos)
+            end = pos + n2
             tokens_principal_type = data[pos:end].decode()
             pos = end
             # principal_name: compact string
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_string_length(data, pos)
+            end = pos + n2
             tokens_principal_name = data[pos:end].decode()
             pos = end
             if version >= 3:
                 # token_requester_principal_type: compact string
-                n = data[pos] - 1
+                n2 = data[pos] - 1
                 pos += 1
-                if n < 0 or n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
+                if n2 < 0 or n2 > 126:
+                    n2, pos = read_string_length(data, pos)
+                end = pos + n2
                 token_requester_principal_type = data[pos:end].decode()
                 pos = end
                 # token_requester_principal_name: compact string
-                n = data[pos] - 1
+                n2 = data[pos] - 1
                 pos += 1
-                if n < 0 or n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
+                if n2 < 0 or n2 > 126:
+                    n2, pos = read_string_length(data, pos)
+                end = pos + n2
                 token_requester_principal_name = data[pos:end].decode()
                 pos = end
             else:
@@ -466,49 +466,48 @@ class DescribeDelegationTokenResponse(Message):
             expiry_timestamp = read_i64_be(data, pos + 8)
             max_timestamp = read_i64_be(data, pos + 16)
             # token_id: compact string
-            n = data[pos + 24] - 1
+            n2 = data[pos + 24] - 1
             pos += 25
-            if n < 0 or n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_string_length(data, pos)
+            end = pos + n2
             token_id = data[pos:end].decode()
             pos = end
             # hmac: compact bytes
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0:
+            if n2 < 0:
                 give_up()
-            if n > 126:
-                n += (data[pos] - 1) * 128
+            if n2 > 126:
+                n2 += (data[pos] - 1) * 128
                 pos += 1
-                if n < 127 or n > 16382:
-                    n, pos = read_length(data, pos - 1)
-            end = pos + n
+                if n2 < 127 or n2 > 16382:
+                    n2, pos = read_length(data, pos - 1)
+            end = pos + n2
             hmac = data[pos:end]
             pos = end
             # renewers: compact array
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_length(data, pos)
-            renewers = empty_list(n)
-            renewers_count = n
-            for renewers_step in range(renewers_count):
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_length(data, pos)
+            renewers = empty_list(n2)
+            for step in range(n2):
                 # tokens[].renewers[]
                 # principal_type: compact string
-                n = data[pos] - 1
+                n3 = data[pos] - 1
                 pos += 1
-                if n < 0 or n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
+                if n3 < 0 or n3 > 126:
+                    n3, pos = read_string_length(data, pos)
+                end = pos + n3
                 renewers_principal_type = data[pos:end].decode()
                 pos = end
                 # principal_name: compact string
-                n = data[pos] - 1
+                n3 = data[pos] - 1
                 pos += 1
-                if n < 0 or n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
+                if n3 < 0 or n3 > 126:
+                    n3, pos = read_string_length(data, pos)
+                end = pos + n3
                 renewers_principal_name = data[pos:end].decode()
                 pos = end
                 renewers_item = new_DescribedDelegationTokenRenewer(renewers_principal_type, renewers_principal_name)
@@ -650,9 +649,11 @@ class DescribeDelegationTokenResponse(Message):
     def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[DescribeDelegationTokenResponse, i64]:
         """Versions 0-1."""
         n: int
+        step: i64
+        n2: int
         end: i64
+        n3: int
         tokens: list[DescribedDelegationToken]
-        tokens_step: i64
         tokens_principal_type: str
         tokens_principal_name: str
         token_requester_principal_type: str
@@ -660,7 +661,6 @@ class DescribeDelegationTokenResponse(Message):
         token_id: str
         hmac: bytes
         renewers: list[DescribedDelegationTokenRenewer]
-        renewers_step: i64
         renewers_principal_type: str
         renewers_principal_name: str
         if version < 0:
@@ -673,23 +673,22 @@ class DescribeDelegationTokenResponse(Message):
         if n < 0:
             give_up()
         tokens = empty_list(n)
-        tokens_count = n
-        for tokens_step in range(tokens_count):
+        for step in range(n):
             # tokens[]
             # principal_type: string
-            n = read_i16_be(data, pos)
+            n2 = read_i16_be(data, pos)
             pos += 2
-            if n < 0:
+            if n2 < 0:
                 give_up()
-            end = pos + n
+            end = pos + n2
             tokens_principal_type = data[pos:end].decode()
             pos = end
             # principal_name: string
-            n = read_i16_be(data, pos)
+            n2 = read_i16_be(data, pos)
             pos += 2
-            if n < 0:
+            if n2 < 0:
                 give_up()
-            end = pos + n
+            end = pos + n2
             tokens_principal_name = data[pos:end].decode()
             pos = end
             token_requester_principal_type = ""
@@ -698,44 +697,43 @@ class DescribeDelegationTokenResponse(Message):
             expiry_timestamp = read_i64_be(data, pos + 8)
             max_timestamp = read_i64_be(data, pos + 16)
             # token_id: string
-            n = read_i16_be(data, pos + 24)
+            n2 = read_i16_be(data, pos + 24)
             pos += 26
-            if n < 0:
+            if n2 < 0:
                 give_up()
-            end = pos + n
+            end = pos + n2
             token_id = data[pos:end].decode()
             pos = end
             # hmac: bytes
-            n = read_i32_be(data, pos)
+            n2 = read_i32_be(data, pos)
             pos += 4
-            if n < 0:
+            if n2 < 0:
                 give_up()
-            end = pos + n
+            end = pos + n2
             hmac = data[pos:end]
             pos = end
             # renewers: array
-            n = read_i32_be(data, pos)
+            n2 = read_i32_be(data, pos)
             pos += 4
-            if n < 0:
+            if n2 < 0:
                 give_up()
-            renewers = empty_list(n)
-            renewers_count = n
-            for renewers_step in range(renewers_count):
+            renewers = empty_list(n2)
+            for step in range(n2):
                 # tokens[].renewers[]
                 # principal_type: string
-                n = read_i16_be(data, pos)
+                n3 = read_i16_be(data, pos)
                 pos += 2
-                if n < 0:
+                if n3 < 0:
                     give_up()
-                end = pos + n
+                end = pos + n3
                 renewers_principal_type = data[pos:end].decode()
                 pos = end
                 # principal_name: string
-                n = read_i16_be(data, pos)
+                n3 = read_i16_be(data, pos)
                 pos += 2
-                if n < 0:
+                if n3 < 0:
                     give_up()
-                end = pos + n
+                end = pos + n3
                 renewers_principal_name = data[pos:end].decode()
                 pos = end
                 renewers_item = new_DescribedDelegationTokenRenewer(renewers_principal_type, renewers_principal_name)

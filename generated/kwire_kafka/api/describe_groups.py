@@ -67,9 +67,10 @@ class DescribeGroupsRequest(Message):
     def _read(data: bytes, pos: i64, version: i64) -> tuple[DescribeGroupsRequest, i64]:
         """Versions 5-6."""
         n: i64
+        step: i64
+        n2: i64
         end: i64
         groups: list[str]
-        groups_step: i64
         if version < 5:
             return DescribeGroupsRequest._read_classic(data, pos, version)
         if version > 6:
@@ -81,14 +82,13 @@ class DescribeGroupsRequest(Message):
         if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         groups = empty_list(n)
-        groups_count = n
-        for groups_step in range(groups_count):
+        for step in range(n):
             # groups[]: compact string
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_string_length(data, pos)
+            end = pos + n2
             groups_item = data[pos:end].decode()
             pos = end
             groups.append(groups_item)
@@ -134,9 +134,10 @@ class DescribeGroupsRequest(Message):
     def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[DescribeGroupsRequest, i64]:
         """Versions 0-4."""
         n: int
+        step: i64
+        n2: int
         end: i64
         groups: list[str]
-        groups_step: i64
         if version < 0:
             give_up()
 
@@ -146,14 +147,13 @@ class DescribeGroupsRequest(Message):
         if n < 0:
             give_up()
         groups = empty_list(n)
-        groups_count = n
-        for groups_step in range(groups_count):
+        for step in range(n):
             # groups[]: string
-            n = read_i16_be(data, pos)
+            n2 = read_i16_be(data, pos)
             pos += 2
-            if n < 0:
+            if n2 < 0:
                 give_up()
-            end = pos + n
+            end = pos + n2
             groups_item = data[pos:end].decode()
             pos = end
             groups.append(groups_item)
@@ -339,16 +339,17 @@ class DescribeGroupsResponse(Message):
     def _read(data: bytes, pos: i64, version: i64) -> tuple[DescribeGroupsResponse, i64]:
         """Versions 5-6."""
         n: i64
+        step: i64
+        n2: i64
         end: i64
+        n3: i64
         groups: list[DescribedGroup]
-        groups_step: i64
         error_message: str | None
         group_id: str
         group_state: str
         protocol_type: str
         protocol_data: str
         members: list[DescribedGroupMember]
-        members_step: i64
         member_id: str
         group_instance_id: str | None
         client_id: str
@@ -367,125 +368,123 @@ class DescribeGroupsResponse(Message):
         if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         groups = empty_list(n)
-        groups_count = n
-        for groups_step in range(groups_count):
+        for step in range(n):
             # groups[]
             error_code = read_i16_be(data, pos)
             pos += 2
             if version >= 6:
                 # error_message: compact nullable string
-                n = data[pos] - 1
+                n2 = data[pos] - 1
                 pos += 1
-                if n < 0:
+                if n2 < 0:
                     error_message = None
                 else:
-                    if n > 126:
-                        n, pos = read_string_length(data, pos)
-                    end = pos + n
+                    if n2 > 126:
+                        n2, pos = read_string_length(data, pos)
+                    end = pos + n2
                     error_message = data[pos:end].decode()
                     pos = end
             else:
                 error_message = None
             # group_id: compact string
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_string_length(data, pos)
+            end = pos + n2
             group_id = data[pos:end].decode()
             pos = end
             # group_state: compact string
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_string_length(data, pos)
+            end = pos + n2
             group_state = data[pos:end].decode()
             pos = end
             # protocol_type: compact string
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_string_length(data, pos)
+            end = pos + n2
             protocol_type = data[pos:end].decode()
             pos = end
             # protocol_data: compact string
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_string_length(data, pos)
+            end = pos + n2
             protocol_data = data[pos:end].decode()
             pos = end
             # members: compact array
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_length(data, pos)
-            members = empty_list(n)
-            members_count = n
-            for members_step in range(members_count):
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_length(data, pos)
+            members = empty_list(n2)
+            for step in range(n2):
                 # groups[].members[]
                 # member_id: compact string
-                n = data[pos] - 1
+                n3 = data[pos] - 1
                 pos += 1
-                if n < 0 or n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
+                if n3 < 0 or n3 > 126:
+                    n3, pos = read_string_length(data, pos)
+                end = pos + n3
                 member_id = data[pos:end].decode()
                 pos = end
                 # group_instance_id: compact nullable string
-                n = data[pos] - 1
+                n3 = data[pos] - 1
                 pos += 1
-                if n < 0:
+                if n3 < 0:
                     group_instance_id = None
                 else:
-                    if n > 126:
-                        n, pos = read_string_length(data, pos)
-                    end = pos + n
+                    if n3 > 126:
+                        n3, pos = read_string_length(data, pos)
+                    end = pos + n3
                     group_instance_id = data[pos:end].decode()
                     pos = end
                 # client_id: compact string
-                n = data[pos] - 1
+                n3 = data[pos] - 1
                 pos += 1
-                if n < 0 or n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
+                if n3 < 0 or n3 > 126:
+                    n3, pos = read_string_length(data, pos)
+                end = pos + n3
                 client_id = data[pos:end].decode()
                 pos = end
                 # client_host: compact string
-                n = data[pos] - 1
+                n3 = data[pos] - 1
                 pos += 1
-                if n < 0 or n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
+                if n3 < 0 or n3 > 126:
+                    n3, pos = read_string_length(data, pos)
+                end = pos + n3
                 client_host = data[pos:end].decode()
                 pos = end
                 # member_metadata: compact bytes
-                n = data[pos] - 1
+                n3 = data[pos] - 1
                 pos += 1
-                if n < 0:
+                if n3 < 0:
                     give_up()
-                if n > 126:
-                    n += (data[pos] - 1) * 128
+                if n3 > 126:
+                    n3 += (data[pos] - 1) * 128
                     pos += 1
-                    if n < 127 or n > 16382:
-                        n, pos = read_length(data, pos - 1)
-                end = pos + n
+                    if n3 < 127 or n3 > 16382:
+                        n3, pos = read_length(data, pos - 1)
+                end = pos + n3
                 member_metadata = data[pos:end]
                 pos = end
                 # member_assignment: compact bytes
-                n = data[pos] - 1
+                n3 = data[pos] - 1
                 pos += 1
-                if n < 0:
+                if n3 < 0:
                     give_up()
-                if n > 126:
-                    n += (data[pos] - 1) * 128
+                if n3 > 126:
+                    n3 += (data[pos] - 1) * 128
                     pos += 1
-                    if n < 127 or n > 16382:
-                        n, pos = read_length(data, pos - 1)
-                end = pos + n
+                    if n3 < 127 or n3 > 16382:
+                        n3, pos = read_length(data, pos - 1)
+                end = pos + n3
                 member_assignment = data[pos:end]
                 pos = end
                 members_item = new_DescribedGroupMember(
@@ -652,16 +651,17 @@ class DescribeGroupsResponse(Message):
     def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[DescribeGroupsResponse, i64]:
         """Versions 0-4."""
         n: int
+        step: i64
+        n2: int
         end: i64
+        n3: int
         groups: list[DescribedGroup]
-        groups_step: i64
         error_message: str | None
         group_id: str
         group_state: str
         protocol_type: str
         protocol_data: str
         members: list[DescribedGroupMember]
-        members_step: i64
         member_id: str
         group_instance_id: str | None
         client_id: str
@@ -682,102 +682,100 @@ class DescribeGroupsResponse(Message):
         if n < 0:
             give_up()
         groups = empty_list(n)
-        groups_count = n
-        for groups_step in range(groups_count):
+        for step in range(n):
             # groups[]
             error_code = read_i16_be(data, pos)
             error_message = None
             # group_id: string
-            n = read_i16_be(data, pos + 2)
+            n2 = read_i16_be(data, pos + 2)
             pos += 4
-            if n < 0:
+            if n2 < 0:
                 give_up()
-            end = pos + n
+            end = pos + n2
             group_id = data[pos:end].decode()
             pos = end
             # group_state: string
-            n = read_i16_be(data, pos)
+            n2 = read_i16_be(data, pos)
             pos += 2
-            if n < 0:
+            if n2 < 0:
                 give_up()
-            end = pos + n
+            end = pos + n2
             group_state = data[pos:end].decode()
             pos = end
             # protocol_type: string
-            n = read_i16_be(data, pos)
+            n2 = read_i16_be(data, pos)
             pos += 2
-            if n < 0:
+            if n2 < 0:
                 give_up()
-            end = pos + n
+            end = pos + n2
             protocol_type = data[pos:end].decode()
             pos = end
             # protocol_data: string
-            n = read_i16_be(data, pos)
+            n2 = read_i16_be(data, pos)
             pos += 2
-            if n < 0:
+            if n2 < 0:
                 give_up()
-            end = pos + n
+            end = pos + n2
             protocol_data = data[pos:end].decode()
             pos = end
             # members: array
-            n = read_i32_be(data, pos)
+            n2 = read_i32_be(data, pos)
             pos += 4
-            if n < 0:
+            if n2 < 0:
                 give_up()
-            members = empty_list(n)
-            members_count = n
-            for members_step in range(members_count):
+            members = empty_list(n2)
+            for step in range(n2):
                 # groups[].members[]
                 # member_id: string
-                n = read_i16_be(data, pos)
+                n3 = read_i16_be(data, pos)
                 pos += 2
-                if n < 0:
+                if n3 < 0:
                     give_up()
-                end = pos + n
+                end = pos + n3
                 member_id = data[pos:end].decode()
                 pos = end
                 if version >= 4:
                     # group_instance_id: nullable string
-                    n = read_i16_be(data, pos)
+                    n3 = read_i16_be(data, pos)
                     pos += 2
-                    if n < 0:
+                    if n3 < 0:
                         group_instance_id = None
                     else:
-                        end = pos + n
+                        end = pos + n3
                         group_instance_id = data[pos:end].decode()
                         pos = end
                 else:
                     group_instance_id = None
                 # client_id: string
-                n = read_i16_be(data, pos)
+                n3 = read_i16_be(data, pos)
                 pos += 2
-                if n < 0:
+                if n3 < 0:
                     give_up()
-                end = pos + n
+                end = pos + n3
                 client_id = data[pos:end].decode()
                 pos = end
                 # client_host: string
-                n = read_i16_be(data, pos)
+                n3 = read_i16_be(data, pos)
                 pos += 2
-                if n < 0:
+                if n3 < 0:
                     give_up()
-                end = pos + n
+                end = pos + n3
                 client_host = data[pos:end].decode()
                 pos = end
                 # member_metadata: bytes
-                n = read_i32_be(data, pos)
+                n3 = read_i32_be(data, pos)
                 pos += 4
-                if n < 0:
+                if n3 < 0:
                     give_up()
-                end = pos + n
+                end = pos + n3
                 member_metadata = data[pos:end]
                 pos = end
                 # member_assignment: bytes
-                n = read_i32_be(data, pos)
+                n3 = read_i32_be(data, pos)
                 pos += 4
-                if n < 0:
+                if n3 < 0:
                     give_up()
-                end = pos + n
+                end = pos + n3
                 member_assignment = data[pos:end]
                 pos = end
                 members_item = new_DescribedGroupMember(

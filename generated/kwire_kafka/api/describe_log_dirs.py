@@ -93,9 +93,10 @@ class DescribeLogDirsRequest(Message):
     def _read(data: bytes, pos: i64, version: i64) -> tuple[DescribeLogDirsRequest, i64]:
         """Versions 2-5."""
         n: i64
+        step: i64
+        n2: i64
         end: i64
         topics: list[DescribableLogDirTopic] | None
-        topics_step: i64
         topic: str
         partitions: list[int]
         if version < 2:
@@ -112,25 +113,24 @@ class DescribeLogDirsRequest(Message):
             if n > 126:
                 n, pos = read_length(data, pos)
             topics = empty_list(n)
-            topics_count = n
-            for topics_step in range(topics_count):
+            for step in range(n):
                 # topics[]
                 # topic: compact string
-                n = data[pos] - 1
+                n2 = data[pos] - 1
                 pos += 1
-                if n < 0 or n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
+                if n2 < 0 or n2 > 126:
+                    n2, pos = read_string_length(data, pos)
+                end = pos + n2
                 topic = data[pos:end].decode()
                 pos = end
                 # partitions: compact array
-                n = data[pos] - 1
+                n2 = data[pos] - 1
                 pos += 1
-                if n < 0 or n > 126:
-                    n, pos = read_length(data, pos)
-                if n:
-                    partitions = read_i32s(data, pos, n)
-                    pos += 4 * n
+                if n2 < 0 or n2 > 126:
+                    n2, pos = read_length(data, pos)
+                if n2:
+                    partitions = read_i32s(data, pos, n2)
+                    pos += 4 * n2
                 else:
                     partitions = []
                 topics_item = new_DescribableLogDirTopic(topic, partitions)
@@ -192,9 +192,10 @@ class DescribeLogDirsRequest(Message):
     def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[DescribeLogDirsRequest, i64]:
         """Versions 0-1."""
         n: int
+        step: i64
+        n2: int
         end: i64
         topics: list[DescribableLogDirTopic] | None
-        topics_step: i64
         topic: str
         partitions: list[int]
         if version < 0:
@@ -207,25 +208,24 @@ class DescribeLogDirsRequest(Message):
             topics = None
         else:
             topics = empty_list(n)
-            topics_count = n
-            for topics_step in range(topics_count):
+            for step in range(n):
                 # topics[]
                 # topic: string
-                n = read_i16_be(data, pos)
+                n2 = read_i16_be(data, pos)
                 pos += 2
-                if n < 0:
+                if n2 < 0:
                     give_up()
-                end = pos + n
+                end = pos + n2
                 topic = data[pos:end].decode()
                 pos = end
                 # partitions: array
-                n = read_i32_be(data, pos)
+                n2 = read_i32_be(data, pos)
                 pos += 4
-                if n < 0:
+                if n2 < 0:
                     give_up()
-                if n:
-                    partitions = read_i32s(data, pos, n)
-                    pos += 4 * n
+                if n2:
+                    partitions = read_i32s(data, pos, n2)
+                    pos += 4 * n2
                 else:
                     partitions = []
                 topics_item = new_DescribableLogDirTopic(topic, partitions)
@@ -425,15 +425,15 @@ class DescribeLogDirsResponse(Message):
     def _read(data: bytes, pos: i64, version: i64) -> tuple[DescribeLogDirsResponse, i64]:
         """Versions 2-5."""
         n: i64
+        step: i64
+        n2: i64
         end: i64
+        n3: i64
         results: list[DescribeLogDirsResult]
-        results_step: i64
         log_dir: str
         topics: list[DescribeLogDirsTopic]
-        topics_step: i64
         name: str
         partitions: list[DescribeLogDirsPartition]
-        partitions_step: i64
         if version < 2:
             return DescribeLogDirsResponse._read_classic(data, pos, version)
         if version > 5:
@@ -452,43 +452,40 @@ class DescribeLogDirsResponse(Message):
         if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         results = empty_list(n)
-        results_count = n
-        for results_step in range(results_count):
+        for step in range(n):
             # results[]
             results_error_code = read_i16_be(data, pos)
             # log_dir: compact string
-            n = data[pos + 2] - 1
+            n2 = data[pos + 2] - 1
             pos += 3
-            if n < 0 or n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_string_length(data, pos)
+            end = pos + n2
             log_dir = data[pos:end].decode()
             pos = end
             # topics: compact array
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_length(data, pos)
-            topics = empty_list(n)
-            topics_count = n
-            for topics_step in range(topics_count):
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_length(data, pos)
+            topics = empty_list(n2)
+            for step in range(n2):
                 # results[].topics[]
                 # name: compact string
-                n = data[pos] - 1
+                n3 = data[pos] - 1
                 pos += 1
-                if n < 0 or n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
+                if n3 < 0 or n3 > 126:
+                    n3, pos = read_string_length(data, pos)
+                end = pos + n3
                 name = data[pos:end].decode()
                 pos = end
                 # partitions: compact array
-                n = data[pos] - 1
+                n3 = data[pos] - 1
                 pos += 1
-                if n < 0 or n > 126:
-                    n, pos = read_length(data, pos)
-                partitions = empty_list(n)
-                partitions_count = n
-                for partitions_step in range(partitions_count):
+                if n3 < 0 or n3 > 126:
+                    n3, pos = read_length(data, pos)
+                partitions = empty_list(n3)
+                for step in range(n3):
                     # results[].topics[].partitions[]
                     partition_index = read_i32_be(data, pos)
                     partition_size = read_i64_be(data, pos + 4)
@@ -617,15 +614,15 @@ class DescribeLogDirsResponse(Message):
     def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[DescribeLogDirsResponse, i64]:
         """Versions 0-1."""
         n: int
+        step: i64
+        n2: int
         end: i64
+        n3: int
         results: list[DescribeLogDirsResult]
-        results_step: i64
         log_dir: str
         topics: list[DescribeLogDirsTopic]
-        topics_step: i64
         name: str
         partitions: list[DescribeLogDirsPartition]
-        partitions_step: i64
         if version < 0:
             give_up()
 
@@ -637,43 +634,40 @@ class DescribeLogDirsResponse(Message):
         if n < 0:
             give_up()
         results = empty_list(n)
-        results_count = n
-        for results_step in range(results_count):
+        for step in range(n):
             # results[]
             results_error_code = read_i16_be(data, pos)
             # log_dir: string
-            n = read_i16_be(data, pos + 2)
+            n2 = read_i16_be(data, pos + 2)
             pos += 4
-            if n < 0:
+            if n2 < 0:
                 give_up()
-            end = pos + n
+            end = pos + n2
             log_dir = data[pos:end].decode()
             pos = end
             # topics: array
-            n = read_i32_be(data, pos)
+            n2 = read_i32_be(data, pos)
             pos += 4
-            if n < 0:
+            if n2 < 0:
                 give_up()
-            topics = empty_list(n)
-            topics_count = n
-            for topics_step in range(topics_count):
+            topics = empty_list(n2)
+            for step in range(n2):
                 # results[].topics[]
                 # name: string
-                n = read_i16_be(data, pos)
+                n3 = read_i16_be(data, pos)
                 pos += 2
-                if n < 0:
+                if n3 < 0:
                     give_up()
-                end = pos + n
+                end = pos + n3
                 name = data[pos:end].decode()
                 pos = end
                 # partitions: array
-                n = read_i32_be(data, pos)
+                n3 = read_i32_be(data, pos)
                 pos += 4
-                if n < 0:
+                if n3 < 0:
                     give_up()
-                partitions = empty_list(n)
-                partitions_count = n
-                for partitions_step in range(partitions_count):
+                partitions = empty_list(n3)
+                for step in range(n3):
                     # results[].topics[].partitions[]
                     partition_index = read_i32_be(data, pos)
                     partition_size = read_i64_be(data, pos + 4)

@@ -91,9 +91,10 @@ class DescribeProducersRequest(Message):
     def _read(data: bytes, pos: i64, version: i64) -> tuple[DescribeProducersRequest, i64]:
         """Version 0."""
         n: i64
+        step: i64
+        n2: i64
         end: i64
         topics: list[TopicRequest]
-        topics_step: i64
         name: str
         partition_indexes: list[int]
         if version < 0 or version > 0:
@@ -105,25 +106,24 @@ class DescribeProducersRequest(Message):
         if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         topics = empty_list(n)
-        topics_count = n
-        for topics_step in range(topics_count):
+        for step in range(n):
             # topics[]
             # name: compact string
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_string_length(data, pos)
+            end = pos + n2
             name = data[pos:end].decode()
             pos = end
             # partition_indexes: compact array
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_length(data, pos)
-            if n:
-                partition_indexes = read_i32s(data, pos, n)
-                pos += 4 * n
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_length(data, pos)
+            if n2:
+                partition_indexes = read_i32s(data, pos, n2)
+                pos += 4 * n2
             else:
                 partition_indexes = []
             topics_item = new_TopicRequest(name, partition_indexes)
@@ -337,15 +337,15 @@ class DescribeProducersResponse(Message):
     def _read(data: bytes, pos: i64, version: i64) -> tuple[DescribeProducersResponse, i64]:
         """Version 0."""
         n: i64
+        step: i64
+        n2: i64
         end: i64
+        n3: i64
         topics: list[TopicResponse]
-        topics_step: i64
         name: str
         partitions: list[PartitionResponse]
-        partitions_step: i64
         error_message: str | None
         active_producers: list[ProducerState]
-        active_producers_step: i64
         if version < 0 or version > 0:
             give_up()
 
@@ -356,47 +356,44 @@ class DescribeProducersResponse(Message):
         if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         topics = empty_list(n)
-        topics_count = n
-        for topics_step in range(topics_count):
+        for step in range(n):
             # topics[]
             # name: compact string
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_string_length(data, pos)
+            end = pos + n2
             name = data[pos:end].decode()
             pos = end
             # partitions: compact array
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_length(data, pos)
-            partitions = empty_list(n)
-            partitions_count = n
-            for partitions_step in range(partitions_count):
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_length(data, pos)
+            partitions = empty_list(n2)
+            for step in range(n2):
                 # topics[].partitions[]
                 partition_index = read_i32_be(data, pos)
                 error_code = read_i16_be(data, pos + 4)
                 # error_message: compact nullable string
-                n = data[pos + 6] - 1
+                n3 = data[pos + 6] - 1
                 pos += 7
-                if n < 0:
+                if n3 < 0:
                     error_message = None
                 else:
-                    if n > 126:
-                        n, pos = read_string_length(data, pos)
-                    end = pos + n
+                    if n3 > 126:
+                        n3, pos = read_string_length(data, pos)
+                    end = pos + n3
                     error_message = data[pos:end].decode()
                     pos = end
                 # active_producers: compact array
-                n = data[pos] - 1
+                n3 = data[pos] - 1
                 pos += 1
-                if n < 0 or n > 126:
-                    n, pos = read_length(data, pos)
-                active_producers = empty_list(n)
-                active_producers_count = n
-                for active_producers_step in range(active_producers_count):
+                if n3 < 0 or n3 > 126:
+                    n3, pos = read_length(data, pos)
+                active_producers = empty_list(n3)
+                for step in range(n3):
                     # topics[].partitions[].active_producers[]
                     producer_id = read_i64_be(data, pos)
                     producer_epoch = read_i32_be(data, pos + 8)

@@ -120,12 +120,12 @@ class DescribeQuorumRequest(Message):
     def _read(data: bytes, pos: i64, version: i64) -> tuple[DescribeQuorumRequest, i64]:
         """Versions 0-2."""
         n: i64
+        step: i64
+        n2: i64
         end: i64
         topics: list[DescribeQuorumRequestTopicData]
-        topics_step: i64
         topic_name: str
         partitions: list[DescribeQuorumRequestPartitionData]
-        partitions_step: i64
         if version < 0 or version > 2:
             give_up()
 
@@ -135,25 +135,23 @@ class DescribeQuorumRequest(Message):
         if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         topics = empty_list(n)
-        topics_count = n
-        for topics_step in range(topics_count):
+        for step in range(n):
             # topics[]
             # topic_name: compact string
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_string_length(data, pos)
+            end = pos + n2
             topic_name = data[pos:end].decode()
             pos = end
             # partitions: compact array
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_length(data, pos)
-            partitions = empty_list(n)
-            partitions_count = n
-            for partitions_step in range(partitions_count):
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_length(data, pos)
+            partitions = empty_list(n2)
+            for step in range(n2):
                 # topics[].partitions[]
                 partition_index = read_i32_be(data, pos)
                 partitions_item = new_DescribeQuorumRequestPartitionData(partition_index)
@@ -476,21 +474,18 @@ class DescribeQuorumResponse(Message):
         """Versions 0-2."""
         n: i64
         end: i64
+        step: i64
+        n2: i64
+        n3: i64
         error_message: str | None
         topics: list[DescribeQuorumResponseTopicData]
-        topics_step: i64
         topic_name: str
         partitions: list[DescribeQuorumResponsePartitionData]
-        partitions_step: i64
         partitions_error_message: str | None
         current_voters: list[ReplicaState]
-        current_voters_step: i64
         observers: list[ReplicaState]
-        observers_step: i64
         nodes: list[Node]
-        nodes_step: i64
         listeners: list[Listener]
-        listeners_step: i64
         name: str
         host: str
         if version < 0 or version > 2:
@@ -518,39 +513,37 @@ class DescribeQuorumResponse(Message):
         if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         topics = empty_list(n)
-        topics_count = n
-        for topics_step in range(topics_count):
+        for step in range(n):
             # topics[]
             # topic_name: compact string
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_string_length(data, pos)
+            end = pos + n2
             topic_name = data[pos:end].decode()
             pos = end
             # partitions: compact array
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_length(data, pos)
-            partitions = empty_list(n)
-            partitions_count = n
-            for partitions_step in range(partitions_count):
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_length(data, pos)
+            partitions = empty_list(n2)
+            for step in range(n2):
                 # topics[].partitions[]
                 partition_index = read_i32_be(data, pos)
                 partitions_error_code = read_i16_be(data, pos + 4)
                 pos += 6
                 if version >= 2:
                     # error_message: compact nullable string
-                    n = data[pos] - 1
+                    n3 = data[pos] - 1
                     pos += 1
-                    if n < 0:
+                    if n3 < 0:
                         partitions_error_message = None
                     else:
-                        if n > 126:
-                            n, pos = read_string_length(data, pos)
-                        end = pos + n
+                        if n3 > 126:
+                            n3, pos = read_string_length(data, pos)
+                        end = pos + n3
                         partitions_error_message = data[pos:end].decode()
                         pos = end
                 else:
@@ -559,13 +552,12 @@ class DescribeQuorumResponse(Message):
                 leader_epoch = read_i32_be(data, pos + 4)
                 high_watermark = read_i64_be(data, pos + 8)
                 # current_voters: compact array
-                n = data[pos + 16] - 1
+                n3 = data[pos + 16] - 1
                 pos += 17
-                if n < 0 or n > 126:
-                    n, pos = read_length(data, pos)
-                current_voters = empty_list(n)
-                current_voters_count = n
-                for current_voters_step in range(current_voters_count):
+                if n3 < 0 or n3 > 126:
+                    n3, pos = read_length(data, pos)
+                current_voters = empty_list(n3)
+                for step in range(n3):
                     # topics[].partitions[].current_voters[]
                     current_voters_replica_id = read_i32_be(data, pos)
                     pos += 4
@@ -596,13 +588,12 @@ class DescribeQuorumResponse(Message):
                         pos += 1
                     current_voters.append(current_voters_item)
                 # observers: compact array
-                n = data[pos] - 1
+                n3 = data[pos] - 1
                 pos += 1
-                if n < 0 or n > 126:
-                    n, pos = read_length(data, pos)
-                observers = empty_list(n)
-                observers_count = n
-                for observers_step in range(observers_count):
+                if n3 < 0 or n3 > 126:
+                    n3, pos = read_length(data, pos)
+                observers = empty_list(n3)
+                for step in range(n3):
                     # topics[].partitions[].observers[]
                     observers_replica_id = read_i32_be(data, pos)
                     pos += 4
@@ -660,33 +651,31 @@ class DescribeQuorumResponse(Message):
             if n < 0 or n > 126:
                 n, pos = read_length(data, pos)
             nodes = empty_list(n)
-            nodes_count = n
-            for nodes_step in range(nodes_count):
+            for step in range(n):
                 # nodes[]
                 node_id = read_i32_be(data, pos)
                 # listeners: compact array
-                n = data[pos + 4] - 1
+                n2 = data[pos + 4] - 1
                 pos += 5
-                if n < 0 or n > 126:
-                    n, pos = read_length(data, pos)
-                listeners = empty_list(n)
-                listeners_count = n
-                for listeners_step in range(listeners_count):
+                if n2 < 0 or n2 > 126:
+                    n2, pos = read_length(data, pos)
+                listeners = empty_list(n2)
+                for step in range(n2):
                     # nodes[].listeners[]
                     # name: compact string
-                    n = data[pos] - 1
+                    n3 = data[pos] - 1
                     pos += 1
-                    if n < 0 or n > 126:
-                        n, pos = read_string_length(data, pos)
-                    end = pos + n
+                    if n3 < 0 or n3 > 126:
+                        n3, pos = read_string_length(data, pos)
+                    end = pos + n3
                     name = data[pos:end].decode()
                     pos = end
                     # host: compact string
-                    n = data[pos] - 1
+                    n3 = data[pos] - 1
                     pos += 1
-                    if n < 0 or n > 126:
-                        n, pos = read_string_length(data, pos)
-                    end = pos + n
+                    if n3 < 0 or n3 > 126:
+                        n3, pos = read_string_length(data, pos)
+                    end = pos + n3
                     host = data[pos:end].decode()
                     pos = end
                     port = read_u16(data, pos)

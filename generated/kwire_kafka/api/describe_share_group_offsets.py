@@ -126,12 +126,13 @@ class DescribeShareGroupOffsetsRequest(Message):
     def _read(data: bytes, pos: i64, version: i64) -> tuple[DescribeShareGroupOffsetsRequest, i64]:
         """Versions 0-1."""
         n: i64
+        step: i64
+        n2: i64
         end: i64
+        n3: i64
         groups: list[DescribeShareGroupOffsetsRequestGroup]
-        groups_step: i64
         group_id: str
         topics: list[DescribeShareGroupOffsetsRequestTopic] | None
-        topics_step: i64
         topic_name: str
         partitions: list[int]
         if version < 0 or version > 1:
@@ -143,45 +144,43 @@ class DescribeShareGroupOffsetsRequest(Message):
         if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         groups = empty_list(n)
-        groups_count = n
-        for groups_step in range(groups_count):
+        for step in range(n):
             # groups[]
             # group_id: compact string
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_string_length(data, pos)
+            end = pos + n2
             group_id = data[pos:end].decode()
             pos = end
             # topics: compact nullable array
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0:
+            if n2 < 0:
                 topics = None
             else:
-                if n > 126:
-                    n, pos = read_length(data, pos)
-                topics = empty_list(n)
-                topics_count = n
-                for topics_step in range(topics_count):
+                if n2 > 126:
+                    n2, pos = read_length(data, pos)
+                topics = empty_list(n2)
+                for step in range(n2):
                     # groups[].topics[]
                     # topic_name: compact string
-                    n = data[pos] - 1
+                    n3 = data[pos] - 1
                     pos += 1
-                    if n < 0 or n > 126:
-                        n, pos = read_string_length(data, pos)
-                    end = pos + n
+                    if n3 < 0 or n3 > 126:
+                        n3, pos = read_string_length(data, pos)
+                    end = pos + n3
                     topic_name = data[pos:end].decode()
                     pos = end
                     # partitions: compact array
-                    n = data[pos] - 1
+                    n3 = data[pos] - 1
                     pos += 1
-                    if n < 0 or n > 126:
-                        n, pos = read_length(data, pos)
-                    if n:
-                        partitions = read_i32s(data, pos, n)
-                        pos += 4 * n
+                    if n3 < 0 or n3 > 126:
+                        n3, pos = read_length(data, pos)
+                    if n3:
+                        partitions = read_i32s(data, pos, n3)
+                        pos += 4 * n3
                     else:
                         partitions = []
                     topics_item = new_DescribeShareGroupOffsetsRequestTopic(topic_name, partitions)
@@ -428,15 +427,16 @@ class DescribeShareGroupOffsetsResponse(Message):
     def _read(data: bytes, pos: i64, version: i64) -> tuple[DescribeShareGroupOffsetsResponse, i64]:
         """Versions 0-1."""
         n: i64
+        step: i64
+        n2: i64
         end: i64
+        n3: i64
+        n4: i64
         groups: list[DescribeShareGroupOffsetsResponseGroup]
-        groups_step: i64
         group_id: str
         topics: list[DescribeShareGroupOffsetsResponseTopic]
-        topics_step: i64
         topic_name: str
         partitions: list[DescribeShareGroupOffsetsResponsePartition]
-        partitions_step: i64
         partitions_error_message: str | None
         groups_error_message: str | None
         if version < 0 or version > 1:
@@ -449,43 +449,40 @@ class DescribeShareGroupOffsetsResponse(Message):
         if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         groups = empty_list(n)
-        groups_count = n
-        for groups_step in range(groups_count):
+        for step in range(n):
             # groups[]
             # group_id: compact string
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_string_length(data, pos)
+            end = pos + n2
             group_id = data[pos:end].decode()
             pos = end
             # topics: compact array
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_length(data, pos)
-            topics = empty_list(n)
-            topics_count = n
-            for topics_step in range(topics_count):
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_length(data, pos)
+            topics = empty_list(n2)
+            for step in range(n2):
                 # groups[].topics[]
                 # topic_name: compact string
-                n = data[pos] - 1
+                n3 = data[pos] - 1
                 pos += 1
-                if n < 0 or n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
+                if n3 < 0 or n3 > 126:
+                    n3, pos = read_string_length(data, pos)
+                end = pos + n3
                 topic_name = data[pos:end].decode()
                 pos = end
                 topic_id = Uuid(data[pos : pos + 16])
                 # partitions: compact array
-                n = data[pos + 16] - 1
+                n3 = data[pos + 16] - 1
                 pos += 17
-                if n < 0 or n > 126:
-                    n, pos = read_length(data, pos)
-                partitions = empty_list(n)
-                partitions_count = n
-                for partitions_step in range(partitions_count):
+                if n3 < 0 or n3 > 126:
+                    n3, pos = read_length(data, pos)
+                partitions = empty_list(n3)
+                for step in range(n3):
                     # groups[].topics[].partitions[]
                     partition_index = read_i32_be(data, pos)
                     start_offset = read_i64_be(data, pos + 4)
@@ -498,14 +495,14 @@ class DescribeShareGroupOffsetsResponse(Message):
                         lag = -1
                     partitions_error_code = read_i16_be(data, pos)
                     # error_message: compact nullable string
-                    n = data[pos + 2] - 1
+                    n4 = data[pos + 2] - 1
                     pos += 3
-                    if n < 0:
+                    if n4 < 0:
                         partitions_error_message = None
                     else:
-                        if n > 126:
-                            n, pos = read_string_length(data, pos)
-                        end = pos + n
+                        if n4 > 126:
+                            n4, pos = read_string_length(data, pos)
+                        end = pos + n4
                         partitions_error_message = data[pos:end].decode()
                         pos = end
                     partitions_item = new_DescribeShareGroupOffsetsResponsePartition(
@@ -529,14 +526,14 @@ class DescribeShareGroupOffsetsResponse(Message):
                 topics.append(topics_item)
             groups_error_code = read_i16_be(data, pos)
             # error_message: compact nullable string
-            n = data[pos + 2] - 1
+            n2 = data[pos + 2] - 1
             pos += 3
-            if n < 0:
+            if n2 < 0:
                 groups_error_message = None
             else:
-                if n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
+                if n2 > 126:
+                    n2, pos = read_string_length(data, pos)
+                end = pos + n2
                 groups_error_message = data[pos:end].decode()
                 pos = end
             groups_item = new_DescribeShareGroupOffsetsResponseGroup(

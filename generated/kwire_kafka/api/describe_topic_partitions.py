@@ -129,9 +129,10 @@ class DescribeTopicPartitionsRequest(Message):
     def _read(data: bytes, pos: i64, version: i64) -> tuple[DescribeTopicPartitionsRequest, i64]:
         """Version 0."""
         n: i64
+        step: i64
+        n2: i64
         end: i64
         topics: list[TopicRequest]
-        topics_step: i64
         name: str
         cursor: DescribeTopicPartitionsRequestCursor | None
         topic_name: str
@@ -144,15 +145,14 @@ class DescribeTopicPartitionsRequest(Message):
         if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         topics = empty_list(n)
-        topics_count = n
-        for topics_step in range(topics_count):
+        for step in range(n):
             # topics[]
             # name: compact string
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_string_length(data, pos)
+            end = pos + n2
             name = data[pos:end].decode()
             pos = end
             topics_item = new_TopicRequest(name)
@@ -434,12 +434,13 @@ class DescribeTopicPartitionsResponse(Message):
     def _read(data: bytes, pos: i64, version: i64) -> tuple[DescribeTopicPartitionsResponse, i64]:
         """Version 0."""
         n: i64
+        step: i64
+        n2: i64
         end: i64
+        n3: i64
         topics: list[DescribeTopicPartitionsResponseTopic]
-        topics_step: i64
         name: str | None
         partitions: list[DescribeTopicPartitionsResponsePartition]
-        partitions_step: i64
         replica_nodes: list[int]
         isr_nodes: list[int]
         eligible_leader_replicas: list[int] | None
@@ -457,90 +458,88 @@ class DescribeTopicPartitionsResponse(Message):
         if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         topics = empty_list(n)
-        topics_count = n
-        for topics_step in range(topics_count):
+        for step in range(n):
             # topics[]
             topics_error_code = read_i16_be(data, pos)
             # name: compact nullable string
-            n = data[pos + 2] - 1
+            n2 = data[pos + 2] - 1
             pos += 3
-            if n < 0:
+            if n2 < 0:
                 name = None
             else:
-                if n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
+                if n2 > 126:
+                    n2, pos = read_string_length(data, pos)
+                end = pos + n2
                 name = data[pos:end].decode()
                 pos = end
             topic_id = Uuid(data[pos : pos + 16])
             is_internal = data[pos + 16] != 0
             # partitions: compact array
-            n = data[pos + 17] - 1
+            n2 = data[pos + 17] - 1
             pos += 18
-            if n < 0 or n > 126:
-                n, pos = read_length(data, pos)
-            partitions = empty_list(n)
-            partitions_count = n
-            for partitions_step in range(partitions_count):
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_length(data, pos)
+            partitions = empty_list(n2)
+            for step in range(n2):
                 # topics[].partitions[]
                 partitions_error_code = read_i16_be(data, pos)
                 partitions_partition_index = read_i32_be(data, pos + 2)
                 leader_id = read_i32_be(data, pos + 6)
                 leader_epoch = read_i32_be(data, pos + 10)
                 # replica_nodes: compact array
-                n = data[pos + 14] - 1
+                n3 = data[pos + 14] - 1
                 pos += 15
-                if n < 0 or n > 126:
-                    n, pos = read_length(data, pos)
-                if n:
-                    replica_nodes = read_i32s(data, pos, n)
-                    pos += 4 * n
+                if n3 < 0 or n3 > 126:
+                    n3, pos = read_length(data, pos)
+                if n3:
+                    replica_nodes = read_i32s(data, pos, n3)
+                    pos += 4 * n3
                 else:
                     replica_nodes = []
                 # isr_nodes: compact array
-                n = data[pos] - 1
+                n3 = data[pos] - 1
                 pos += 1
-                if n < 0 or n > 126:
-                    n, pos = read_length(data, pos)
-                if n:
-                    isr_nodes = read_i32s(data, pos, n)
-                    pos += 4 * n
+                if n3 < 0 or n3 > 126:
+                    n3, pos = read_length(data, pos)
+                if n3:
+                    isr_nodes = read_i32s(data, pos, n3)
+                    pos += 4 * n3
                 else:
                     isr_nodes = []
                 # eligible_leader_replicas: compact nullable array
-                n = data[pos] - 1
+                n3 = data[pos] - 1
                 pos += 1
-                if n < 0:
+                if n3 < 0:
                     eligible_leader_replicas = None
                 else:
-                    if n > 126:
-                        n, pos = read_length(data, pos)
-                    if n:
-                        eligible_leader_replicas = read_i32s(data, pos, n)
-                        pos += 4 * n
+                    if n3 > 126:
+                        n3, pos = read_length(data, pos)
+                    if n3:
+                        eligible_leader_replicas = read_i32s(data, pos, n3)
+                        pos += 4 * n3
                     else:
                         eligible_leader_replicas = []
                 # last_known_elr: compact nullable array
-                n = data[pos] - 1
+                n3 = data[pos] - 1
                 pos += 1
-                if n < 0:
+                if n3 < 0:
                     last_known_elr = None
                 else:
-                    if n > 126:
-                        n, pos = read_length(data, pos)
-                    if n:
-                        last_known_elr = read_i32s(data, pos, n)
-                        pos += 4 * n
+                    if n3 > 126:
+                        n3, pos = read_length(data, pos)
+                    if n3:
+                        last_known_elr = read_i32s(data, pos, n3)
+                        pos += 4 * n3
                     else:
                         last_known_elr = []
                 # offline_replicas: compact array
-                n = data[pos] - 1
+                n3 = data[pos] - 1
                 pos += 1
-                if n < 0 or n > 126:
-                    n, pos = read_length(data, pos)
-                if n:
-                    offline_replicas = read_i32s(data, pos, n)
-                    pos += 4 * n
+                if n3 < 0 or n3 > 126:
+                    n3, pos = read_length(data, pos)
+                if n3:
+                    offline_replicas = read_i32s(data, pos, n3)
+                    pos += 4 * n3
                 else:
                     offline_replicas = []
                 partitions_item = new_DescribeTopicPartitionsResponsePartition(

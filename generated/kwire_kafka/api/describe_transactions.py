@@ -61,9 +61,10 @@ class DescribeTransactionsRequest(Message):
     def _read(data: bytes, pos: i64, version: i64) -> tuple[DescribeTransactionsRequest, i64]:
         """Version 0."""
         n: i64
+        step: i64
+        n2: i64
         end: i64
         transactional_ids: list[str]
-        transactional_ids_step: i64
         if version < 0 or version > 0:
             give_up()
 
@@ -73,14 +74,13 @@ class DescribeTransactionsRequest(Message):
         if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         transactional_ids = empty_list(n)
-        transactional_ids_count = n
-        for transactional_ids_step in range(transactional_ids_count):
+        for step in range(n):
             # transactional_ids[]: compact string
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_string_length(data, pos)
+            end = pos + n2
             transactional_ids_item = data[pos:end].decode()
             pos = end
             transactional_ids.append(transactional_ids_item)
@@ -246,13 +246,14 @@ class DescribeTransactionsResponse(Message):
     def _read(data: bytes, pos: i64, version: i64) -> tuple[DescribeTransactionsResponse, i64]:
         """Version 0."""
         n: i64
+        step: i64
+        n2: i64
         end: i64
+        n3: i64
         transaction_states: list[TransactionState]
-        transaction_states_step: i64
         transactional_id: str
         transaction_state: str
         topics: list[TopicData]
-        topics_step: i64
         topic: str
         partitions: list[int]
         if version < 0 or version > 0:
@@ -265,24 +266,23 @@ class DescribeTransactionsResponse(Message):
         if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         transaction_states = empty_list(n)
-        transaction_states_count = n
-        for transaction_states_step in range(transaction_states_count):
+        for step in range(n):
             # transaction_states[]
             error_code = read_i16_be(data, pos)
             # transactional_id: compact string
-            n = data[pos + 2] - 1
+            n2 = data[pos + 2] - 1
             pos += 3
-            if n < 0 or n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_string_length(data, pos)
+            end = pos + n2
             transactional_id = data[pos:end].decode()
             pos = end
             # transaction_state: compact string
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_string_length(data, pos)
+            end = pos + n2
             transaction_state = data[pos:end].decode()
             pos = end
             transaction_timeout_ms = read_i32_be(data, pos)
@@ -290,30 +290,29 @@ class DescribeTransactionsResponse(Message):
             producer_id = read_i64_be(data, pos + 12)
             producer_epoch = read_i16_be(data, pos + 20)
             # topics: compact array
-            n = data[pos + 22] - 1
+            n2 = data[pos + 22] - 1
             pos += 23
-            if n < 0 or n > 126:
-                n, pos = read_length(data, pos)
-            topics = empty_list(n)
-            topics_count = n
-            for topics_step in range(topics_count):
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_length(data, pos)
+            topics = empty_list(n2)
+            for step in range(n2):
                 # transaction_states[].topics[]
                 # topic: compact string
-                n = data[pos] - 1
+                n3 = data[pos] - 1
                 pos += 1
-                if n < 0 or n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
+                if n3 < 0 or n3 > 126:
+                    n3, pos = read_string_length(data, pos)
+                end = pos + n3
                 topic = data[pos:end].decode()
                 pos = end
                 # partitions: compact array
-                n = data[pos] - 1
+                n3 = data[pos] - 1
                 pos += 1
-                if n < 0 or n > 126:
-                    n, pos = read_length(data, pos)
-                if n:
-                    partitions = read_i32s(data, pos, n)
-                    pos += 4 * n
+                if n3 < 0 or n3 > 126:
+                    n3, pos = read_length(data, pos)
+                if n3:
+                    partitions = read_i32s(data, pos, n3)
+                    pos += 4 * n3
                 else:
                     partitions = []
                 topics_item = new_TopicData(topic, partitions)

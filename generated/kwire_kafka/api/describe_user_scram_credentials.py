@@ -84,9 +84,10 @@ class DescribeUserScramCredentialsRequest(Message):
     def _read(data: bytes, pos: i64, version: i64) -> tuple[DescribeUserScramCredentialsRequest, i64]:
         """Version 0."""
         n: i64
+        step: i64
+        n2: i64
         end: i64
         users: list[UserName] | None
-        users_step: i64
         name: str
         if version < 0 or version > 0:
             give_up()
@@ -100,15 +101,14 @@ class DescribeUserScramCredentialsRequest(Message):
             if n > 126:
                 n, pos = read_length(data, pos)
             users = empty_list(n)
-            users_count = n
-            for users_step in range(users_count):
+            for step in range(n):
                 # users[]
                 # name: compact string
-                n = data[pos] - 1
+                n2 = data[pos] - 1
                 pos += 1
-                if n < 0 or n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
+                if n2 < 0 or n2 > 126:
+                    n2, pos = read_string_length(data, pos)
+                end = pos + n2
                 name = data[pos:end].decode()
                 pos = end
                 users_item = new_UserName(name)
@@ -278,13 +278,13 @@ class DescribeUserScramCredentialsResponse(Message):
         """Version 0."""
         n: i64
         end: i64
+        step: i64
+        n2: i64
         error_message: str | None
         results: list[DescribeUserScramCredentialsResult]
-        results_step: i64
         user: str
         results_error_message: str | None
         credential_infos: list[CredentialInfo]
-        credential_infos_step: i64
         if version < 0 or version > 0:
             give_up()
 
@@ -307,37 +307,35 @@ class DescribeUserScramCredentialsResponse(Message):
         if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         results = empty_list(n)
-        results_count = n
-        for results_step in range(results_count):
+        for step in range(n):
             # results[]
             # user: compact string
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_string_length(data, pos)
+            end = pos + n2
             user = data[pos:end].decode()
             pos = end
             results_error_code = read_i16_be(data, pos)
             # error_message: compact nullable string
-            n = data[pos + 2] - 1
+            n2 = data[pos + 2] - 1
             pos += 3
-            if n < 0:
+            if n2 < 0:
                 results_error_message = None
             else:
-                if n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
+                if n2 > 126:
+                    n2, pos = read_string_length(data, pos)
+                end = pos + n2
                 results_error_message = data[pos:end].decode()
                 pos = end
             # credential_infos: compact array
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_length(data, pos)
-            credential_infos = empty_list(n)
-            credential_infos_count = n
-            for credential_infos_step in range(credential_infos_count):
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_length(data, pos)
+            credential_infos = empty_list(n2)
+            for step in range(n2):
                 # results[].credential_infos[]
                 mechanism = (data[pos] ^ 128) - 128
                 iterations = read_i32_be(data, pos + 1)

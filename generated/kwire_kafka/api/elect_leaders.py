@@ -104,9 +104,10 @@ class ElectLeadersRequest(Message):
     def _read(data: bytes, pos: i64, version: i64) -> tuple[ElectLeadersRequest, i64]:
         """Version 2."""
         n: i64
+        step: i64
+        n2: i64
         end: i64
         topic_partitions: list[TopicPartitions] | None
-        topic_partitions_step: i64
         topic: str
         partitions: list[int]
         if version < 2:
@@ -124,25 +125,24 @@ class ElectLeadersRequest(Message):
             if n > 126:
                 n, pos = read_length(data, pos)
             topic_partitions = empty_list(n)
-            topic_partitions_count = n
-            for topic_partitions_step in range(topic_partitions_count):
+            for step in range(n):
                 # topic_partitions[]
                 # topic: compact string
-                n = data[pos] - 1
+                n2 = data[pos] - 1
                 pos += 1
-                if n < 0 or n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
+                if n2 < 0 or n2 > 126:
+                    n2, pos = read_string_length(data, pos)
+                end = pos + n2
                 topic = data[pos:end].decode()
                 pos = end
                 # partitions: compact array
-                n = data[pos] - 1
+                n2 = data[pos] - 1
                 pos += 1
-                if n < 0 or n > 126:
-                    n, pos = read_length(data, pos)
-                if n:
-                    partitions = read_i32s(data, pos, n)
-                    pos += 4 * n
+                if n2 < 0 or n2 > 126:
+                    n2, pos = read_length(data, pos)
+                if n2:
+                    partitions = read_i32s(data, pos, n2)
+                    pos += 4 * n2
                 else:
                     partitions = []
                 topic_partitions_item = new_TopicPartitions(topic, partitions)
@@ -208,9 +208,10 @@ class ElectLeadersRequest(Message):
     def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[ElectLeadersRequest, i64]:
         """Versions 0-1."""
         n: int
+        step: i64
+        n2: int
         end: i64
         topic_partitions: list[TopicPartitions] | None
-        topic_partitions_step: i64
         topic: str
         partitions: list[int]
         if version < 0:
@@ -228,25 +229,24 @@ class ElectLeadersRequest(Message):
             topic_partitions = None
         else:
             topic_partitions = empty_list(n)
-            topic_partitions_count = n
-            for topic_partitions_step in range(topic_partitions_count):
+            for step in range(n):
                 # topic_partitions[]
                 # topic: string
-                n = read_i16_be(data, pos)
+                n2 = read_i16_be(data, pos)
                 pos += 2
-                if n < 0:
+                if n2 < 0:
                     give_up()
-                end = pos + n
+                end = pos + n2
                 topic = data[pos:end].decode()
                 pos = end
                 # partitions: array
-                n = read_i32_be(data, pos)
+                n2 = read_i32_be(data, pos)
                 pos += 4
-                if n < 0:
+                if n2 < 0:
                     give_up()
-                if n:
-                    partitions = read_i32s(data, pos, n)
-                    pos += 4 * n
+                if n2:
+                    partitions = read_i32s(data, pos, n2)
+                    pos += 4 * n2
                 else:
                     partitions = []
                 topic_partitions_item = new_TopicPartitions(topic, partitions)
@@ -401,12 +401,13 @@ class ElectLeadersResponse(Message):
     def _read(data: bytes, pos: i64, version: i64) -> tuple[ElectLeadersResponse, i64]:
         """Version 2."""
         n: i64
+        step: i64
+        n2: i64
         end: i64
+        n3: i64
         replica_election_results: list[ReplicaElectionResult]
-        replica_election_results_step: i64
         topic: str
         partition_result: list[PartitionResult]
-        partition_result_step: i64
         error_message: str | None
         if version < 2:
             return ElectLeadersResponse._read_classic(data, pos, version)
@@ -421,37 +422,35 @@ class ElectLeadersResponse(Message):
         if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         replica_election_results = empty_list(n)
-        replica_election_results_count = n
-        for replica_election_results_step in range(replica_election_results_count):
+        for step in range(n):
             # replica_election_results[]
             # topic: compact string
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_string_length(data, pos)
+            end = pos + n2
             topic = data[pos:end].decode()
             pos = end
             # partition_result: compact array
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_length(data, pos)
-            partition_result = empty_list(n)
-            partition_result_count = n
-            for partition_result_step in range(partition_result_count):
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_length(data, pos)
+            partition_result = empty_list(n2)
+            for step in range(n2):
                 # replica_election_results[].partition_result[]
                 partition_id = read_i32_be(data, pos)
                 partition_result_error_code = read_i16_be(data, pos + 4)
                 # error_message: compact nullable string
-                n = data[pos + 6] - 1
+                n3 = data[pos + 6] - 1
                 pos += 7
-                if n < 0:
+                if n3 < 0:
                     error_message = None
                 else:
-                    if n > 126:
-                        n, pos = read_string_length(data, pos)
-                    end = pos + n
+                    if n3 > 126:
+                        n3, pos = read_string_length(data, pos)
+                    end = pos + n3
                     error_message = data[pos:end].decode()
                     pos = end
                 partition_result_item = new_PartitionResult(partition_id, partition_result_error_code, error_message)
@@ -535,12 +534,13 @@ class ElectLeadersResponse(Message):
     def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[ElectLeadersResponse, i64]:
         """Versions 0-1."""
         n: int
+        step: i64
+        n2: int
         end: i64
+        n3: int
         replica_election_results: list[ReplicaElectionResult]
-        replica_election_results_step: i64
         topic: str
         partition_result: list[PartitionResult]
-        partition_result_step: i64
         error_message: str | None
         if version < 0:
             give_up()
@@ -558,35 +558,33 @@ class ElectLeadersResponse(Message):
         if n < 0:
             give_up()
         replica_election_results = empty_list(n)
-        replica_election_results_count = n
-        for replica_election_results_step in range(replica_election_results_count):
+        for step in range(n):
             # replica_election_results[]
             # topic: string
-            n = read_i16_be(data, pos)
+            n2 = read_i16_be(data, pos)
             pos += 2
-            if n < 0:
+            if n2 < 0:
                 give_up()
-            end = pos + n
+            end = pos + n2
             topic = data[pos:end].decode()
             pos = end
             # partition_result: array
-            n = read_i32_be(data, pos)
+            n2 = read_i32_be(data, pos)
             pos += 4
-            if n < 0:
+            if n2 < 0:
                 give_up()
-            partition_result = empty_list(n)
-            partition_result_count = n
-            for partition_result_step in range(partition_result_count):
+            partition_result = empty_list(n2)
+            for step in range(n2):
                 # replica_election_results[].partition_result[]
                 partition_id = read_i32_be(data, pos)
                 partition_result_error_code = read_i16_be(data, pos + 4)
                 # error_message: nullable string
-                n = read_i16_be(data, pos + 6)
+                n3 = read_i16_be(data, pos + 6)
                 pos += 8
-                if n < 0:
+                if n3 < 0:
                     error_message = None
                 else:
-                    end = pos + n
+                    end = pos + n3
                     error_message = data[pos:end].decode()
                     pos = end
                 partition_result_item = new_PartitionResult(partition_id, partition_result_error_code, error_message)

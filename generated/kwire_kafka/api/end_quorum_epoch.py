@@ -226,17 +226,16 @@ class EndQuorumEpochRequest(Message):
         """Version 1."""
         n: i64
         end: i64
+        step: i64
+        n2: i64
+        n3: i64
         cluster_id: str | None
         topics: list[EndQuorumEpochRequestTopicData]
-        topics_step: i64
         topic_name: str
         partitions: list[EndQuorumEpochRequestPartitionData]
-        partitions_step: i64
         preferred_successors: list[int]
         preferred_candidates: list[ReplicaInfo]
-        preferred_candidates_step: i64
         leader_endpoints: list[LeaderEndpoint]
-        leader_endpoints_step: i64
         name: str
         host: str
         if version < 1:
@@ -261,38 +260,35 @@ class EndQuorumEpochRequest(Message):
         if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         topics = empty_list(n)
-        topics_count = n
-        for topics_step in range(topics_count):
+        for step in range(n):
             # topics[]
             # topic_name: compact string
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_string_length(data, pos)
+            end = pos + n2
             topic_name = data[pos:end].decode()
             pos = end
             # partitions: compact array
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_length(data, pos)
-            partitions = empty_list(n)
-            partitions_count = n
-            for partitions_step in range(partitions_count):
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_length(data, pos)
+            partitions = empty_list(n2)
+            for step in range(n2):
                 # topics[].partitions[]
                 partition_index = read_i32_be(data, pos)
                 leader_id = read_i32_be(data, pos + 4)
                 leader_epoch = read_i32_be(data, pos + 8)
                 preferred_successors = []
                 # preferred_candidates: compact array
-                n = data[pos + 12] - 1
+                n3 = data[pos + 12] - 1
                 pos += 13
-                if n < 0 or n > 126:
-                    n, pos = read_length(data, pos)
-                preferred_candidates = empty_list(n)
-                preferred_candidates_count = n
-                for preferred_candidates_step in range(preferred_candidates_count):
+                if n3 < 0 or n3 > 126:
+                    n3, pos = read_length(data, pos)
+                preferred_candidates = empty_list(n3)
+                for step in range(n3):
                     # topics[].partitions[].preferred_candidates[]
                     candidate_id = read_i32_be(data, pos)
                     candidate_directory_id = Uuid(data[pos + 4 : pos + 4 + 16])
@@ -323,23 +319,22 @@ class EndQuorumEpochRequest(Message):
         if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         leader_endpoints = empty_list(n)
-        leader_endpoints_count = n
-        for leader_endpoints_step in range(leader_endpoints_count):
+        for step in range(n):
             # leader_endpoints[]
             # name: compact string
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_string_length(data, pos)
+            end = pos + n2
             name = data[pos:end].decode()
             pos = end
             # host: compact string
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_string_length(data, pos)
+            end = pos + n2
             host = data[pos:end].decode()
             pos = end
             port = read_u16(data, pos)
@@ -460,12 +455,13 @@ class EndQuorumEpochRequest(Message):
         """Version 0."""
         n: int
         end: i64
+        step: i64
+        n2: int
+        n3: int
         cluster_id: str | None
         topics: list[EndQuorumEpochRequestTopicData]
-        topics_step: i64
         topic_name: str
         partitions: list[EndQuorumEpochRequestPartitionData]
-        partitions_step: i64
         preferred_successors: list[int]
         preferred_candidates: list[ReplicaInfo]
         leader_endpoints: list[LeaderEndpoint]
@@ -487,37 +483,35 @@ class EndQuorumEpochRequest(Message):
         if n < 0:
             give_up()
         topics = empty_list(n)
-        topics_count = n
-        for topics_step in range(topics_count):
+        for step in range(n):
             # topics[]
             # topic_name: string
-            n = read_i16_be(data, pos)
+            n2 = read_i16_be(data, pos)
             pos += 2
-            if n < 0:
+            if n2 < 0:
                 give_up()
-            end = pos + n
+            end = pos + n2
             topic_name = data[pos:end].decode()
             pos = end
             # partitions: array
-            n = read_i32_be(data, pos)
+            n2 = read_i32_be(data, pos)
             pos += 4
-            if n < 0:
+            if n2 < 0:
                 give_up()
-            partitions = empty_list(n)
-            partitions_count = n
-            for partitions_step in range(partitions_count):
+            partitions = empty_list(n2)
+            for step in range(n2):
                 # topics[].partitions[]
                 partition_index = read_i32_be(data, pos)
                 leader_id = read_i32_be(data, pos + 4)
                 leader_epoch = read_i32_be(data, pos + 8)
                 # preferred_successors: array
-                n = read_i32_be(data, pos + 12)
+                n3 = read_i32_be(data, pos + 12)
                 pos += 16
-                if n < 0:
+                if n3 < 0:
                     give_up()
-                if n:
-                    preferred_successors = read_i32s(data, pos, n)
-                    pos += 4 * n
+                if n3:
+                    preferred_successors = read_i32s(data, pos, n3)
+                    pos += 4 * n3
                 else:
                     preferred_successors = []
                 preferred_candidates = []
@@ -717,9 +711,10 @@ class EndQuorumEpochResponse(Message):
 
     def _read_tags(self, data: bytes, pos: i64, version: i64) -> i64:
         n: i64
+        step: i64
+        n2: i64
         end: i64
         node_endpoints: list[NodeEndpoint]
-        node_endpoints_step: i64
         host: str
         unknown: list[tuple[int, bytes]] = []
         previous: i64 = -1
@@ -739,16 +734,15 @@ class EndQuorumEpochResponse(Message):
                 if n < 0 or n > 126:
                     n, pos = read_length(data, pos)
                 node_endpoints = empty_list(n)
-                node_endpoints_count = n
-                for node_endpoints_step in range(node_endpoints_count):
+                for step in range(n):
                     # node_endpoints[]
                     node_id = read_i32_be(data, pos)
                     # host: compact string
-                    n = data[pos + 4] - 1
+                    n2 = data[pos + 4] - 1
                     pos += 5
-                    if n < 0 or n > 126:
-                        n, pos = read_string_length(data, pos)
-                    end = pos + n
+                    if n2 < 0 or n2 > 126:
+                        n2, pos = read_string_length(data, pos)
+                    end = pos + n2
                     host = data[pos:end].decode()
                     pos = end
                     port = read_u16(data, pos)
@@ -801,12 +795,12 @@ class EndQuorumEpochResponse(Message):
     def _read(data: bytes, pos: i64, version: i64) -> tuple[EndQuorumEpochResponse, i64]:
         """Version 1."""
         n: i64
+        step: i64
+        n2: i64
         end: i64
         topics: list[EndQuorumEpochResponseTopicData]
-        topics_step: i64
         topic_name: str
         partitions: list[EndQuorumEpochResponsePartitionData]
-        partitions_step: i64
         if version < 1:
             return EndQuorumEpochResponse._read_classic(data, pos, version)
         if version > 1:
@@ -819,25 +813,23 @@ class EndQuorumEpochResponse(Message):
         if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         topics = empty_list(n)
-        topics_count = n
-        for topics_step in range(topics_count):
+        for step in range(n):
             # topics[]
             # topic_name: compact string
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_string_length(data, pos)
+            end = pos + n2
             topic_name = data[pos:end].decode()
             pos = end
             # partitions: compact array
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_length(data, pos)
-            partitions = empty_list(n)
-            partitions_count = n
-            for partitions_step in range(partitions_count):
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_length(data, pos)
+            partitions = empty_list(n2)
+            for step in range(n2):
                 # topics[].partitions[]
                 partition_index = read_i32_be(data, pos)
                 partitions_error_code = read_i16_be(data, pos + 4)
@@ -917,12 +909,12 @@ class EndQuorumEpochResponse(Message):
     def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[EndQuorumEpochResponse, i64]:
         """Version 0."""
         n: int
+        step: i64
+        n2: int
         end: i64
         topics: list[EndQuorumEpochResponseTopicData]
-        topics_step: i64
         topic_name: str
         partitions: list[EndQuorumEpochResponsePartitionData]
-        partitions_step: i64
         if version < 0:
             give_up()
 
@@ -933,25 +925,23 @@ class EndQuorumEpochResponse(Message):
         if n < 0:
             give_up()
         topics = empty_list(n)
-        topics_count = n
-        for topics_step in range(topics_count):
+        for step in range(n):
             # topics[]
             # topic_name: string
-            n = read_i16_be(data, pos)
+            n2 = read_i16_be(data, pos)
             pos += 2
-            if n < 0:
+            if n2 < 0:
                 give_up()
-            end = pos + n
+            end = pos + n2
             topic_name = data[pos:end].decode()
             pos = end
             # partitions: array
-            n = read_i32_be(data, pos)
+            n2 = read_i32_be(data, pos)
             pos += 4
-            if n < 0:
+            if n2 < 0:
                 give_up()
-            partitions = empty_list(n)
-            partitions_count = n
-            for partitions_step in range(partitions_count):
+            partitions = empty_list(n2)
+            for step in range(n2):
                 # topics[].partitions[]
                 partition_index = read_i32_be(data, pos)
                 partitions_error_code = read_i16_be(data, pos + 4)

@@ -464,14 +464,13 @@ class FetchRequest(Message):
     def _read(data: bytes, pos: i64, version: i64) -> tuple[FetchRequest, i64]:
         """Versions 12-18."""
         n: i64
+        step: i64
+        n2: i64
         end: i64
         topics: list[FetchTopic]
-        topics_step: i64
         topics_topic: str
         topics_partitions: list[FetchPartition]
-        topics_partitions_step: i64
         forgotten_topics_data: list[ForgottenTopic]
-        forgotten_topics_data_step: i64
         forgotten_topics_data_topic: str
         forgotten_topics_data_partitions: list[int]
         rack_id: str
@@ -497,16 +496,15 @@ class FetchRequest(Message):
         if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         topics = empty_list(n)
-        topics_count = n
-        for topics_step in range(topics_count):
+        for step in range(n):
             # topics[]
             if version <= 12:
                 # topic: compact string
-                n = data[pos] - 1
+                n2 = data[pos] - 1
                 pos += 1
-                if n < 0 or n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
+                if n2 < 0 or n2 > 126:
+                    n2, pos = read_string_length(data, pos)
+                end = pos + n2
                 topics_topic = data[pos:end].decode()
                 pos = end
                 topics_topic_id = ZERO_UUID
@@ -515,13 +513,12 @@ class FetchRequest(Message):
                 topics_topic_id = Uuid(data[pos : pos + 16])
                 pos += 16
             # partitions: compact array
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_length(data, pos)
-            topics_partitions = empty_list(n)
-            topics_partitions_count = n
-            for topics_partitions_step in range(topics_partitions_count):
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_length(data, pos)
+            topics_partitions = empty_list(n2)
+            for step in range(n2):
                 # topics[].partitions[]
                 partition = read_i32_be(data, pos)
                 current_leader_epoch = read_i32_be(data, pos + 4)
@@ -555,16 +552,15 @@ class FetchRequest(Message):
         if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         forgotten_topics_data = empty_list(n)
-        forgotten_topics_data_count = n
-        for forgotten_topics_data_step in range(forgotten_topics_data_count):
+        for step in range(n):
             # forgotten_topics_data[]
             if version <= 12:
                 # topic: compact string
-                n = data[pos] - 1
+                n2 = data[pos] - 1
                 pos += 1
-                if n < 0 or n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
+                if n2 < 0 or n2 > 126:
+                    n2, pos = read_string_length(data, pos)
+                end = pos + n2
                 forgotten_topics_data_topic = data[pos:end].decode()
                 pos = end
                 forgotten_topics_data_topic_id = ZERO_UUID
@@ -573,13 +569,13 @@ class FetchRequest(Message):
                 forgotten_topics_data_topic_id = Uuid(data[pos : pos + 16])
                 pos += 16
             # partitions: compact array
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_length(data, pos)
-            if n:
-                forgotten_topics_data_partitions = read_i32s(data, pos, n)
-                pos += 4 * n
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_length(data, pos)
+            if n2:
+                forgotten_topics_data_partitions = read_i32s(data, pos, n2)
+                pos += 4 * n2
             else:
                 forgotten_topics_data_partitions = []
             forgotten_topics_data_item = new_ForgottenTopic(
@@ -726,14 +722,13 @@ class FetchRequest(Message):
     def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[FetchRequest, i64]:
         """Versions 0-11."""
         n: int
+        step: i64
+        n2: int
         end: i64
         topics: list[FetchTopic]
-        topics_step: i64
         topics_topic: str
         topics_partitions: list[FetchPartition]
-        topics_partitions_step: i64
         forgotten_topics_data: list[ForgottenTopic]
-        forgotten_topics_data_step: i64
         forgotten_topics_data_topic: str
         forgotten_topics_data_partitions: list[int]
         rack_id: str
@@ -767,26 +762,24 @@ class FetchRequest(Message):
         if n < 0:
             give_up()
         topics = empty_list(n)
-        topics_count = n
-        for topics_step in range(topics_count):
+        for step in range(n):
             # topics[]
             # topic: string
-            n = read_i16_be(data, pos)
+            n2 = read_i16_be(data, pos)
             pos += 2
-            if n < 0:
+            if n2 < 0:
                 give_up()
-            end = pos + n
+            end = pos + n2
             topics_topic = data[pos:end].decode()
             pos = end
             topics_topic_id = ZERO_UUID
             # partitions: array
-            n = read_i32_be(data, pos)
+            n2 = read_i32_be(data, pos)
             pos += 4
-            if n < 0:
+            if n2 < 0:
                 give_up()
-            topics_partitions = empty_list(n)
-            topics_partitions_count = n
-            for topics_partitions_step in range(topics_partitions_count):
+            topics_partitions = empty_list(n2)
+            for step in range(n2):
                 # topics[].partitions[]
                 partition = read_i32_be(data, pos)
                 pos += 4
@@ -823,26 +816,25 @@ class FetchRequest(Message):
             if n < 0:
                 give_up()
             forgotten_topics_data = empty_list(n)
-            forgotten_topics_data_count = n
-            for forgotten_topics_data_step in range(forgotten_topics_data_count):
+            for step in range(n):
                 # forgotten_topics_data[]
                 # topic: string
-                n = read_i16_be(data, pos)
+                n2 = read_i16_be(data, pos)
                 pos += 2
-                if n < 0:
+                if n2 < 0:
                     give_up()
-                end = pos + n
+                end = pos + n2
                 forgotten_topics_data_topic = data[pos:end].decode()
                 pos = end
                 forgotten_topics_data_topic_id = ZERO_UUID
                 # partitions: array
-                n = read_i32_be(data, pos)
+                n2 = read_i32_be(data, pos)
                 pos += 4
-                if n < 0:
+                if n2 < 0:
                     give_up()
-                if n:
-                    forgotten_topics_data_partitions = read_i32s(data, pos, n)
-                    pos += 4 * n
+                if n2:
+                    forgotten_topics_data_partitions = read_i32s(data, pos, n2)
+                    pos += 4 * n2
                 else:
                     forgotten_topics_data_partitions = []
                 forgotten_topics_data_item = new_ForgottenTopic(
@@ -1427,9 +1419,10 @@ class FetchResponse(Message):
 
     def _read_tags(self, data: bytes, pos: i64, version: i64) -> i64:
         n: i64
+        step: i64
+        n2: i64
         end: i64
         node_endpoints: list[NodeEndpoint]
-        node_endpoints_step: i64
         host: str
         rack: str | None
         unknown: list[tuple[int, bytes]] = []
@@ -1452,28 +1445,27 @@ class FetchResponse(Message):
                 if n < 0 or n > 126:
                     n, pos = read_length(data, pos)
                 node_endpoints = empty_list(n)
-                node_endpoints_count = n
-                for node_endpoints_step in range(node_endpoints_count):
+                for step in range(n):
                     # node_endpoints[]
                     node_id = read_i32_be(data, pos)
                     # host: compact string
-                    n = data[pos + 4] - 1
+                    n2 = data[pos + 4] - 1
                     pos += 5
-                    if n < 0 or n > 126:
-                        n, pos = read_string_length(data, pos)
-                    end = pos + n
+                    if n2 < 0 or n2 > 126:
+                        n2, pos = read_string_length(data, pos)
+                    end = pos + n2
                     host = data[pos:end].decode()
                     pos = end
                     port = read_i32_be(data, pos)
                     # rack: compact nullable string
-                    n = data[pos + 4] - 1
+                    n2 = data[pos + 4] - 1
                     pos += 5
-                    if n < 0:
+                    if n2 < 0:
                         rack = None
                     else:
-                        if n > 126:
-                            n, pos = read_string_length(data, pos)
-                        end = pos + n
+                        if n2 > 126:
+                            n2, pos = read_string_length(data, pos)
+                        end = pos + n2
                         rack = data[pos:end].decode()
                         pos = end
                     node_endpoints_item = new_NodeEndpoint(node_id, host, port, rack)
@@ -1535,14 +1527,14 @@ class FetchResponse(Message):
     def _read(data: bytes, pos: i64, version: i64) -> tuple[FetchResponse, i64]:
         """Versions 12-18."""
         n: i64
+        step: i64
+        n2: i64
         end: i64
+        n3: i64
         responses: list[FetchableTopicResponse]
-        responses_step: i64
         topic: str
         partitions: list[PartitionData]
-        partitions_step: i64
         aborted_transactions: list[AbortedTransaction] | None
-        aborted_transactions_step: i64
         records: bytes | None
         if version < 12:
             return FetchResponse._read_classic(data, pos, version)
@@ -1558,16 +1550,15 @@ class FetchResponse(Message):
         if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         responses = empty_list(n)
-        responses_count = n
-        for responses_step in range(responses_count):
+        for step in range(n):
             # responses[]
             if version <= 12:
                 # topic: compact string
-                n = data[pos] - 1
+                n2 = data[pos] - 1
                 pos += 1
-                if n < 0 or n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
+                if n2 < 0 or n2 > 126:
+                    n2, pos = read_string_length(data, pos)
+                end = pos + n2
                 topic = data[pos:end].decode()
                 pos = end
                 topic_id = ZERO_UUID
@@ -1576,13 +1567,12 @@ class FetchResponse(Message):
                 topic_id = Uuid(data[pos : pos + 16])
                 pos += 16
             # partitions: compact array
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_length(data, pos)
-            partitions = empty_list(n)
-            partitions_count = n
-            for partitions_step in range(partitions_count):
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_length(data, pos)
+            partitions = empty_list(n2)
+            for step in range(n2):
                 # responses[].partitions[]
                 partition_index = read_i32_be(data, pos)
                 partitions_error_code = read_i16_be(data, pos + 4)
@@ -1590,16 +1580,15 @@ class FetchResponse(Message):
                 last_stable_offset = read_i64_be(data, pos + 14)
                 log_start_offset = read_i64_be(data, pos + 22)
                 # aborted_transactions: compact nullable array
-                n = data[pos + 30] - 1
+                n3 = data[pos + 30] - 1
                 pos += 31
-                if n < 0:
+                if n3 < 0:
                     aborted_transactions = None
                 else:
-                    if n > 126:
-                        n, pos = read_length(data, pos)
-                    aborted_transactions = empty_list(n)
-                    aborted_transactions_count = n
-                    for aborted_transactions_step in range(aborted_transactions_count):
+                    if n3 > 126:
+                        n3, pos = read_length(data, pos)
+                    aborted_transactions = empty_list(n3)
+                    for step in range(n3):
                         # responses[].partitions[].aborted_transactions[]
                         producer_id = read_i64_be(data, pos)
                         first_offset = read_i64_be(data, pos + 8)
@@ -1612,17 +1601,17 @@ class FetchResponse(Message):
                         aborted_transactions.append(aborted_transactions_item)
                 preferred_read_replica = read_i32_be(data, pos)
                 # records: compact nullable records
-                n = data[pos + 4] - 1
+                n3 = data[pos + 4] - 1
                 pos += 5
-                if n < 0:
+                if n3 < 0:
                     records = None
                 else:
-                    if n > 126:
-                        n += (data[pos] - 1) * 128
+                    if n3 > 126:
+                        n3 += (data[pos] - 1) * 128
                         pos += 1
-                        if n < 127 or n > 16382:
-                            n, pos = read_length(data, pos - 1)
-                    end = pos + n
+                        if n3 < 127 or n3 > 16382:
+                            n3, pos = read_length(data, pos - 1)
+                    end = pos + n3
                     records = data[pos:end]
                     pos = end
                 partitions_item = new_PartitionData(
@@ -1747,14 +1736,14 @@ class FetchResponse(Message):
     def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[FetchResponse, i64]:
         """Versions 0-11."""
         n: int
+        step: i64
+        n2: int
         end: i64
+        n3: int
         responses: list[FetchableTopicResponse]
-        responses_step: i64
         topic: str
         partitions: list[PartitionData]
-        partitions_step: i64
         aborted_transactions: list[AbortedTransaction] | None
-        aborted_transactions_step: i64
         records: bytes | None
         if version < 0:
             give_up()
@@ -1777,26 +1766,24 @@ class FetchResponse(Message):
         if n < 0:
             give_up()
         responses = empty_list(n)
-        responses_count = n
-        for responses_step in range(responses_count):
+        for step in range(n):
             # responses[]
             # topic: string
-            n = read_i16_be(data, pos)
+            n2 = read_i16_be(data, pos)
             pos += 2
-            if n < 0:
+            if n2 < 0:
                 give_up()
-            end = pos + n
+            end = pos + n2
             topic = data[pos:end].decode()
             pos = end
             topic_id = ZERO_UUID
             # partitions: array
-            n = read_i32_be(data, pos)
+            n2 = read_i32_be(data, pos)
             pos += 4
-            if n < 0:
+            if n2 < 0:
                 give_up()
-            partitions = empty_list(n)
-            partitions_count = n
-            for partitions_step in range(partitions_count):
+            partitions = empty_list(n2)
+            for step in range(n2):
                 # responses[].partitions[]
                 partition_index = read_i32_be(data, pos)
                 partitions_error_code = read_i16_be(data, pos + 4)
@@ -1814,14 +1801,13 @@ class FetchResponse(Message):
                     log_start_offset = -1
                 if version >= 4:
                     # aborted_transactions: nullable array
-                    n = read_i32_be(data, pos)
+                    n3 = read_i32_be(data, pos)
                     pos += 4
-                    if n < 0:
+                    if n3 < 0:
                         aborted_transactions = None
                     else:
-                        aborted_transactions = empty_list(n)
-                        aborted_transactions_count = n
-                        for aborted_transactions_step in range(aborted_transactions_count):
+                        aborted_transactions = empty_list(n3)
+                        for step in range(n3):
                             # responses[].partitions[].aborted_transactions[]
                             producer_id = read_i64_be(data, pos)
                             first_offset = read_i64_be(data, pos + 8)
@@ -1836,12 +1822,12 @@ class FetchResponse(Message):
                 else:
                     preferred_read_replica = -1
                 # records: nullable records
-                n = read_i32_be(data, pos)
+                n3 = read_i32_be(data, pos)
                 pos += 4
-                if n < 0:
+                if n3 < 0:
                     records = None
                 else:
-                    end = pos + n
+                    end = pos + n3
                     records = data[pos:end]
                     pos = end
                 partitions_item = new_PartitionData(

@@ -289,12 +289,12 @@ class FetchSnapshotRequest(Message):
     def _read(data: bytes, pos: i64, version: i64) -> tuple[FetchSnapshotRequest, i64]:
         """Versions 0-1."""
         n: i64
+        step: i64
+        n2: i64
         end: i64
         topics: list[FetchSnapshotRequestTopicSnapshot]
-        topics_step: i64
         name: str
         partitions: list[FetchSnapshotRequestPartitionSnapshot]
-        partitions_step: i64
         snapshot_id: FetchSnapshotRequestSnapshotId
         if version < 0 or version > 1:
             give_up()
@@ -307,25 +307,23 @@ class FetchSnapshotRequest(Message):
         if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         topics = empty_list(n)
-        topics_count = n
-        for topics_step in range(topics_count):
+        for step in range(n):
             # topics[]
             # name: compact string
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_string_length(data, pos)
+            end = pos + n2
             name = data[pos:end].decode()
             pos = end
             # partitions: compact array
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_length(data, pos)
-            partitions = empty_list(n)
-            partitions_count = n
-            for partitions_step in range(partitions_count):
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_length(data, pos)
+            partitions = empty_list(n2)
+            for step in range(n2):
                 # topics[].partitions[]
                 partition = read_i32_be(data, pos)
                 current_leader_epoch = read_i32_be(data, pos + 4)
@@ -713,9 +711,10 @@ class FetchSnapshotResponse(Message):
 
     def _read_tags(self, data: bytes, pos: i64, version: i64) -> i64:
         n: i64
+        step: i64
+        n2: i64
         end: i64
         node_endpoints: list[NodeEndpoint]
-        node_endpoints_step: i64
         host: str
         unknown: list[tuple[int, bytes]] = []
         previous: i64 = -1
@@ -737,16 +736,15 @@ class FetchSnapshotResponse(Message):
                 if n < 0 or n > 126:
                     n, pos = read_length(data, pos)
                 node_endpoints = empty_list(n)
-                node_endpoints_count = n
-                for node_endpoints_step in range(node_endpoints_count):
+                for step in range(n):
                     # node_endpoints[]
                     node_id = read_i32_be(data, pos)
                     # host: compact string
-                    n = data[pos + 4] - 1
+                    n2 = data[pos + 4] - 1
                     pos += 5
-                    if n < 0 or n > 126:
-                        n, pos = read_string_length(data, pos)
-                    end = pos + n
+                    if n2 < 0 or n2 > 126:
+                        n2, pos = read_string_length(data, pos)
+                    end = pos + n2
                     host = data[pos:end].decode()
                     pos = end
                     port = read_u16(data, pos)
@@ -799,12 +797,13 @@ class FetchSnapshotResponse(Message):
     def _read(data: bytes, pos: i64, version: i64) -> tuple[FetchSnapshotResponse, i64]:
         """Versions 0-1."""
         n: i64
+        step: i64
+        n2: i64
         end: i64
+        n3: i64
         topics: list[FetchSnapshotResponseTopicSnapshot]
-        topics_step: i64
         name: str
         partitions: list[FetchSnapshotResponsePartitionSnapshot]
-        partitions_step: i64
         snapshot_id: FetchSnapshotResponseSnapshotId
         unaligned_records: bytes | None
         if version < 0 or version > 1:
@@ -818,25 +817,23 @@ class FetchSnapshotResponse(Message):
         if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         topics = empty_list(n)
-        topics_count = n
-        for topics_step in range(topics_count):
+        for step in range(n):
             # topics[]
             # name: compact string
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_string_length(data, pos)
+            end = pos + n2
             name = data[pos:end].decode()
             pos = end
             # partitions: compact array
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_length(data, pos)
-            partitions = empty_list(n)
-            partitions_count = n
-            for partitions_step in range(partitions_count):
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_length(data, pos)
+            partitions = empty_list(n2)
+            for step in range(n2):
                 # topics[].partitions[]
                 index = read_i32_be(data, pos)
                 partitions_error_code = read_i16_be(data, pos + 4)
@@ -852,16 +849,16 @@ class FetchSnapshotResponse(Message):
                 size_ = read_i64_be(data, pos)
                 position = read_i64_be(data, pos + 8)
                 # unaligned_records: compact records
-                n = data[pos + 16] - 1
+                n3 = data[pos + 16] - 1
                 pos += 17
-                if n < 0:
+                if n3 < 0:
                     give_up()
-                if n > 126:
-                    n += (data[pos] - 1) * 128
+                if n3 > 126:
+                    n3 += (data[pos] - 1) * 128
                     pos += 1
-                    if n < 127 or n > 16382:
-                        n, pos = read_length(data, pos - 1)
-                end = pos + n
+                    if n3 < 127 or n3 > 16382:
+                        n3, pos = read_length(data, pos - 1)
+                end = pos + n3
                 unaligned_records = data[pos:end]
                 pos = end
                 partitions_item = new_FetchSnapshotResponsePartitionSnapshot(

@@ -76,9 +76,10 @@ class FindCoordinatorRequest(Message):
         """Versions 3-6."""
         n: i64
         end: i64
+        step: i64
+        n2: i64
         key: str
         coordinator_keys: list[str]
-        coordinator_keys_step: i64
         if version < 3:
             return FindCoordinatorRequest._read_classic(data, pos, version)
         if version > 6:
@@ -104,14 +105,13 @@ class FindCoordinatorRequest(Message):
             if n < 0 or n > 126:
                 n, pos = read_length(data, pos)
             coordinator_keys = empty_list(n)
-            coordinator_keys_count = n
-            for coordinator_keys_step in range(coordinator_keys_count):
+            for step in range(n):
                 # coordinator_keys[]: compact string
-                n = data[pos] - 1
+                n2 = data[pos] - 1
                 pos += 1
-                if n < 0 or n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
+                if n2 < 0 or n2 > 126:
+                    n2, pos = read_string_length(data, pos)
+                end = pos + n2
                 coordinator_keys_item = data[pos:end].decode()
                 pos = end
                 coordinator_keys.append(coordinator_keys_item)
@@ -330,10 +330,11 @@ class FindCoordinatorResponse(Message):
         """Versions 3-6."""
         n: i64
         end: i64
+        step: i64
+        n2: i64
         error_message: str | None
         host: str
         coordinators: list[Coordinator]
-        coordinators_step: i64
         key: str
         coordinators_host: str
         coordinators_error_message: str | None
@@ -381,37 +382,36 @@ class FindCoordinatorResponse(Message):
             if n < 0 or n > 126:
                 n, pos = read_length(data, pos)
             coordinators = empty_list(n)
-            coordinators_count = n
-            for coordinators_step in range(coordinators_count):
+            for step in range(n):
                 # coordinators[]
                 # key: compact string
-                n = data[pos] - 1
+                n2 = data[pos] - 1
                 pos += 1
-                if n < 0 or n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
+                if n2 < 0 or n2 > 126:
+                    n2, pos = read_string_length(data, pos)
+                end = pos + n2
                 key = data[pos:end].decode()
                 pos = end
                 coordinators_node_id = read_i32_be(data, pos)
                 # host: compact string
-                n = data[pos + 4] - 1
+                n2 = data[pos + 4] - 1
                 pos += 5
-                if n < 0 or n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
+                if n2 < 0 or n2 > 126:
+                    n2, pos = read_string_length(data, pos)
+                end = pos + n2
                 coordinators_host = data[pos:end].decode()
                 pos = end
                 coordinators_port = read_i32_be(data, pos)
                 coordinators_error_code = read_i16_be(data, pos + 4)
                 # error_message: compact nullable string
-                n = data[pos + 6] - 1
+                n2 = data[pos + 6] - 1
                 pos += 7
-                if n < 0:
+                if n2 < 0:
                     coordinators_error_message = None
                 else:
-                    if n > 126:
-                        n, pos = read_string_length(data, pos)
-                    end = pos + n
+                    if n2 > 126:
+                        n2, pos = read_string_length(data, pos)
+                    end = pos + n2
                     coordinators_error_message = data[pos:end].decode()
                     pos = end
                 coordinators_item = new_Coordinator(

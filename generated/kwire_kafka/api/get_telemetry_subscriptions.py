@@ -165,10 +165,11 @@ class GetTelemetrySubscriptionsResponse(Message):
     def _read(data: bytes, pos: i64, version: i64) -> tuple[GetTelemetrySubscriptionsResponse, i64]:
         """Version 0."""
         n: i64
+        step: i64
+        n2: i64
         end: i64
         accepted_compression_types: list[int]
         requested_metrics: list[str]
-        requested_metrics_step: i64
         if version < 0 or version > 0:
             give_up()
 
@@ -195,14 +196,13 @@ class GetTelemetrySubscriptionsResponse(Message):
         if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         requested_metrics = empty_list(n)
-        requested_metrics_count = n
-        for requested_metrics_step in range(requested_metrics_count):
+        for step in range(n):
             # requested_metrics[]: compact string
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_string_length(data, pos)
+            end = pos + n2
             requested_metrics_item = data[pos:end].decode()
             pos = end
             requested_metrics.append(requested_metrics_item)

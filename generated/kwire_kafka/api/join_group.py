@@ -130,12 +130,13 @@ class JoinGroupRequest(Message):
         """Versions 6-9."""
         n: i64
         end: i64
+        step: i64
+        n2: i64
         group_id: str
         member_id: str
         group_instance_id: str | None
         protocol_type: str
         protocols: list[JoinGroupRequestProtocol]
-        protocols_step: i64
         name: str
         metadata: bytes
         reason: str | None
@@ -187,28 +188,27 @@ class JoinGroupRequest(Message):
         if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         protocols = empty_list(n)
-        protocols_count = n
-        for protocols_step in range(protocols_count):
+        for step in range(n):
             # protocols[]
             # name: compact string
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_string_length(data, pos)
+            end = pos + n2
             name = data[pos:end].decode()
             pos = end
             # metadata: compact bytes
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0:
+            if n2 < 0:
                 give_up()
-            if n > 126:
-                n += (data[pos] - 1) * 128
+            if n2 > 126:
+                n2 += (data[pos] - 1) * 128
                 pos += 1
-                if n < 127 or n > 16382:
-                    n, pos = read_length(data, pos - 1)
-            end = pos + n
+                if n2 < 127 or n2 > 16382:
+                    n2, pos = read_length(data, pos - 1)
+            end = pos + n2
             metadata = data[pos:end]
             pos = end
             protocols_item = new_JoinGroupRequestProtocol(name, metadata)
@@ -336,12 +336,13 @@ class JoinGroupRequest(Message):
         """Versions 0-5."""
         n: int
         end: i64
+        step: i64
+        n2: int
         group_id: str
         member_id: str
         group_instance_id: str | None
         protocol_type: str
         protocols: list[JoinGroupRequestProtocol]
-        protocols_step: i64
         name: str
         metadata: bytes
         reason: str | None
@@ -397,23 +398,22 @@ class JoinGroupRequest(Message):
         if n < 0:
             give_up()
         protocols = empty_list(n)
-        protocols_count = n
-        for protocols_step in range(protocols_count):
+        for step in range(n):
             # protocols[]
             # name: string
-            n = read_i16_be(data, pos)
+            n2 = read_i16_be(data, pos)
             pos += 2
-            if n < 0:
+            if n2 < 0:
                 give_up()
-            end = pos + n
+            end = pos + n2
             name = data[pos:end].decode()
             pos = end
             # metadata: bytes
-            n = read_i32_be(data, pos)
+            n2 = read_i32_be(data, pos)
             pos += 4
-            if n < 0:
+            if n2 < 0:
                 give_up()
-            end = pos + n
+            end = pos + n2
             metadata = data[pos:end]
             pos = end
             protocols_item = new_JoinGroupRequestProtocol(name, metadata)
@@ -586,12 +586,13 @@ class JoinGroupResponse(Message):
         """Versions 6-9."""
         n: i64
         end: i64
+        step: i64
+        n2: i64
         protocol_type: str | None
         protocol_name: str | None
         leader: str
         member_id: str
         members: list[JoinGroupResponseMember]
-        members_step: i64
         members_member_id: str
         group_instance_id: str | None
         metadata: bytes
@@ -659,39 +660,38 @@ class JoinGroupResponse(Message):
         if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         members = empty_list(n)
-        members_count = n
-        for members_step in range(members_count):
+        for step in range(n):
             # members[]
             # member_id: compact string
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_string_length(data, pos)
+            end = pos + n2
             members_member_id = data[pos:end].decode()
             pos = end
             # group_instance_id: compact nullable string
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0:
+            if n2 < 0:
                 group_instance_id = None
             else:
-                if n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
+                if n2 > 126:
+                    n2, pos = read_string_length(data, pos)
+                end = pos + n2
                 group_instance_id = data[pos:end].decode()
                 pos = end
             # metadata: compact bytes
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0:
+            if n2 < 0:
                 give_up()
-            if n > 126:
-                n += (data[pos] - 1) * 128
+            if n2 > 126:
+                n2 += (data[pos] - 1) * 128
                 pos += 1
-                if n < 127 or n > 16382:
-                    n, pos = read_length(data, pos - 1)
-            end = pos + n
+                if n2 < 127 or n2 > 16382:
+                    n2, pos = read_length(data, pos - 1)
+            end = pos + n2
             metadata = data[pos:end]
             pos = end
             members_item = new_JoinGroupResponseMember(members_member_id, group_instance_id, metadata)
@@ -819,12 +819,13 @@ class JoinGroupResponse(Message):
         """Versions 0-5."""
         n: int
         end: i64
+        step: i64
+        n2: int
         protocol_type: str | None
         protocol_name: str | None
         leader: str
         member_id: str
         members: list[JoinGroupResponseMember]
-        members_step: i64
         members_member_id: str
         group_instance_id: str | None
         metadata: bytes
@@ -870,35 +871,34 @@ class JoinGroupResponse(Message):
         if n < 0:
             give_up()
         members = empty_list(n)
-        members_count = n
-        for members_step in range(members_count):
+        for step in range(n):
             # members[]
             # member_id: string
-            n = read_i16_be(data, pos)
+            n2 = read_i16_be(data, pos)
             pos += 2
-            if n < 0:
+            if n2 < 0:
                 give_up()
-            end = pos + n
+            end = pos + n2
             members_member_id = data[pos:end].decode()
             pos = end
             if version >= 5:
                 # group_instance_id: nullable string
-                n = read_i16_be(data, pos)
+                n2 = read_i16_be(data, pos)
                 pos += 2
-                if n < 0:
+                if n2 < 0:
                     group_instance_id = None
                 else:
-                    end = pos + n
+                    end = pos + n2
                     group_instance_id = data[pos:end].decode()
                     pos = end
             else:
                 group_instance_id = None
             # metadata: bytes
-            n = read_i32_be(data, pos)
+            n2 = read_i32_be(data, pos)
             pos += 4
-            if n < 0:
+            if n2 < 0:
                 give_up()
-            end = pos + n
+            end = pos + n2
             metadata = data[pos:end]
             pos = end
             members_item = new_JoinGroupResponseMember(members_member_id, group_instance_id, metadata)

@@ -269,20 +269,20 @@ class LeaderAndIsrRequest(Message):
     def _read(data: bytes, pos: i64, version: i64) -> tuple[LeaderAndIsrRequest, i64]:
         """Versions 4-7."""
         n: i64
+        step: i64
+        n2: i64
         end: i64
+        n3: i64
         ungrouped_partition_states: list[LeaderAndIsrPartitionState]
         topic_states: list[LeaderAndIsrTopicState]
-        topic_states_step: i64
         topic_states_topic_name: str
         partition_states: list[LeaderAndIsrPartitionState]
-        partition_states_step: i64
         partition_states_topic_name: str
         isr: list[int]
         replicas: list[int]
         adding_replicas: list[int]
         removing_replicas: list[int]
         live_leaders: list[LeaderAndIsrLiveLeader]
-        live_leaders_step: i64
         host_name: str
         if version < 4:
             return LeaderAndIsrRequest._read_classic(data, pos, version)
@@ -311,15 +311,14 @@ class LeaderAndIsrRequest(Message):
         if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         topic_states = empty_list(n)
-        topic_states_count = n
-        for topic_states_step in range(topic_states_count):
+        for step in range(n):
             # topic_states[]
             # topic_name: compact string
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_string_length(data, pos)
+            end = pos + n2
             topic_states_topic_name = data[pos:end].decode()
             pos = end
             if version >= 5:
@@ -328,13 +327,12 @@ class LeaderAndIsrRequest(Message):
             else:
                 topic_id = ZERO_UUID
             # partition_states: compact array
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_length(data, pos)
-            partition_states = empty_list(n)
-            partition_states_count = n
-            for partition_states_step in range(partition_states_count):
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_length(data, pos)
+            partition_states = empty_list(n2)
+            for step in range(n2):
                 # topic_states[].partition_states[]
                 partition_states_topic_name = ""
                 partition_index = read_i32_be(data, pos)
@@ -342,44 +340,44 @@ class LeaderAndIsrRequest(Message):
                 leader = read_i32_be(data, pos + 8)
                 leader_epoch = read_i32_be(data, pos + 12)
                 # isr: compact array
-                n = data[pos + 16] - 1
+                n3 = data[pos + 16] - 1
                 pos += 17
-                if n < 0 or n > 126:
-                    n, pos = read_length(data, pos)
-                if n:
-                    isr = read_i32s(data, pos, n)
-                    pos += 4 * n
+                if n3 < 0 or n3 > 126:
+                    n3, pos = read_length(data, pos)
+                if n3:
+                    isr = read_i32s(data, pos, n3)
+                    pos += 4 * n3
                 else:
                     isr = []
                 partition_epoch = read_i32_be(data, pos)
                 # replicas: compact array
-                n = data[pos + 4] - 1
+                n3 = data[pos + 4] - 1
                 pos += 5
-                if n < 0 or n > 126:
-                    n, pos = read_length(data, pos)
-                if n:
-                    replicas = read_i32s(data, pos, n)
-                    pos += 4 * n
+                if n3 < 0 or n3 > 126:
+                    n3, pos = read_length(data, pos)
+                if n3:
+                    replicas = read_i32s(data, pos, n3)
+                    pos += 4 * n3
                 else:
                     replicas = []
                 # adding_replicas: compact array
-                n = data[pos] - 1
+                n3 = data[pos] - 1
                 pos += 1
-                if n < 0 or n > 126:
-                    n, pos = read_length(data, pos)
-                if n:
-                    adding_replicas = read_i32s(data, pos, n)
-                    pos += 4 * n
+                if n3 < 0 or n3 > 126:
+                    n3, pos = read_length(data, pos)
+                if n3:
+                    adding_replicas = read_i32s(data, pos, n3)
+                    pos += 4 * n3
                 else:
                     adding_replicas = []
                 # removing_replicas: compact array
-                n = data[pos] - 1
+                n3 = data[pos] - 1
                 pos += 1
-                if n < 0 or n > 126:
-                    n, pos = read_length(data, pos)
-                if n:
-                    removing_replicas = read_i32s(data, pos, n)
-                    pos += 4 * n
+                if n3 < 0 or n3 > 126:
+                    n3, pos = read_length(data, pos)
+                if n3:
+                    removing_replicas = read_i32s(data, pos, n3)
+                    pos += 4 * n3
                 else:
                     removing_replicas = []
                 is_new = data[pos] != 0
@@ -420,16 +418,15 @@ class LeaderAndIsrRequest(Message):
         if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         live_leaders = empty_list(n)
-        live_leaders_count = n
-        for live_leaders_step in range(live_leaders_count):
+        for step in range(n):
             # live_leaders[]
             broker_id = read_i32_be(data, pos)
             # host_name: compact string
-            n = data[pos + 4] - 1
+            n2 = data[pos + 4] - 1
             pos += 5
-            if n < 0 or n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_string_length(data, pos)
+            end = pos + n2
             host_name = data[pos:end].decode()
             pos = end
             port = read_i32_be(data, pos)
@@ -586,26 +583,25 @@ class LeaderAndIsrRequest(Message):
     def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[LeaderAndIsrRequest, i64]:
         """Versions 0-3."""
         n: int
+        step: i64
+        n2: int
         end: i64
+        n3: int
         ungrouped_partition_states: list[LeaderAndIsrPartitionState]
-        ungrouped_partition_states_step: i64
         ungrouped_partition_states_topic_name: str
         ungrouped_partition_states_isr: list[int]
         ungrouped_partition_states_replicas: list[int]
         ungrouped_partition_states_adding_replicas: list[int]
         ungrouped_partition_states_removing_replicas: list[int]
         topic_states: list[LeaderAndIsrTopicState]
-        topic_states_step: i64
         topic_states_topic_name: str
         partition_states: list[LeaderAndIsrPartitionState]
-        partition_states_step: i64
         partition_states_topic_name: str
         partition_states_isr: list[int]
         partition_states_replicas: list[int]
         partition_states_adding_replicas: list[int]
         partition_states_removing_replicas: list[int]
         live_leaders: list[LeaderAndIsrLiveLeader]
-        live_leaders_step: i64
         host_name: str
         if version < 0:
             give_up()
@@ -627,15 +623,14 @@ class LeaderAndIsrRequest(Message):
             if n < 0:
                 give_up()
             ungrouped_partition_states = empty_list(n)
-            ungrouped_partition_states_count = n
-            for ungrouped_partition_states_step in range(ungrouped_partition_states_count):
+            for step in range(n):
                 # ungrouped_partition_states[]
                 # topic_name: string
-                n = read_i16_be(data, pos)
+                n2 = read_i16_be(data, pos)
                 pos += 2
-                if n < 0:
+                if n2 < 0:
                     give_up()
-                end = pos + n
+                end = pos + n2
                 ungrouped_partition_states_topic_name = data[pos:end].decode()
                 pos = end
                 ungrouped_partition_states_partition_index = read_i32_be(data, pos)
@@ -643,24 +638,24 @@ class LeaderAndIsrRequest(Message):
                 ungrouped_partition_states_leader = read_i32_be(data, pos + 8)
                 ungrouped_partition_states_leader_epoch = read_i32_be(data, pos + 12)
                 # isr: array
-                n = read_i32_be(data, pos + 16)
+                n2 = read_i32_be(data, pos + 16)
                 pos += 20
-                if n < 0:
+                if n2 < 0:
                     give_up()
-                if n:
-                    ungrouped_partition_states_isr = read_i32s(data, pos, n)
-                    pos += 4 * n
+                if n2:
+                    ungrouped_partition_states_isr = read_i32s(data, pos, n2)
+                    pos += 4 * n2
                 else:
                     ungrouped_partition_states_isr = []
                 ungrouped_partition_states_partition_epoch = read_i32_be(data, pos)
                 # replicas: array
-                n = read_i32_be(data, pos + 4)
+                n2 = read_i32_be(data, pos + 4)
                 pos += 8
-                if n < 0:
+                if n2 < 0:
                     give_up()
-                if n:
-                    ungrouped_partition_states_replicas = read_i32s(data, pos, n)
-                    pos += 4 * n
+                if n2:
+                    ungrouped_partition_states_replicas = read_i32s(data, pos, n2)
+                    pos += 4 * n2
                 else:
                     ungrouped_partition_states_replicas = []
                 ungrouped_partition_states_adding_replicas = []
@@ -695,26 +690,24 @@ class LeaderAndIsrRequest(Message):
             if n < 0:
                 give_up()
             topic_states = empty_list(n)
-            topic_states_count = n
-            for topic_states_step in range(topic_states_count):
+            for step in range(n):
                 # topic_states[]
                 # topic_name: string
-                n = read_i16_be(data, pos)
+                n2 = read_i16_be(data, pos)
                 pos += 2
-                if n < 0:
+                if n2 < 0:
                     give_up()
-                end = pos + n
+                end = pos + n2
                 topic_states_topic_name = data[pos:end].decode()
                 pos = end
                 topic_id = ZERO_UUID
                 # partition_states: array
-                n = read_i32_be(data, pos)
+                n2 = read_i32_be(data, pos)
                 pos += 4
-                if n < 0:
+                if n2 < 0:
                     give_up()
-                partition_states = empty_list(n)
-                partition_states_count = n
-                for partition_states_step in range(partition_states_count):
+                partition_states = empty_list(n2)
+                for step in range(n2):
                     # topic_states[].partition_states[]
                     partition_states_topic_name = ""
                     partition_states_partition_index = read_i32_be(data, pos)
@@ -722,45 +715,45 @@ class LeaderAndIsrRequest(Message):
                     partition_states_leader = read_i32_be(data, pos + 8)
                     partition_states_leader_epoch = read_i32_be(data, pos + 12)
                     # isr: array
-                    n = read_i32_be(data, pos + 16)
+                    n3 = read_i32_be(data, pos + 16)
                     pos += 20
-                    if n < 0:
+                    if n3 < 0:
                         give_up()
-                    if n:
-                        partition_states_isr = read_i32s(data, pos, n)
-                        pos += 4 * n
+                    if n3:
+                        partition_states_isr = read_i32s(data, pos, n3)
+                        pos += 4 * n3
                     else:
                         partition_states_isr = []
                     partition_states_partition_epoch = read_i32_be(data, pos)
                     # replicas: array
-                    n = read_i32_be(data, pos + 4)
+                    n3 = read_i32_be(data, pos + 4)
                     pos += 8
-                    if n < 0:
+                    if n3 < 0:
                         give_up()
-                    if n:
-                        partition_states_replicas = read_i32s(data, pos, n)
-                        pos += 4 * n
+                    if n3:
+                        partition_states_replicas = read_i32s(data, pos, n3)
+                        pos += 4 * n3
                     else:
                         partition_states_replicas = []
                     if version >= 3:
                         # adding_replicas: array
-                        n = read_i32_be(data, pos)
+                        n3 = read_i32_be(data, pos)
                         pos += 4
-                        if n < 0:
+                        if n3 < 0:
                             give_up()
-                        if n:
-                            partition_states_adding_replicas = read_i32s(data, pos, n)
-                            pos += 4 * n
+                        if n3:
+                            partition_states_adding_replicas = read_i32s(data, pos, n3)
+                            pos += 4 * n3
                         else:
                             partition_states_adding_replicas = []
                         # removing_replicas: array
-                        n = read_i32_be(data, pos)
+                        n3 = read_i32_be(data, pos)
                         pos += 4
-                        if n < 0:
+                        if n3 < 0:
                             give_up()
-                        if n:
-                            partition_states_removing_replicas = read_i32s(data, pos, n)
-                            pos += 4 * n
+                        if n3:
+                            partition_states_removing_replicas = read_i32s(data, pos, n3)
+                            pos += 4 * n3
                         else:
                             partition_states_removing_replicas = []
                     else:
@@ -792,16 +785,15 @@ class LeaderAndIsrRequest(Message):
         if n < 0:
             give_up()
         live_leaders = empty_list(n)
-        live_leaders_count = n
-        for live_leaders_step in range(live_leaders_count):
+        for step in range(n):
             # live_leaders[]
             broker_id = read_i32_be(data, pos)
             # host_name: string
-            n = read_i16_be(data, pos + 4)
+            n2 = read_i16_be(data, pos + 4)
             pos += 6
-            if n < 0:
+            if n2 < 0:
                 give_up()
-            end = pos + n
+            end = pos + n2
             host_name = data[pos:end].decode()
             pos = end
             port = read_i32_be(data, pos)
@@ -1040,14 +1032,13 @@ class LeaderAndIsrResponse(Message):
     def _read(data: bytes, pos: i64, version: i64) -> tuple[LeaderAndIsrResponse, i64]:
         """Versions 4-7."""
         n: i64
+        step: i64
+        n2: i64
         end: i64
         partition_errors: list[LeaderAndIsrPartitionError]
-        partition_errors_step: i64
         partition_errors_topic_name: str
         topics: list[LeaderAndIsrTopicError]
-        topics_step: i64
         topics_partition_errors: list[LeaderAndIsrPartitionError]
-        topics_partition_errors_step: i64
         topics_partition_errors_topic_name: str
         if version < 4:
             return LeaderAndIsrResponse._read_classic(data, pos, version)
@@ -1063,15 +1054,14 @@ class LeaderAndIsrResponse(Message):
             if n < 0 or n > 126:
                 n, pos = read_length(data, pos)
             partition_errors = empty_list(n)
-            partition_errors_count = n
-            for partition_errors_step in range(partition_errors_count):
+            for step in range(n):
                 # partition_errors[]
                 # topic_name: compact string
-                n = data[pos] - 1
+                n2 = data[pos] - 1
                 pos += 1
-                if n < 0 or n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
+                if n2 < 0 or n2 > 126:
+                    n2, pos = read_string_length(data, pos)
+                end = pos + n2
                 partition_errors_topic_name = data[pos:end].decode()
                 pos = end
                 partition_errors_partition_index = read_i32_be(data, pos)
@@ -1094,18 +1084,16 @@ class LeaderAndIsrResponse(Message):
             if n < 0 or n > 126:
                 n, pos = read_length(data, pos)
             topics = empty_list(n)
-            topics_count = n
-            for topics_step in range(topics_count):
+            for step in range(n):
                 # topics[]
                 topic_id = Uuid(data[pos : pos + 16])
                 # partition_errors: compact array
-                n = data[pos + 16] - 1
+                n2 = data[pos + 16] - 1
                 pos += 17
-                if n < 0 or n > 126:
-                    n, pos = read_length(data, pos)
-                topics_partition_errors = empty_list(n)
-                topics_partition_errors_count = n
-                for topics_partition_errors_step in range(topics_partition_errors_count):
+                if n2 < 0 or n2 > 126:
+                    n2, pos = read_length(data, pos)
+                topics_partition_errors = empty_list(n2)
+                for step in range(n2):
                     # topics[].partition_errors[]
                     topics_partition_errors_topic_name = ""
                     topics_partition_errors_partition_index = read_i32_be(data, pos)
@@ -1205,9 +1193,10 @@ class LeaderAndIsrResponse(Message):
     def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[LeaderAndIsrResponse, i64]:
         """Versions 0-3."""
         n: int
+        step: i64
+        n2: int
         end: i64
         partition_errors: list[LeaderAndIsrPartitionError]
-        partition_errors_step: i64
         topic_name: str
         topics: list[LeaderAndIsrTopicError]
         if version < 0:
@@ -1220,15 +1209,14 @@ class LeaderAndIsrResponse(Message):
         if n < 0:
             give_up()
         partition_errors = empty_list(n)
-        partition_errors_count = n
-        for partition_errors_step in range(partition_errors_count):
+        for step in range(n):
             # partition_errors[]
             # topic_name: string
-            n = read_i16_be(data, pos)
+            n2 = read_i16_be(data, pos)
             pos += 2
-            if n < 0:
+            if n2 < 0:
                 give_up()
-            end = pos + n
+            end = pos + n2
             topic_name = data[pos:end].decode()
             pos = end
             partition_index = read_i32_be(data, pos)

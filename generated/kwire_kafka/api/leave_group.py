@@ -108,10 +108,11 @@ class LeaveGroupRequest(Message):
         """Versions 4-5."""
         n: i64
         end: i64
+        step: i64
+        n2: i64
         group_id: str
         member_id: str
         members: list[MemberIdentity]
-        members_step: i64
         members_member_id: str
         group_instance_id: str | None
         reason: str | None
@@ -135,38 +136,37 @@ class LeaveGroupRequest(Message):
         if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         members = empty_list(n)
-        members_count = n
-        for members_step in range(members_count):
+        for step in range(n):
             # members[]
             # member_id: compact string
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_string_length(data, pos)
+            end = pos + n2
             members_member_id = data[pos:end].decode()
             pos = end
             # group_instance_id: compact nullable string
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0:
+            if n2 < 0:
                 group_instance_id = None
             else:
-                if n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
+                if n2 > 126:
+                    n2, pos = read_string_length(data, pos)
+                end = pos + n2
                 group_instance_id = data[pos:end].decode()
                 pos = end
             if version >= 5:
                 # reason: compact nullable string
-                n = data[pos] - 1
+                n2 = data[pos] - 1
                 pos += 1
-                if n < 0:
+                if n2 < 0:
                     reason = None
                 else:
-                    if n > 126:
-                        n, pos = read_string_length(data, pos)
-                    end = pos + n
+                    if n2 > 126:
+                        n2, pos = read_string_length(data, pos)
+                    end = pos + n2
                     reason = data[pos:end].decode()
                     pos = end
             else:
@@ -252,10 +252,11 @@ class LeaveGroupRequest(Message):
         """Versions 0-3."""
         n: int
         end: i64
+        step: i64
+        n2: int
         group_id: str
         member_id: str
         members: list[MemberIdentity]
-        members_step: i64
         members_member_id: str
         group_instance_id: str | None
         reason: str | None
@@ -288,24 +289,23 @@ class LeaveGroupRequest(Message):
             if n < 0:
                 give_up()
             members = empty_list(n)
-            members_count = n
-            for members_step in range(members_count):
+            for step in range(n):
                 # members[]
                 # member_id: string
-                n = read_i16_be(data, pos)
+                n2 = read_i16_be(data, pos)
                 pos += 2
-                if n < 0:
+                if n2 < 0:
                     give_up()
-                end = pos + n
+                end = pos + n2
                 members_member_id = data[pos:end].decode()
                 pos = end
                 # group_instance_id: nullable string
-                n = read_i16_be(data, pos)
+                n2 = read_i16_be(data, pos)
                 pos += 2
-                if n < 0:
+                if n2 < 0:
                     group_instance_id = None
                 else:
-                    end = pos + n
+                    end = pos + n2
                     group_instance_id = data[pos:end].decode()
                     pos = end
                 reason = None
@@ -432,9 +432,10 @@ class LeaveGroupResponse(Message):
     def _read(data: bytes, pos: i64, version: i64) -> tuple[LeaveGroupResponse, i64]:
         """Versions 4-5."""
         n: i64
+        step: i64
+        n2: i64
         end: i64
         members: list[MemberResponse]
-        members_step: i64
         member_id: str
         group_instance_id: str | None
         if version < 4:
@@ -450,26 +451,25 @@ class LeaveGroupResponse(Message):
         if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         members = empty_list(n)
-        members_count = n
-        for members_step in range(members_count):
+        for step in range(n):
             # members[]
             # member_id: compact string
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_string_length(data, pos)
+            end = pos + n2
             member_id = data[pos:end].decode()
             pos = end
             # group_instance_id: compact nullable string
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0:
+            if n2 < 0:
                 group_instance_id = None
             else:
-                if n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
+                if n2 > 126:
+                    n2, pos = read_string_length(data, pos)
+                end = pos + n2
                 group_instance_id = data[pos:end].decode()
                 pos = end
             members_error_code = read_i16_be(data, pos)
@@ -536,9 +536,10 @@ class LeaveGroupResponse(Message):
     def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[LeaveGroupResponse, i64]:
         """Versions 0-3."""
         n: int
+        step: i64
+        n2: int
         end: i64
         members: list[MemberResponse]
-        members_step: i64
         member_id: str
         group_instance_id: str | None
         if version < 0:
@@ -558,24 +559,23 @@ class LeaveGroupResponse(Message):
             if n < 0:
                 give_up()
             members = empty_list(n)
-            members_count = n
-            for members_step in range(members_count):
+            for step in range(n):
                 # members[]
                 # member_id: string
-                n = read_i16_be(data, pos)
+                n2 = read_i16_be(data, pos)
                 pos += 2
-                if n < 0:
+                if n2 < 0:
                     give_up()
-                end = pos + n
+                end = pos + n2
                 member_id = data[pos:end].decode()
                 pos = end
                 # group_instance_id: nullable string
-                n = read_i16_be(data, pos)
+                n2 = read_i16_be(data, pos)
                 pos += 2
-                if n < 0:
+                if n2 < 0:
                     group_instance_id = None
                 else:
-                    end = pos + n
+                    end = pos + n2
                     group_instance_id = data[pos:end].decode()
                     pos = end
                 members_error_code = read_i16_be(data, pos)

@@ -194,9 +194,10 @@ class ListConfigResourcesResponse(Message):
     def _read(data: bytes, pos: i64, version: i64) -> tuple[ListConfigResourcesResponse, i64]:
         """Versions 0-1."""
         n: i64
+        step: i64
+        n2: i64
         end: i64
         config_resources: list[ConfigResource]
-        config_resources_step: i64
         resource_name: str
         if version < 0 or version > 1:
             give_up()
@@ -209,15 +210,14 @@ class ListConfigResourcesResponse(Message):
         if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         config_resources = empty_list(n)
-        config_resources_count = n
-        for config_resources_step in range(config_resources_count):
+        for step in range(n):
             # config_resources[]
             # resource_name: compact string
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_string_length(data, pos)
+            end = pos + n2
             resource_name = data[pos:end].decode()
             pos = end
             if version >= 1:

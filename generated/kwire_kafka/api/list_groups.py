@@ -67,11 +67,11 @@ class ListGroupsRequest(Message):
     def _read(data: bytes, pos: i64, version: i64) -> tuple[ListGroupsRequest, i64]:
         """Versions 3-5."""
         n: i64
+        step: i64
+        n2: i64
         end: i64
         states_filter: list[str]
-        states_filter_step: i64
         types_filter: list[str]
-        types_filter_step: i64
         if version < 3:
             return ListGroupsRequest._read_classic(data, pos, version)
         if version > 5:
@@ -84,14 +84,13 @@ class ListGroupsRequest(Message):
             if n < 0 or n > 126:
                 n, pos = read_length(data, pos)
             states_filter = empty_list(n)
-            states_filter_count = n
-            for states_filter_step in range(states_filter_count):
+            for step in range(n):
                 # states_filter[]: compact string
-                n = data[pos] - 1
+                n2 = data[pos] - 1
                 pos += 1
-                if n < 0 or n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
+                if n2 < 0 or n2 > 126:
+                    n2, pos = read_string_length(data, pos)
+                end = pos + n2
                 states_filter_item = data[pos:end].decode()
                 pos = end
                 states_filter.append(states_filter_item)
@@ -104,14 +103,13 @@ class ListGroupsRequest(Message):
             if n < 0 or n > 126:
                 n, pos = read_length(data, pos)
             types_filter = empty_list(n)
-            types_filter_count = n
-            for types_filter_step in range(types_filter_count):
+            for step in range(n):
                 # types_filter[]: compact string
-                n = data[pos] - 1
+                n2 = data[pos] - 1
                 pos += 1
-                if n < 0 or n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
+                if n2 < 0 or n2 > 126:
+                    n2, pos = read_string_length(data, pos)
+                end = pos + n2
                 types_filter_item = data[pos:end].decode()
                 pos = end
                 types_filter.append(types_filter_item)
@@ -283,9 +281,10 @@ class ListGroupsResponse(Message):
     def _read(data: bytes, pos: i64, version: i64) -> tuple[ListGroupsResponse, i64]:
         """Versions 3-5."""
         n: i64
+        step: i64
+        n2: i64
         end: i64
         groups: list[ListedGroup]
-        groups_step: i64
         group_id: str
         protocol_type: str
         group_state: str
@@ -303,43 +302,42 @@ class ListGroupsResponse(Message):
         if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         groups = empty_list(n)
-        groups_count = n
-        for groups_step in range(groups_count):
+        for step in range(n):
             # groups[]
             # group_id: compact string
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_string_length(data, pos)
+            end = pos + n2
             group_id = data[pos:end].decode()
             pos = end
             # protocol_type: compact string
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_string_length(data, pos)
+            end = pos + n2
             protocol_type = data[pos:end].decode()
             pos = end
             if version >= 4:
                 # group_state: compact string
-                n = data[pos] - 1
+                n2 = data[pos] - 1
                 pos += 1
-                if n < 0 or n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
+                if n2 < 0 or n2 > 126:
+                    n2, pos = read_string_length(data, pos)
+                end = pos + n2
                 group_state = data[pos:end].decode()
                 pos = end
             else:
                 group_state = ""
             if version >= 5:
                 # group_type: compact string
-                n = data[pos] - 1
+                n2 = data[pos] - 1
                 pos += 1
-                if n < 0 or n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
+                if n2 < 0 or n2 > 126:
+                    n2, pos = read_string_length(data, pos)
+                end = pos + n2
                 group_type = data[pos:end].decode()
                 pos = end
             else:
@@ -417,9 +415,10 @@ class ListGroupsResponse(Message):
     def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[ListGroupsResponse, i64]:
         """Versions 0-2."""
         n: int
+        step: i64
+        n2: int
         end: i64
         groups: list[ListedGroup]
-        groups_step: i64
         group_id: str
         protocol_type: str
         group_state: str
@@ -439,23 +438,22 @@ class ListGroupsResponse(Message):
         if n < 0:
             give_up()
         groups = empty_list(n)
-        groups_count = n
-        for groups_step in range(groups_count):
+        for step in range(n):
             # groups[]
             # group_id: string
-            n = read_i16_be(data, pos)
+            n2 = read_i16_be(data, pos)
             pos += 2
-            if n < 0:
+            if n2 < 0:
                 give_up()
-            end = pos + n
+            end = pos + n2
             group_id = data[pos:end].decode()
             pos = end
             # protocol_type: string
-            n = read_i16_be(data, pos)
+            n2 = read_i16_be(data, pos)
             pos += 2
-            if n < 0:
+            if n2 < 0:
                 give_up()
-            end = pos + n
+            end = pos + n2
             protocol_type = data[pos:end].decode()
             pos = end
             group_state = ""

@@ -154,12 +154,12 @@ class ListOffsetsRequest(Message):
     def _read(data: bytes, pos: i64, version: i64) -> tuple[ListOffsetsRequest, i64]:
         """Versions 6-11."""
         n: i64
+        step: i64
+        n2: i64
         end: i64
         topics: list[ListOffsetsTopic]
-        topics_step: i64
         name: str
         partitions: list[ListOffsetsPartition]
-        partitions_step: i64
         if version < 6:
             return ListOffsetsRequest._read_classic(data, pos, version)
         if version > 11:
@@ -173,25 +173,23 @@ class ListOffsetsRequest(Message):
         if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         topics = empty_list(n)
-        topics_count = n
-        for topics_step in range(topics_count):
+        for step in range(n):
             # topics[]
             # name: compact string
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_string_length(data, pos)
+            end = pos + n2
             name = data[pos:end].decode()
             pos = end
             # partitions: compact array
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_length(data, pos)
-            partitions = empty_list(n)
-            partitions_count = n
-            for partitions_step in range(partitions_count):
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_length(data, pos)
+            partitions = empty_list(n2)
+            for step in range(n2):
                 # topics[].partitions[]
                 partition_index = read_i32_be(data, pos)
                 current_leader_epoch = read_i32_be(data, pos + 4)
@@ -280,12 +278,12 @@ class ListOffsetsRequest(Message):
     def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[ListOffsetsRequest, i64]:
         """Versions 0-5."""
         n: int
+        step: i64
+        n2: int
         end: i64
         topics: list[ListOffsetsTopic]
-        topics_step: i64
         name: str
         partitions: list[ListOffsetsPartition]
-        partitions_step: i64
         if version < 0:
             give_up()
 
@@ -302,25 +300,23 @@ class ListOffsetsRequest(Message):
         if n < 0:
             give_up()
         topics = empty_list(n)
-        topics_count = n
-        for topics_step in range(topics_count):
+        for step in range(n):
             # topics[]
             # name: string
-            n = read_i16_be(data, pos)
+            n2 = read_i16_be(data, pos)
             pos += 2
-            if n < 0:
+            if n2 < 0:
                 give_up()
-            end = pos + n
+            end = pos + n2
             name = data[pos:end].decode()
             pos = end
             # partitions: array
-            n = read_i32_be(data, pos)
+            n2 = read_i32_be(data, pos)
             pos += 4
-            if n < 0:
+            if n2 < 0:
                 give_up()
-            partitions = empty_list(n)
-            partitions_count = n
-            for partitions_step in range(partitions_count):
+            partitions = empty_list(n2)
+            for step in range(n2):
                 # topics[].partitions[]
                 partition_index = read_i32_be(data, pos)
                 pos += 4
@@ -507,12 +503,12 @@ class ListOffsetsResponse(Message):
     def _read(data: bytes, pos: i64, version: i64) -> tuple[ListOffsetsResponse, i64]:
         """Versions 6-11."""
         n: i64
+        step: i64
+        n2: i64
         end: i64
         topics: list[ListOffsetsTopicResponse]
-        topics_step: i64
         name: str
         partitions: list[ListOffsetsPartitionResponse]
-        partitions_step: i64
         old_style_offsets: list[int]
         if version < 6:
             return ListOffsetsResponse._read_classic(data, pos, version)
@@ -526,25 +522,23 @@ class ListOffsetsResponse(Message):
         if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         topics = empty_list(n)
-        topics_count = n
-        for topics_step in range(topics_count):
+        for step in range(n):
             # topics[]
             # name: compact string
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_string_length(data, pos)
+            end = pos + n2
             name = data[pos:end].decode()
             pos = end
             # partitions: compact array
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_length(data, pos)
-            partitions = empty_list(n)
-            partitions_count = n
-            for partitions_step in range(partitions_count):
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_length(data, pos)
+            partitions = empty_list(n2)
+            for step in range(n2):
                 # topics[].partitions[]
                 partition_index = read_i32_be(data, pos)
                 error_code = read_i16_be(data, pos + 4)
@@ -629,12 +623,13 @@ class ListOffsetsResponse(Message):
     def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[ListOffsetsResponse, i64]:
         """Versions 0-5."""
         n: int
+        step: i64
+        n2: int
         end: i64
+        n3: int
         topics: list[ListOffsetsTopicResponse]
-        topics_step: i64
         name: str
         partitions: list[ListOffsetsPartitionResponse]
-        partitions_step: i64
         old_style_offsets: list[int]
         if version < 0:
             give_up()
@@ -650,38 +645,36 @@ class ListOffsetsResponse(Message):
         if n < 0:
             give_up()
         topics = empty_list(n)
-        topics_count = n
-        for topics_step in range(topics_count):
+        for step in range(n):
             # topics[]
             # name: string
-            n = read_i16_be(data, pos)
+            n2 = read_i16_be(data, pos)
             pos += 2
-            if n < 0:
+            if n2 < 0:
                 give_up()
-            end = pos + n
+            end = pos + n2
             name = data[pos:end].decode()
             pos = end
             # partitions: array
-            n = read_i32_be(data, pos)
+            n2 = read_i32_be(data, pos)
             pos += 4
-            if n < 0:
+            if n2 < 0:
                 give_up()
-            partitions = empty_list(n)
-            partitions_count = n
-            for partitions_step in range(partitions_count):
+            partitions = empty_list(n2)
+            for step in range(n2):
                 # topics[].partitions[]
                 partition_index = read_i32_be(data, pos)
                 error_code = read_i16_be(data, pos + 4)
                 pos += 6
                 if version <= 0:
                     # old_style_offsets: array
-                    n = read_i32_be(data, pos)
+                    n3 = read_i32_be(data, pos)
                     pos += 4
-                    if n < 0:
+                    if n3 < 0:
                         give_up()
-                    if n:
-                        old_style_offsets = read_i64s(data, pos, n)
-                        pos += 8 * n
+                    if n3:
+                        old_style_offsets = read_i64s(data, pos, n3)
+                        pos += 8 * n3
                     else:
                         old_style_offsets = []
                     timestamp = -1

@@ -98,9 +98,10 @@ class ListPartitionReassignmentsRequest(Message):
     def _read(data: bytes, pos: i64, version: i64) -> tuple[ListPartitionReassignmentsRequest, i64]:
         """Version 0."""
         n: i64
+        step: i64
+        n2: i64
         end: i64
         topics: list[ListPartitionReassignmentsTopics] | None
-        topics_step: i64
         name: str
         partition_indexes: list[int]
         if version < 0 or version > 0:
@@ -116,25 +117,24 @@ class ListPartitionReassignmentsRequest(Message):
             if n > 126:
                 n, pos = read_length(data, pos)
             topics = empty_list(n)
-            topics_count = n
-            for topics_step in range(topics_count):
+            for step in range(n):
                 # topics[]
                 # name: compact string
-                n = data[pos] - 1
+                n2 = data[pos] - 1
                 pos += 1
-                if n < 0 or n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
+                if n2 < 0 or n2 > 126:
+                    n2, pos = read_string_length(data, pos)
+                end = pos + n2
                 name = data[pos:end].decode()
                 pos = end
                 # partition_indexes: compact array
-                n = data[pos] - 1
+                n2 = data[pos] - 1
                 pos += 1
-                if n < 0 or n > 126:
-                    n, pos = read_length(data, pos)
-                if n:
-                    partition_indexes = read_i32s(data, pos, n)
-                    pos += 4 * n
+                if n2 < 0 or n2 > 126:
+                    n2, pos = read_length(data, pos)
+                if n2:
+                    partition_indexes = read_i32s(data, pos, n2)
+                    pos += 4 * n2
                 else:
                     partition_indexes = []
                 topics_item = new_ListPartitionReassignmentsTopics(name, partition_indexes)
@@ -313,12 +313,13 @@ class ListPartitionReassignmentsResponse(Message):
         """Version 0."""
         n: i64
         end: i64
+        step: i64
+        n2: i64
+        n3: i64
         error_message: str | None
         topics: list[OngoingTopicReassignment]
-        topics_step: i64
         name: str
         partitions: list[OngoingPartitionReassignment]
-        partitions_step: i64
         replicas: list[int]
         adding_replicas: list[int]
         removing_replicas: list[int]
@@ -344,55 +345,53 @@ class ListPartitionReassignmentsResponse(Message):
         if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         topics = empty_list(n)
-        topics_count = n
-        for topics_step in range(topics_count):
+        for step in range(n):
             # topics[]
             # name: compact string
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_string_length(data, pos)
+            end = pos + n2
             name = data[pos:end].decode()
             pos = end
             # partitions: compact array
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_length(data, pos)
-            partitions = empty_list(n)
-            partitions_count = n
-            for partitions_step in range(partitions_count):
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_length(data, pos)
+            partitions = empty_list(n2)
+            for step in range(n2):
                 # topics[].partitions[]
                 partition_index = read_i32_be(data, pos)
                 # replicas: compact array
-                n = data[pos + 4] - 1
+                n3 = data[pos + 4] - 1
                 pos += 5
-                if n < 0 or n > 126:
-                    n, pos = read_length(data, pos)
-                if n:
-                    replicas = read_i32s(data, pos, n)
-                    pos += 4 * n
+                if n3 < 0 or n3 > 126:
+                    n3, pos = read_length(data, pos)
+                if n3:
+                    replicas = read_i32s(data, pos, n3)
+                    pos += 4 * n3
                 else:
                     replicas = []
                 # adding_replicas: compact array
-                n = data[pos] - 1
+                n3 = data[pos] - 1
                 pos += 1
-                if n < 0 or n > 126:
-                    n, pos = read_length(data, pos)
-                if n:
-                    adding_replicas = read_i32s(data, pos, n)
-                    pos += 4 * n
+                if n3 < 0 or n3 > 126:
+                    n3, pos = read_length(data, pos)
+                if n3:
+                    adding_replicas = read_i32s(data, pos, n3)
+                    pos += 4 * n3
                 else:
                     adding_replicas = []
                 # removing_replicas: compact array
-                n = data[pos] - 1
+                n3 = data[pos] - 1
                 pos += 1
-                if n < 0 or n > 126:
-                    n, pos = read_length(data, pos)
-                if n:
-                    removing_replicas = read_i32s(data, pos, n)
-                    pos += 4 * n
+                if n3 < 0 or n3 > 126:
+                    n3, pos = read_length(data, pos)
+                if n3:
+                    removing_replicas = read_i32s(data, pos, n3)
+                    pos += 4 * n3
                 else:
                     removing_replicas = []
                 partitions_item = new_OngoingPartitionReassignment(

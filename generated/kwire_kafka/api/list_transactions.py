@@ -80,9 +80,10 @@ class ListTransactionsRequest(Message):
     def _read(data: bytes, pos: i64, version: i64) -> tuple[ListTransactionsRequest, i64]:
         """Versions 0-2."""
         n: i64
+        step: i64
+        n2: i64
         end: i64
         state_filters: list[str]
-        state_filters_step: i64
         producer_id_filters: list[int]
         transactional_id_pattern: str | None
         if version < 0 or version > 2:
@@ -94,14 +95,13 @@ class ListTransactionsRequest(Message):
         if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         state_filters = empty_list(n)
-        state_filters_count = n
-        for state_filters_step in range(state_filters_count):
+        for step in range(n):
             # state_filters[]: compact string
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_string_length(data, pos)
+            end = pos + n2
             state_filters_item = data[pos:end].decode()
             pos = end
             state_filters.append(state_filters_item)
@@ -281,11 +281,11 @@ class ListTransactionsResponse(Message):
     def _read(data: bytes, pos: i64, version: i64) -> tuple[ListTransactionsResponse, i64]:
         """Versions 0-2."""
         n: i64
+        step: i64
+        n2: i64
         end: i64
         unknown_state_filters: list[str]
-        unknown_state_filters_step: i64
         transaction_states: list[TransactionState]
-        transaction_states_step: i64
         transactional_id: str
         transaction_state: str
         if version < 0 or version > 2:
@@ -299,14 +299,13 @@ class ListTransactionsResponse(Message):
         if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         unknown_state_filters = empty_list(n)
-        unknown_state_filters_count = n
-        for unknown_state_filters_step in range(unknown_state_filters_count):
+        for step in range(n):
             # unknown_state_filters[]: compact string
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_string_length(data, pos)
+            end = pos + n2
             unknown_state_filters_item = data[pos:end].decode()
             pos = end
             unknown_state_filters.append(unknown_state_filters_item)
@@ -316,24 +315,23 @@ class ListTransactionsResponse(Message):
         if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         transaction_states = empty_list(n)
-        transaction_states_count = n
-        for transaction_states_step in range(transaction_states_count):
+        for step in range(n):
             # transaction_states[]
             # transactional_id: compact string
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_string_length(data, pos)
+            end = pos + n2
             transactional_id = data[pos:end].decode()
             pos = end
             producer_id = read_i64_be(data, pos)
             # transaction_state: compact string
-            n = data[pos + 8] - 1
+            n2 = data[pos + 8] - 1
             pos += 9
-            if n < 0 or n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_string_length(data, pos)
+            end = pos + n2
             transaction_state = data[pos:end].decode()
             pos = end
             transaction_states_item = new_TransactionState(transactional_id, producer_id, transaction_state)

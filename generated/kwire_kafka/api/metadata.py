@@ -112,9 +112,10 @@ class MetadataRequest(Message):
     def _read(data: bytes, pos: i64, version: i64) -> tuple[MetadataRequest, i64]:
         """Versions 9-13."""
         n: i64
+        step: i64
+        n2: i64
         end: i64
         topics: list[MetadataRequestTopic] | None
-        topics_step: i64
         name: str | None
         if version < 9:
             return MetadataRequest._read_classic(data, pos, version)
@@ -130,8 +131,7 @@ class MetadataRequest(Message):
             if n > 126:
                 n, pos = read_length(data, pos)
             topics = empty_list(n)
-            topics_count = n
-            for topics_step in range(topics_count):
+            for step in range(n):
                 # topics[]
                 if version >= 10:
                     topic_id = Uuid(data[pos : pos + 16])
@@ -139,17 +139,17 @@ class MetadataRequest(Message):
                 else:
                     topic_id = ZERO_UUID
                 # name: compact nullable string
-                n = data[pos] - 1
+                n2 = data[pos] - 1
                 pos += 1
-                if n < 0:
+                if n2 < 0:
                     if version >= 10:
                         name = None
                     else:
                         give_up()
                 else:
-                    if n > 126:
-                        n, pos = read_string_length(data, pos)
-                    end = pos + n
+                    if n2 > 126:
+                        n2, pos = read_string_length(data, pos)
+                    end = pos + n2
                     name = data[pos:end].decode()
                     pos = end
                 topics_item = new_MetadataRequestTopic(topic_id, name)
@@ -237,9 +237,10 @@ class MetadataRequest(Message):
     def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[MetadataRequest, i64]:
         """Versions 0-8."""
         n: int
+        step: i64
+        n2: int
         end: i64
         topics: list[MetadataRequestTopic] | None
-        topics_step: i64
         name: str | None
         if version < 0:
             give_up()
@@ -254,16 +255,15 @@ class MetadataRequest(Message):
                 give_up()
         else:
             topics = empty_list(n)
-            topics_count = n
-            for topics_step in range(topics_count):
+            for step in range(n):
                 # topics[]
                 topic_id = ZERO_UUID
                 # name: string
-                n = read_i16_be(data, pos)
+                n2 = read_i16_be(data, pos)
                 pos += 2
-                if n < 0:
+                if n2 < 0:
                     give_up()
-                end = pos + n
+                end = pos + n2
                 name = data[pos:end].decode()
                 pos = end
                 topics_item = new_MetadataRequestTopic(topic_id, name)
@@ -553,17 +553,17 @@ class MetadataResponse(Message):
     def _read(data: bytes, pos: i64, version: i64) -> tuple[MetadataResponse, i64]:
         """Versions 9-13."""
         n: i64
+        step: i64
+        n2: i64
         end: i64
+        n3: i64
         brokers: list[MetadataResponseBroker]
-        brokers_step: i64
         host: str
         rack: str | None
         cluster_id: str | None
         topics: list[MetadataResponseTopic]
-        topics_step: i64
         name: str | None
         partitions: list[MetadataResponsePartition]
-        partitions_step: i64
         replica_nodes: list[int]
         isr_nodes: list[int]
         offline_replicas: list[int]
@@ -579,28 +579,27 @@ class MetadataResponse(Message):
         if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         brokers = empty_list(n)
-        brokers_count = n
-        for brokers_step in range(brokers_count):
+        for step in range(n):
             # brokers[]
             node_id = read_i32_be(data, pos)
             # host: compact string
-            n = data[pos + 4] - 1
+            n2 = data[pos + 4] - 1
             pos += 5
-            if n < 0 or n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_string_length(data, pos)
+            end = pos + n2
             host = data[pos:end].decode()
             pos = end
             port = read_i32_be(data, pos)
             # rack: compact nullable string
-            n = data[pos + 4] - 1
+            n2 = data[pos + 4] - 1
             pos += 5
-            if n < 0:
+            if n2 < 0:
                 rack = None
             else:
-                if n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
+                if n2 > 126:
+                    n2, pos = read_string_length(data, pos)
+                end = pos + n2
                 rack = data[pos:end].decode()
                 pos = end
             brokers_item = new_MetadataResponseBroker(node_id, host, port, rack)
@@ -627,22 +626,21 @@ class MetadataResponse(Message):
         if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         topics = empty_list(n)
-        topics_count = n
-        for topics_step in range(topics_count):
+        for step in range(n):
             # topics[]
             topics_error_code = read_i16_be(data, pos)
             # name: compact nullable string
-            n = data[pos + 2] - 1
+            n2 = data[pos + 2] - 1
             pos += 3
-            if n < 0:
+            if n2 < 0:
                 if version >= 12:
                     name = None
                 else:
                     give_up()
             else:
-                if n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
+                if n2 > 126:
+                    n2, pos = read_string_length(data, pos)
+                end = pos + n2
                 name = data[pos:end].decode()
                 pos = end
             if version >= 10:
@@ -652,46 +650,45 @@ class MetadataResponse(Message):
                 topic_id = ZERO_UUID
             is_internal = data[pos] != 0
             # partitions: compact array
-            n = data[pos + 1] - 1
+            n2 = data[pos + 1] - 1
             pos += 2
-            if n < 0 or n > 126:
-                n, pos = read_length(data, pos)
-            partitions = empty_list(n)
-            partitions_count = n
-            for partitions_step in range(partitions_count):
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_length(data, pos)
+            partitions = empty_list(n2)
+            for step in range(n2):
                 # topics[].partitions[]
                 partitions_error_code = read_i16_be(data, pos)
                 partition_index = read_i32_be(data, pos + 2)
                 leader_id = read_i32_be(data, pos + 6)
                 leader_epoch = read_i32_be(data, pos + 10)
                 # replica_nodes: compact array
-                n = data[pos + 14] - 1
+                n3 = data[pos + 14] - 1
                 pos += 15
-                if n < 0 or n > 126:
-                    n, pos = read_length(data, pos)
-                if n:
-                    replica_nodes = read_i32s(data, pos, n)
-                    pos += 4 * n
+                if n3 < 0 or n3 > 126:
+                    n3, pos = read_length(data, pos)
+                if n3:
+                    replica_nodes = read_i32s(data, pos, n3)
+                    pos += 4 * n3
                 else:
                     replica_nodes = []
                 # isr_nodes: compact array
-                n = data[pos] - 1
+                n3 = data[pos] - 1
                 pos += 1
-                if n < 0 or n > 126:
-                    n, pos = read_length(data, pos)
-                if n:
-                    isr_nodes = read_i32s(data, pos, n)
-                    pos += 4 * n
+                if n3 < 0 or n3 > 126:
+                    n3, pos = read_length(data, pos)
+                if n3:
+                    isr_nodes = read_i32s(data, pos, n3)
+                    pos += 4 * n3
                 else:
                     isr_nodes = []
                 # offline_replicas: compact array
-                n = data[pos] - 1
+                n3 = data[pos] - 1
                 pos += 1
-                if n < 0 or n > 126:
-                    n, pos = read_length(data, pos)
-                if n:
-                    offline_replicas = read_i32s(data, pos, n)
-                    pos += 4 * n
+                if n3 < 0 or n3 > 126:
+                    n3, pos = read_length(data, pos)
+                if n3:
+                    offline_replicas = read_i32s(data, pos, n3)
+                    pos += 4 * n3
                 else:
                     offline_replicas = []
                 partitions_item = new_MetadataResponsePartition(
@@ -876,17 +873,17 @@ class MetadataResponse(Message):
     def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[MetadataResponse, i64]:
         """Versions 0-8."""
         n: int
+        step: i64
+        n2: int
         end: i64
+        n3: int
         brokers: list[MetadataResponseBroker]
-        brokers_step: i64
         host: str
         rack: str | None
         cluster_id: str | None
         topics: list[MetadataResponseTopic]
-        topics_step: i64
         name: str | None
         partitions: list[MetadataResponsePartition]
-        partitions_step: i64
         replica_nodes: list[int]
         isr_nodes: list[int]
         offline_replicas: list[int]
@@ -904,28 +901,27 @@ class MetadataResponse(Message):
         if n < 0:
             give_up()
         brokers = empty_list(n)
-        brokers_count = n
-        for brokers_step in range(brokers_count):
+        for step in range(n):
             # brokers[]
             node_id = read_i32_be(data, pos)
             # host: string
-            n = read_i16_be(data, pos + 4)
+            n2 = read_i16_be(data, pos + 4)
             pos += 6
-            if n < 0:
+            if n2 < 0:
                 give_up()
-            end = pos + n
+            end = pos + n2
             host = data[pos:end].decode()
             pos = end
             port = read_i32_be(data, pos)
             pos += 4
             if version >= 1:
                 # rack: nullable string
-                n = read_i16_be(data, pos)
+                n2 = read_i16_be(data, pos)
                 pos += 2
-                if n < 0:
+                if n2 < 0:
                     rack = None
                 else:
-                    end = pos + n
+                    end = pos + n2
                     rack = data[pos:end].decode()
                     pos = end
             else:
@@ -955,16 +951,15 @@ class MetadataResponse(Message):
         if n < 0:
             give_up()
         topics = empty_list(n)
-        topics_count = n
-        for topics_step in range(topics_count):
+        for step in range(n):
             # topics[]
             topics_error_code = read_i16_be(data, pos)
             # name: string
-            n = read_i16_be(data, pos + 2)
+            n2 = read_i16_be(data, pos + 2)
             pos += 4
-            if n < 0:
+            if n2 < 0:
                 give_up()
-            end = pos + n
+            end = pos + n2
             name = data[pos:end].decode()
             pos = end
             topic_id = ZERO_UUID
@@ -974,13 +969,12 @@ class MetadataResponse(Message):
             else:
                 is_internal = False
             # partitions: array
-            n = read_i32_be(data, pos)
+            n2 = read_i32_be(data, pos)
             pos += 4
-            if n < 0:
+            if n2 < 0:
                 give_up()
-            partitions = empty_list(n)
-            partitions_count = n
-            for partitions_step in range(partitions_count):
+            partitions = empty_list(n2)
+            for step in range(n2):
                 # topics[].partitions[]
                 partitions_error_code = read_i16_be(data, pos)
                 partition_index = read_i32_be(data, pos + 2)
@@ -992,34 +986,34 @@ class MetadataResponse(Message):
                 else:
                     leader_epoch = -1
                 # replica_nodes: array
-                n = read_i32_be(data, pos)
+                n3 = read_i32_be(data, pos)
                 pos += 4
-                if n < 0:
+                if n3 < 0:
                     give_up()
-                if n:
-                    replica_nodes = read_i32s(data, pos, n)
-                    pos += 4 * n
+                if n3:
+                    replica_nodes = read_i32s(data, pos, n3)
+                    pos += 4 * n3
                 else:
                     replica_nodes = []
                 # isr_nodes: array
-                n = read_i32_be(data, pos)
+                n3 = read_i32_be(data, pos)
                 pos += 4
-                if n < 0:
+                if n3 < 0:
                     give_up()
-                if n:
-                    isr_nodes = read_i32s(data, pos, n)
-                    pos += 4 * n
+                if n3:
+                    isr_nodes = read_i32s(data, pos, n3)
+                    pos += 4 * n3
                 else:
                     isr_nodes = []
                 if version >= 5:
                     # offline_replicas: array
-                    n = read_i32_be(data, pos)
+                    n3 = read_i32_be(data, pos)
                     pos += 4
-                    if n < 0:
+                    if n3 < 0:
                         give_up()
-                    if n:
-                        offline_replicas = read_i32s(data, pos, n)
-                        pos += 4 * n
+                    if n3:
+                        offline_replicas = read_i32s(data, pos, n3)
+                        pos += 4 * n3
                     else:
                         offline_replicas = []
                 else:

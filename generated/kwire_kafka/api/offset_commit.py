@@ -184,14 +184,15 @@ class OffsetCommitRequest(Message):
         """Versions 8-10."""
         n: i64
         end: i64
+        step: i64
+        n2: i64
+        n3: i64
         group_id: str
         member_id: str
         group_instance_id: str | None
         topics: list[OffsetCommitRequestTopic]
-        topics_step: i64
         name: str
         partitions: list[OffsetCommitRequestPartition]
-        partitions_step: i64
         committed_metadata: str | None
         if version < 8:
             return OffsetCommitRequest._read_classic(data, pos, version)
@@ -233,16 +234,15 @@ class OffsetCommitRequest(Message):
         if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         topics = empty_list(n)
-        topics_count = n
-        for topics_step in range(topics_count):
+        for step in range(n):
             # topics[]
             if version <= 9:
                 # name: compact string
-                n = data[pos] - 1
+                n2 = data[pos] - 1
                 pos += 1
-                if n < 0 or n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
+                if n2 < 0 or n2 > 126:
+                    n2, pos = read_string_length(data, pos)
+                end = pos + n2
                 name = data[pos:end].decode()
                 pos = end
                 topic_id = ZERO_UUID
@@ -251,27 +251,26 @@ class OffsetCommitRequest(Message):
                 topic_id = Uuid(data[pos : pos + 16])
                 pos += 16
             # partitions: compact array
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_length(data, pos)
-            partitions = empty_list(n)
-            partitions_count = n
-            for partitions_step in range(partitions_count):
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_length(data, pos)
+            partitions = empty_list(n2)
+            for step in range(n2):
                 # topics[].partitions[]
                 partition_index = read_i32_be(data, pos)
                 committed_offset = read_i64_be(data, pos + 4)
                 committed_leader_epoch = read_i32_be(data, pos + 12)
                 commit_timestamp = -1
                 # committed_metadata: compact nullable string
-                n = data[pos + 16] - 1
+                n3 = data[pos + 16] - 1
                 pos += 17
-                if n < 0:
+                if n3 < 0:
                     committed_metadata = None
                 else:
-                    if n > 126:
-                        n, pos = read_string_length(data, pos)
-                    end = pos + n
+                    if n3 > 126:
+                        n3, pos = read_string_length(data, pos)
+                    end = pos + n3
                     committed_metadata = data[pos:end].decode()
                     pos = end
                 partitions_item = new_OffsetCommitRequestPartition(
@@ -390,14 +389,15 @@ class OffsetCommitRequest(Message):
         """Versions 0-7."""
         n: int
         end: i64
+        step: i64
+        n2: int
+        n3: int
         group_id: str
         member_id: str
         group_instance_id: str | None
         topics: list[OffsetCommitRequestTopic]
-        topics_step: i64
         name: str
         partitions: list[OffsetCommitRequestPartition]
-        partitions_step: i64
         committed_metadata: str | None
         if version < 0:
             give_up()
@@ -446,26 +446,24 @@ class OffsetCommitRequest(Message):
         if n < 0:
             give_up()
         topics = empty_list(n)
-        topics_count = n
-        for topics_step in range(topics_count):
+        for step in range(n):
             # topics[]
             # name: string
-            n = read_i16_be(data, pos)
+            n2 = read_i16_be(data, pos)
             pos += 2
-            if n < 0:
+            if n2 < 0:
                 give_up()
-            end = pos + n
+            end = pos + n2
             name = data[pos:end].decode()
             pos = end
             topic_id = ZERO_UUID
             # partitions: array
-            n = read_i32_be(data, pos)
+            n2 = read_i32_be(data, pos)
             pos += 4
-            if n < 0:
+            if n2 < 0:
                 give_up()
-            partitions = empty_list(n)
-            partitions_count = n
-            for partitions_step in range(partitions_count):
+            partitions = empty_list(n2)
+            for step in range(n2):
                 # topics[].partitions[]
                 partition_index = read_i32_be(data, pos)
                 committed_offset = read_i64_be(data, pos + 4)
@@ -481,12 +479,12 @@ class OffsetCommitRequest(Message):
                 else:
                     commit_timestamp = -1
                 # committed_metadata: nullable string
-                n = read_i16_be(data, pos)
+                n3 = read_i16_be(data, pos)
                 pos += 2
-                if n < 0:
+                if n3 < 0:
                     committed_metadata = None
                 else:
-                    end = pos + n
+                    end = pos + n3
                     committed_metadata = data[pos:end].decode()
                     pos = end
                 partitions_item = new_OffsetCommitRequestPartition(
@@ -669,12 +667,12 @@ class OffsetCommitResponse(Message):
     def _read(data: bytes, pos: i64, version: i64) -> tuple[OffsetCommitResponse, i64]:
         """Versions 8-10."""
         n: i64
+        step: i64
+        n2: i64
         end: i64
         topics: list[OffsetCommitResponseTopic]
-        topics_step: i64
         name: str
         partitions: list[OffsetCommitResponsePartition]
-        partitions_step: i64
         if version < 8:
             return OffsetCommitResponse._read_classic(data, pos, version)
         if version > 10:
@@ -687,16 +685,15 @@ class OffsetCommitResponse(Message):
         if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         topics = empty_list(n)
-        topics_count = n
-        for topics_step in range(topics_count):
+        for step in range(n):
             # topics[]
             if version <= 9:
                 # name: compact string
-                n = data[pos] - 1
+                n2 = data[pos] - 1
                 pos += 1
-                if n < 0 or n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
+                if n2 < 0 or n2 > 126:
+                    n2, pos = read_string_length(data, pos)
+                end = pos + n2
                 name = data[pos:end].decode()
                 pos = end
                 topic_id = ZERO_UUID
@@ -705,13 +702,12 @@ class OffsetCommitResponse(Message):
                 topic_id = Uuid(data[pos : pos + 16])
                 pos += 16
             # partitions: compact array
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_length(data, pos)
-            partitions = empty_list(n)
-            partitions_count = n
-            for partitions_step in range(partitions_count):
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_length(data, pos)
+            partitions = empty_list(n2)
+            for step in range(n2):
                 # topics[].partitions[]
                 partition_index = read_i32_be(data, pos)
                 error_code = read_i16_be(data, pos + 4)
@@ -788,12 +784,12 @@ class OffsetCommitResponse(Message):
     def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[OffsetCommitResponse, i64]:
         """Versions 0-7."""
         n: int
+        step: i64
+        n2: int
         end: i64
         topics: list[OffsetCommitResponseTopic]
-        topics_step: i64
         name: str
         partitions: list[OffsetCommitResponsePartition]
-        partitions_step: i64
         if version < 0:
             give_up()
 
@@ -808,26 +804,24 @@ class OffsetCommitResponse(Message):
         if n < 0:
             give_up()
         topics = empty_list(n)
-        topics_count = n
-        for topics_step in range(topics_count):
+        for step in range(n):
             # topics[]
             # name: string
-            n = read_i16_be(data, pos)
+            n2 = read_i16_be(data, pos)
             pos += 2
-            if n < 0:
+            if n2 < 0:
                 give_up()
-            end = pos + n
+            end = pos + n2
             name = data[pos:end].decode()
             pos = end
             topic_id = ZERO_UUID
             # partitions: array
-            n = read_i32_be(data, pos)
+            n2 = read_i32_be(data, pos)
             pos += 4
-            if n < 0:
+            if n2 < 0:
                 give_up()
-            partitions = empty_list(n)
-            partitions_count = n
-            for partitions_step in range(partitions_count):
+            partitions = empty_list(n2)
+            for step in range(n2):
                 # topics[].partitions[]
                 partition_index = read_i32_be(data, pos)
                 error_code = read_i16_be(data, pos + 4)

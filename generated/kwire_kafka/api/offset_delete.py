@@ -112,12 +112,12 @@ class OffsetDeleteRequest(Message):
         """Version 0."""
         n: int
         end: i64
+        step: i64
+        n2: int
         group_id: str
         topics: list[OffsetDeleteRequestTopic]
-        topics_step: i64
         name: str
         partitions: list[OffsetDeleteRequestPartition]
-        partitions_step: i64
         if version < 0 or version > 0:
             give_up()
 
@@ -135,25 +135,23 @@ class OffsetDeleteRequest(Message):
         if n < 0:
             give_up()
         topics = empty_list(n)
-        topics_count = n
-        for topics_step in range(topics_count):
+        for step in range(n):
             # topics[]
             # name: string
-            n = read_i16_be(data, pos)
+            n2 = read_i16_be(data, pos)
             pos += 2
-            if n < 0:
+            if n2 < 0:
                 give_up()
-            end = pos + n
+            end = pos + n2
             name = data[pos:end].decode()
             pos = end
             # partitions: array
-            n = read_i32_be(data, pos)
+            n2 = read_i32_be(data, pos)
             pos += 4
-            if n < 0:
+            if n2 < 0:
                 give_up()
-            partitions = empty_list(n)
-            partitions_count = n
-            for partitions_step in range(partitions_count):
+            partitions = empty_list(n2)
+            for step in range(n2):
                 # topics[].partitions[]
                 partition_index = read_i32_be(data, pos)
                 partitions_item = new_OffsetDeleteRequestPartition(partition_index)
@@ -298,12 +296,12 @@ class OffsetDeleteResponse(Message):
     def _read(data: bytes, pos: i64, version: i64) -> tuple[OffsetDeleteResponse, i64]:
         """Version 0."""
         n: int
+        step: i64
+        n2: int
         end: i64
         topics: list[OffsetDeleteResponseTopic]
-        topics_step: i64
         name: str
         partitions: list[OffsetDeleteResponsePartition]
-        partitions_step: i64
         if version < 0 or version > 0:
             give_up()
 
@@ -315,25 +313,23 @@ class OffsetDeleteResponse(Message):
         if n < 0:
             give_up()
         topics = empty_list(n)
-        topics_count = n
-        for topics_step in range(topics_count):
+        for step in range(n):
             # topics[]
             # name: string
-            n = read_i16_be(data, pos)
+            n2 = read_i16_be(data, pos)
             pos += 2
-            if n < 0:
+            if n2 < 0:
                 give_up()
-            end = pos + n
+            end = pos + n2
             name = data[pos:end].decode()
             pos = end
             # partitions: array
-            n = read_i32_be(data, pos)
+            n2 = read_i32_be(data, pos)
             pos += 4
-            if n < 0:
+            if n2 < 0:
                 give_up()
-            partitions = empty_list(n)
-            partitions_count = n
-            for partitions_step in range(partitions_count):
+            partitions = empty_list(n2)
+            for step in range(n2):
                 # topics[].partitions[]
                 partition_index = read_i32_be(data, pos)
                 partitions_error_code = read_i16_be(data, pos + 4)

@@ -192,17 +192,17 @@ class OffsetFetchRequest(Message):
         """Versions 6-10."""
         n: i64
         end: i64
+        step: i64
+        n2: i64
+        n3: i64
         group_id: str
         topics: list[OffsetFetchRequestTopic] | None
-        topics_step: i64
         topics_name: str
         topics_partition_indexes: list[int]
         groups: list[OffsetFetchRequestGroup]
-        groups_step: i64
         groups_group_id: str
         member_id: str | None
         groups_topics: list[OffsetFetchRequestTopics] | None
-        groups_topics_step: i64
         groups_topics_name: str
         groups_topics_partition_indexes: list[int]
         if version < 6:
@@ -228,25 +228,24 @@ class OffsetFetchRequest(Message):
                 if n > 126:
                     n, pos = read_length(data, pos)
                 topics = empty_list(n)
-                topics_count = n
-                for topics_step in range(topics_count):
+                for step in range(n):
                     # topics[]
                     # name: compact string
-                    n = data[pos] - 1
+                    n2 = data[pos] - 1
                     pos += 1
-                    if n < 0 or n > 126:
-                        n, pos = read_string_length(data, pos)
-                    end = pos + n
+                    if n2 < 0 or n2 > 126:
+                        n2, pos = read_string_length(data, pos)
+                    end = pos + n2
                     topics_name = data[pos:end].decode()
                     pos = end
                     # partition_indexes: compact array
-                    n = data[pos] - 1
+                    n2 = data[pos] - 1
                     pos += 1
-                    if n < 0 or n > 126:
-                        n, pos = read_length(data, pos)
-                    if n:
-                        topics_partition_indexes = read_i32s(data, pos, n)
-                        pos += 4 * n
+                    if n2 < 0 or n2 > 126:
+                        n2, pos = read_length(data, pos)
+                    if n2:
+                        topics_partition_indexes = read_i32s(data, pos, n2)
+                        pos += 4 * n2
                     else:
                         topics_partition_indexes = []
                     topics_item = new_OffsetFetchRequestTopic(topics_name, topics_partition_indexes)
@@ -265,27 +264,26 @@ class OffsetFetchRequest(Message):
             if n < 0 or n > 126:
                 n, pos = read_length(data, pos)
             groups = empty_list(n)
-            groups_count = n
-            for groups_step in range(groups_count):
+            for step in range(n):
                 # groups[]
                 # group_id: compact string
-                n = data[pos] - 1
+                n2 = data[pos] - 1
                 pos += 1
-                if n < 0 or n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
+                if n2 < 0 or n2 > 126:
+                    n2, pos = read_string_length(data, pos)
+                end = pos + n2
                 groups_group_id = data[pos:end].decode()
                 pos = end
                 if version >= 9:
                     # member_id: compact nullable string
-                    n = data[pos] - 1
+                    n2 = data[pos] - 1
                     pos += 1
-                    if n < 0:
+                    if n2 < 0:
                         member_id = None
                     else:
-                        if n > 126:
-                            n, pos = read_string_length(data, pos)
-                        end = pos + n
+                        if n2 > 126:
+                            n2, pos = read_string_length(data, pos)
+                        end = pos + n2
                         member_id = data[pos:end].decode()
                         pos = end
                     member_epoch = read_i32_be(data, pos)
@@ -294,24 +292,23 @@ class OffsetFetchRequest(Message):
                     member_id = None
                     member_epoch = -1
                 # topics: compact nullable array
-                n = data[pos] - 1
+                n2 = data[pos] - 1
                 pos += 1
-                if n < 0:
+                if n2 < 0:
                     groups_topics = None
                 else:
-                    if n > 126:
-                        n, pos = read_length(data, pos)
-                    groups_topics = empty_list(n)
-                    groups_topics_count = n
-                    for groups_topics_step in range(groups_topics_count):
+                    if n2 > 126:
+                        n2, pos = read_length(data, pos)
+                    groups_topics = empty_list(n2)
+                    for step in range(n2):
                         # groups[].topics[]
                         if version <= 9:
                             # name: compact string
-                            n = data[pos] - 1
+                            n3 = data[pos] - 1
                             pos += 1
-                            if n < 0 or n > 126:
-                                n, pos = read_string_length(data, pos)
-                            end = pos + n
+                            if n3 < 0 or n3 > 126:
+                                n3, pos = read_string_length(data, pos)
+                            end = pos + n3
                             groups_topics_name = data[pos:end].decode()
                             pos = end
                             topic_id = ZERO_UUID
@@ -320,13 +317,13 @@ class OffsetFetchRequest(Message):
                             topic_id = Uuid(data[pos : pos + 16])
                             pos += 16
                         # partition_indexes: compact array
-                        n = data[pos] - 1
+                        n3 = data[pos] - 1
                         pos += 1
-                        if n < 0 or n > 126:
-                            n, pos = read_length(data, pos)
-                        if n:
-                            groups_topics_partition_indexes = read_i32s(data, pos, n)
-                            pos += 4 * n
+                        if n3 < 0 or n3 > 126:
+                            n3, pos = read_length(data, pos)
+                        if n3:
+                            groups_topics_partition_indexes = read_i32s(data, pos, n3)
+                            pos += 4 * n3
                         else:
                             groups_topics_partition_indexes = []
                         groups_topics_item = new_OffsetFetchRequestTopics(
@@ -487,9 +484,10 @@ class OffsetFetchRequest(Message):
         """Versions 0-5."""
         n: int
         end: i64
+        step: i64
+        n2: int
         group_id: str
         topics: list[OffsetFetchRequestTopic] | None
-        topics_step: i64
         name: str
         partition_indexes: list[int]
         groups: list[OffsetFetchRequestGroup]
@@ -514,25 +512,24 @@ class OffsetFetchRequest(Message):
                 give_up()
         else:
             topics = empty_list(n)
-            topics_count = n
-            for topics_step in range(topics_count):
+            for step in range(n):
                 # topics[]
                 # name: string
-                n = read_i16_be(data, pos)
+                n2 = read_i16_be(data, pos)
                 pos += 2
-                if n < 0:
+                if n2 < 0:
                     give_up()
-                end = pos + n
+                end = pos + n2
                 name = data[pos:end].decode()
                 pos = end
                 # partition_indexes: array
-                n = read_i32_be(data, pos)
+                n2 = read_i32_be(data, pos)
                 pos += 4
-                if n < 0:
+                if n2 < 0:
                     give_up()
-                if n:
-                    partition_indexes = read_i32s(data, pos, n)
-                    pos += 4 * n
+                if n2:
+                    partition_indexes = read_i32s(data, pos, n2)
+                    pos += 4 * n2
                 else:
                     partition_indexes = []
                 topics_item = new_OffsetFetchRequestTopic(name, partition_indexes)
@@ -823,21 +820,20 @@ class OffsetFetchResponse(Message):
     def _read(data: bytes, pos: i64, version: i64) -> tuple[OffsetFetchResponse, i64]:
         """Versions 6-10."""
         n: i64
+        step: i64
+        n2: i64
         end: i64
+        n3: i64
+        n4: i64
         topics: list[OffsetFetchResponseTopic]
-        topics_step: i64
         topics_name: str
         topics_partitions: list[OffsetFetchResponsePartition]
-        topics_partitions_step: i64
         topics_partitions_metadata: str | None
         groups: list[OffsetFetchResponseGroup]
-        groups_step: i64
         group_id: str
         groups_topics: list[OffsetFetchResponseTopics]
-        groups_topics_step: i64
         groups_topics_name: str
         groups_topics_partitions: list[OffsetFetchResponsePartitions]
-        groups_topics_partitions_step: i64
         groups_topics_partitions_metadata: str | None
         if version < 6:
             return OffsetFetchResponse._read_classic(data, pos, version)
@@ -853,38 +849,36 @@ class OffsetFetchResponse(Message):
             if n < 0 or n > 126:
                 n, pos = read_length(data, pos)
             topics = empty_list(n)
-            topics_count = n
-            for topics_step in range(topics_count):
+            for step in range(n):
                 # topics[]
                 # name: compact string
-                n = data[pos] - 1
+                n2 = data[pos] - 1
                 pos += 1
-                if n < 0 or n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
+                if n2 < 0 or n2 > 126:
+                    n2, pos = read_string_length(data, pos)
+                end = pos + n2
                 topics_name = data[pos:end].decode()
                 pos = end
                 # partitions: compact array
-                n = data[pos] - 1
+                n2 = data[pos] - 1
                 pos += 1
-                if n < 0 or n > 126:
-                    n, pos = read_length(data, pos)
-                topics_partitions = empty_list(n)
-                topics_partitions_count = n
-                for topics_partitions_step in range(topics_partitions_count):
+                if n2 < 0 or n2 > 126:
+                    n2, pos = read_length(data, pos)
+                topics_partitions = empty_list(n2)
+                for step in range(n2):
                     # topics[].partitions[]
                     topics_partitions_partition_index = read_i32_be(data, pos)
                     topics_partitions_committed_offset = read_i64_be(data, pos + 4)
                     topics_partitions_committed_leader_epoch = read_i32_be(data, pos + 12)
                     # metadata: compact nullable string
-                    n = data[pos + 16] - 1
+                    n3 = data[pos + 16] - 1
                     pos += 17
-                    if n < 0:
+                    if n3 < 0:
                         topics_partitions_metadata = None
                     else:
-                        if n > 126:
-                            n, pos = read_string_length(data, pos)
-                        end = pos + n
+                        if n3 > 126:
+                            n3, pos = read_string_length(data, pos)
+                        end = pos + n3
                         topics_partitions_metadata = data[pos:end].decode()
                         pos = end
                     topics_partitions_error_code = read_i16_be(data, pos)
@@ -919,33 +913,31 @@ class OffsetFetchResponse(Message):
             if n < 0 or n > 126:
                 n, pos = read_length(data, pos)
             groups = empty_list(n)
-            groups_count = n
-            for groups_step in range(groups_count):
+            for step in range(n):
                 # groups[]
                 # group_id: compact string
-                n = data[pos] - 1
+                n2 = data[pos] - 1
                 pos += 1
-                if n < 0 or n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
+                if n2 < 0 or n2 > 126:
+                    n2, pos = read_string_length(data, pos)
+                end = pos + n2
                 group_id = data[pos:end].decode()
                 pos = end
                 # topics: compact array
-                n = data[pos] - 1
+                n2 = data[pos] - 1
                 pos += 1
-                if n < 0 or n > 126:
-                    n, pos = read_length(data, pos)
-                groups_topics = empty_list(n)
-                groups_topics_count = n
-                for groups_topics_step in range(groups_topics_count):
+                if n2 < 0 or n2 > 126:
+                    n2, pos = read_length(data, pos)
+                groups_topics = empty_list(n2)
+                for step in range(n2):
                     # groups[].topics[]
                     if version <= 9:
                         # name: compact string
-                        n = data[pos] - 1
+                        n3 = data[pos] - 1
                         pos += 1
-                        if n < 0 or n > 126:
-                            n, pos = read_string_length(data, pos)
-                        end = pos + n
+                        if n3 < 0 or n3 > 126:
+                            n3, pos = read_string_length(data, pos)
+                        end = pos + n3
                         groups_topics_name = data[pos:end].decode()
                         pos = end
                         topic_id = ZERO_UUID
@@ -954,26 +946,25 @@ class OffsetFetchResponse(Message):
                         topic_id = Uuid(data[pos : pos + 16])
                         pos += 16
                     # partitions: compact array
-                    n = data[pos] - 1
+                    n3 = data[pos] - 1
                     pos += 1
-                    if n < 0 or n > 126:
-                        n, pos = read_length(data, pos)
-                    groups_topics_partitions = empty_list(n)
-                    groups_topics_partitions_count = n
-                    for groups_topics_partitions_step in range(groups_topics_partitions_count):
+                    if n3 < 0 or n3 > 126:
+                        n3, pos = read_length(data, pos)
+                    groups_topics_partitions = empty_list(n3)
+                    for step in range(n3):
                         # groups[].topics[].partitions[]
                         groups_topics_partitions_partition_index = read_i32_be(data, pos)
                         groups_topics_partitions_committed_offset = read_i64_be(data, pos + 4)
                         groups_topics_partitions_committed_leader_epoch = read_i32_be(data, pos + 12)
                         # metadata: compact nullable string
-                        n = data[pos + 16] - 1
+                        n4 = data[pos + 16] - 1
                         pos += 17
-                        if n < 0:
+                        if n4 < 0:
                             groups_topics_partitions_metadata = None
                         else:
-                            if n > 126:
-                                n, pos = read_string_length(data, pos)
-                            end = pos + n
+                            if n4 > 126:
+                                n4, pos = read_string_length(data, pos)
+                            end = pos + n4
                             groups_topics_partitions_metadata = data[pos:end].decode()
                             pos = end
                         groups_topics_partitions_error_code = read_i16_be(data, pos)
@@ -1152,12 +1143,13 @@ class OffsetFetchResponse(Message):
     def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[OffsetFetchResponse, i64]:
         """Versions 0-5."""
         n: int
+        step: i64
+        n2: int
         end: i64
+        n3: int
         topics: list[OffsetFetchResponseTopic]
-        topics_step: i64
         name: str
         partitions: list[OffsetFetchResponsePartition]
-        partitions_step: i64
         metadata: str | None
         groups: list[OffsetFetchResponseGroup]
         if version < 0:
@@ -1174,25 +1166,23 @@ class OffsetFetchResponse(Message):
         if n < 0:
             give_up()
         topics = empty_list(n)
-        topics_count = n
-        for topics_step in range(topics_count):
+        for step in range(n):
             # topics[]
             # name: string
-            n = read_i16_be(data, pos)
+            n2 = read_i16_be(data, pos)
             pos += 2
-            if n < 0:
+            if n2 < 0:
                 give_up()
-            end = pos + n
+            end = pos + n2
             name = data[pos:end].decode()
             pos = end
             # partitions: array
-            n = read_i32_be(data, pos)
+            n2 = read_i32_be(data, pos)
             pos += 4
-            if n < 0:
+            if n2 < 0:
                 give_up()
-            partitions = empty_list(n)
-            partitions_count = n
-            for partitions_step in range(partitions_count):
+            partitions = empty_list(n2)
+            for step in range(n2):
                 # topics[].partitions[]
                 partition_index = read_i32_be(data, pos)
                 committed_offset = read_i64_be(data, pos + 4)
@@ -1203,12 +1193,12 @@ class OffsetFetchResponse(Message):
                 else:
                     committed_leader_epoch = -1
                 # metadata: nullable string
-                n = read_i16_be(data, pos)
+                n3 = read_i16_be(data, pos)
                 pos += 2
-                if n < 0:
+                if n3 < 0:
                     metadata = None
                 else:
-                    end = pos + n
+                    end = pos + n3
                     metadata = data[pos:end].decode()
                     pos = end
                 partitions_error_code = read_i16_be(data, pos)

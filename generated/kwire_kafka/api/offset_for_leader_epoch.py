@@ -133,12 +133,12 @@ class OffsetForLeaderEpochRequest(Message):
     def _read(data: bytes, pos: i64, version: i64) -> tuple[OffsetForLeaderEpochRequest, i64]:
         """Version 4."""
         n: i64
+        step: i64
+        n2: i64
         end: i64
         topics: list[OffsetForLeaderTopic]
-        topics_step: i64
         topic: str
         partitions: list[OffsetForLeaderPartition]
-        partitions_step: i64
         if version < 4:
             return OffsetForLeaderEpochRequest._read_classic(data, pos, version)
         if version > 4:
@@ -151,25 +151,23 @@ class OffsetForLeaderEpochRequest(Message):
         if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         topics = empty_list(n)
-        topics_count = n
-        for topics_step in range(topics_count):
+        for step in range(n):
             # topics[]
             # topic: compact string
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_string_length(data, pos)
+            end = pos + n2
             topic = data[pos:end].decode()
             pos = end
             # partitions: compact array
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_length(data, pos)
-            partitions = empty_list(n)
-            partitions_count = n
-            for partitions_step in range(partitions_count):
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_length(data, pos)
+            partitions = empty_list(n2)
+            for step in range(n2):
                 # topics[].partitions[]
                 partition = read_i32_be(data, pos)
                 current_leader_epoch = read_i32_be(data, pos + 4)
@@ -245,12 +243,12 @@ class OffsetForLeaderEpochRequest(Message):
     def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[OffsetForLeaderEpochRequest, i64]:
         """Versions 0-3."""
         n: int
+        step: i64
+        n2: int
         end: i64
         topics: list[OffsetForLeaderTopic]
-        topics_step: i64
         topic: str
         partitions: list[OffsetForLeaderPartition]
-        partitions_step: i64
         if version < 0:
             give_up()
 
@@ -265,25 +263,23 @@ class OffsetForLeaderEpochRequest(Message):
         if n < 0:
             give_up()
         topics = empty_list(n)
-        topics_count = n
-        for topics_step in range(topics_count):
+        for step in range(n):
             # topics[]
             # topic: string
-            n = read_i16_be(data, pos)
+            n2 = read_i16_be(data, pos)
             pos += 2
-            if n < 0:
+            if n2 < 0:
                 give_up()
-            end = pos + n
+            end = pos + n2
             topic = data[pos:end].decode()
             pos = end
             # partitions: array
-            n = read_i32_be(data, pos)
+            n2 = read_i32_be(data, pos)
             pos += 4
-            if n < 0:
+            if n2 < 0:
                 give_up()
-            partitions = empty_list(n)
-            partitions_count = n
-            for partitions_step in range(partitions_count):
+            partitions = empty_list(n2)
+            for step in range(n2):
                 # topics[].partitions[]
                 partition = read_i32_be(data, pos)
                 pos += 4
@@ -441,12 +437,12 @@ class OffsetForLeaderEpochResponse(Message):
     def _read(data: bytes, pos: i64, version: i64) -> tuple[OffsetForLeaderEpochResponse, i64]:
         """Version 4."""
         n: i64
+        step: i64
+        n2: i64
         end: i64
         topics: list[OffsetForLeaderTopicResult]
-        topics_step: i64
         topic: str
         partitions: list[EpochEndOffset]
-        partitions_step: i64
         if version < 4:
             return OffsetForLeaderEpochResponse._read_classic(data, pos, version)
         if version > 4:
@@ -459,25 +455,23 @@ class OffsetForLeaderEpochResponse(Message):
         if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         topics = empty_list(n)
-        topics_count = n
-        for topics_step in range(topics_count):
+        for step in range(n):
             # topics[]
             # topic: compact string
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_string_length(data, pos)
+            end = pos + n2
             topic = data[pos:end].decode()
             pos = end
             # partitions: compact array
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_length(data, pos)
-            partitions = empty_list(n)
-            partitions_count = n
-            for partitions_step in range(partitions_count):
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_length(data, pos)
+            partitions = empty_list(n2)
+            for step in range(n2):
                 # topics[].partitions[]
                 error_code = read_i16_be(data, pos)
                 partition = read_i32_be(data, pos + 2)
@@ -555,12 +549,12 @@ class OffsetForLeaderEpochResponse(Message):
     def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[OffsetForLeaderEpochResponse, i64]:
         """Versions 0-3."""
         n: int
+        step: i64
+        n2: int
         end: i64
         topics: list[OffsetForLeaderTopicResult]
-        topics_step: i64
         topic: str
         partitions: list[EpochEndOffset]
-        partitions_step: i64
         if version < 0:
             give_up()
 
@@ -575,25 +569,23 @@ class OffsetForLeaderEpochResponse(Message):
         if n < 0:
             give_up()
         topics = empty_list(n)
-        topics_count = n
-        for topics_step in range(topics_count):
+        for step in range(n):
             # topics[]
             # topic: string
-            n = read_i16_be(data, pos)
+            n2 = read_i16_be(data, pos)
             pos += 2
-            if n < 0:
+            if n2 < 0:
                 give_up()
-            end = pos + n
+            end = pos + n2
             topic = data[pos:end].decode()
             pos = end
             # partitions: array
-            n = read_i32_be(data, pos)
+            n2 = read_i32_be(data, pos)
             pos += 4
-            if n < 0:
+            if n2 < 0:
                 give_up()
-            partitions = empty_list(n)
-            partitions_count = n
-            for partitions_step in range(partitions_count):
+            partitions = empty_list(n2)
+            for step in range(n2):
                 # topics[].partitions[]
                 error_code = read_i16_be(data, pos)
                 partition = read_i32_be(data, pos + 2)

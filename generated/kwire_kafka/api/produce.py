@@ -151,12 +151,13 @@ class ProduceRequest(Message):
         """Versions 9-13."""
         n: i64
         end: i64
+        step: i64
+        n2: i64
+        n3: i64
         transactional_id: str | None
         topic_data: list[TopicProduceData]
-        topic_data_step: i64
         name: str
         partition_data: list[PartitionProduceData]
-        partition_data_step: i64
         records: bytes | None
         if version < 9:
             return ProduceRequest._read_classic(data, pos, version)
@@ -182,16 +183,15 @@ class ProduceRequest(Message):
         if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         topic_data = empty_list(n)
-        topic_data_count = n
-        for topic_data_step in range(topic_data_count):
+        for step in range(n):
             # topic_data[]
             if version <= 12:
                 # name: compact string
-                n = data[pos] - 1
+                n2 = data[pos] - 1
                 pos += 1
-                if n < 0 or n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
+                if n2 < 0 or n2 > 126:
+                    n2, pos = read_string_length(data, pos)
+                end = pos + n2
                 name = data[pos:end].decode()
                 pos = end
                 topic_id = ZERO_UUID
@@ -200,27 +200,26 @@ class ProduceRequest(Message):
                 topic_id = Uuid(data[pos : pos + 16])
                 pos += 16
             # partition_data: compact array
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_length(data, pos)
-            partition_data = empty_list(n)
-            partition_data_count = n
-            for partition_data_step in range(partition_data_count):
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_length(data, pos)
+            partition_data = empty_list(n2)
+            for step in range(n2):
                 # topic_data[].partition_data[]
                 index = read_i32_be(data, pos)
                 # records: compact nullable records
-                n = data[pos + 4] - 1
+                n3 = data[pos + 4] - 1
                 pos += 5
-                if n < 0:
+                if n3 < 0:
                     records = None
                 else:
-                    if n > 126:
-                        n += (data[pos] - 1) * 128
+                    if n3 > 126:
+                        n3 += (data[pos] - 1) * 128
                         pos += 1
-                        if n < 127 or n > 16382:
-                            n, pos = read_length(data, pos - 1)
-                    end = pos + n
+                        if n3 < 127 or n3 > 16382:
+                            n3, pos = read_length(data, pos - 1)
+                    end = pos + n3
                     records = data[pos:end]
                     pos = end
                 partition_data_item = new_PartitionProduceData(index, records)
@@ -317,12 +316,13 @@ class ProduceRequest(Message):
         """Versions 0-8."""
         n: int
         end: i64
+        step: i64
+        n2: int
+        n3: int
         transactional_id: str | None
         topic_data: list[TopicProduceData]
-        topic_data_step: i64
         name: str
         partition_data: list[PartitionProduceData]
-        partition_data_step: i64
         records: bytes | None
         if version < 0:
             give_up()
@@ -347,35 +347,33 @@ class ProduceRequest(Message):
         if n < 0:
             give_up()
         topic_data = empty_list(n)
-        topic_data_count = n
-        for topic_data_step in range(topic_data_count):
+        for step in range(n):
             # topic_data[]
             # name: string
-            n = read_i16_be(data, pos)
+            n2 = read_i16_be(data, pos)
             pos += 2
-            if n < 0:
+            if n2 < 0:
                 give_up()
-            end = pos + n
+            end = pos + n2
             name = data[pos:end].decode()
             pos = end
             topic_id = ZERO_UUID
             # partition_data: array
-            n = read_i32_be(data, pos)
+            n2 = read_i32_be(data, pos)
             pos += 4
-            if n < 0:
+            if n2 < 0:
                 give_up()
-            partition_data = empty_list(n)
-            partition_data_count = n
-            for partition_data_step in range(partition_data_count):
+            partition_data = empty_list(n2)
+            for step in range(n2):
                 # topic_data[].partition_data[]
                 index = read_i32_be(data, pos)
                 # records: nullable records
-                n = read_i32_be(data, pos + 4)
+                n3 = read_i32_be(data, pos + 4)
                 pos += 8
-                if n < 0:
+                if n3 < 0:
                     records = None
                 else:
-                    end = pos + n
+                    end = pos + n3
                     records = data[pos:end]
                     pos = end
                 partition_data_item = new_PartitionProduceData(index, records)
@@ -743,9 +741,10 @@ class ProduceResponse(Message):
 
     def _read_tags(self, data: bytes, pos: i64, version: i64) -> i64:
         n: i64
+        step: i64
+        n2: i64
         end: i64
         node_endpoints: list[NodeEndpoint]
-        node_endpoints_step: i64
         host: str
         rack: str | None
         unknown: list[tuple[int, bytes]] = []
@@ -768,28 +767,27 @@ class ProduceResponse(Message):
                 if n < 0 or n > 126:
                     n, pos = read_length(data, pos)
                 node_endpoints = empty_list(n)
-                node_endpoints_count = n
-                for node_endpoints_step in range(node_endpoints_count):
+                for step in range(n):
                     # node_endpoints[]
                     node_id = read_i32_be(data, pos)
                     # host: compact string
-                    n = data[pos + 4] - 1
+                    n2 = data[pos + 4] - 1
                     pos += 5
-                    if n < 0 or n > 126:
-                        n, pos = read_string_length(data, pos)
-                    end = pos + n
+                    if n2 < 0 or n2 > 126:
+                        n2, pos = read_string_length(data, pos)
+                    end = pos + n2
                     host = data[pos:end].decode()
                     pos = end
                     port = read_i32_be(data, pos)
                     # rack: compact nullable string
-                    n = data[pos + 4] - 1
+                    n2 = data[pos + 4] - 1
                     pos += 5
-                    if n < 0:
+                    if n2 < 0:
                         rack = None
                     else:
-                        if n > 126:
-                            n, pos = read_string_length(data, pos)
-                        end = pos + n
+                        if n2 > 126:
+                            n2, pos = read_string_length(data, pos)
+                        end = pos + n2
                         rack = data[pos:end].decode()
                         pos = end
                     node_endpoints_item = new_NodeEndpoint(node_id, host, port, rack)
@@ -851,14 +849,15 @@ class ProduceResponse(Message):
     def _read(data: bytes, pos: i64, version: i64) -> tuple[ProduceResponse, i64]:
         """Versions 9-13."""
         n: i64
+        step: i64
+        n2: i64
         end: i64
+        n3: i64
+        n4: i64
         responses: list[TopicProduceResponse]
-        responses_step: i64
         name: str
         partition_responses: list[PartitionProduceResponse]
-        partition_responses_step: i64
         record_errors: list[BatchIndexAndErrorMessage]
-        record_errors_step: i64
         batch_index_error_message: str | None
         error_message: str | None
         if version < 9:
@@ -872,16 +871,15 @@ class ProduceResponse(Message):
         if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         responses = empty_list(n)
-        responses_count = n
-        for responses_step in range(responses_count):
+        for step in range(n):
             # responses[]
             if version <= 12:
                 # name: compact string
-                n = data[pos] - 1
+                n2 = data[pos] - 1
                 pos += 1
-                if n < 0 or n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
+                if n2 < 0 or n2 > 126:
+                    n2, pos = read_string_length(data, pos)
+                end = pos + n2
                 name = data[pos:end].decode()
                 pos = end
                 topic_id = ZERO_UUID
@@ -890,13 +888,12 @@ class ProduceResponse(Message):
                 topic_id = Uuid(data[pos : pos + 16])
                 pos += 16
             # partition_responses: compact array
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_length(data, pos)
-            partition_responses = empty_list(n)
-            partition_responses_count = n
-            for partition_responses_step in range(partition_responses_count):
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_length(data, pos)
+            partition_responses = empty_list(n2)
+            for step in range(n2):
                 # responses[].partition_responses[]
                 index = read_i32_be(data, pos)
                 error_code = read_i16_be(data, pos + 4)
@@ -904,24 +901,23 @@ class ProduceResponse(Message):
                 log_append_time_ms = read_i64_be(data, pos + 14)
                 log_start_offset = read_i64_be(data, pos + 22)
                 # record_errors: compact array
-                n = data[pos + 30] - 1
+                n3 = data[pos + 30] - 1
                 pos += 31
-                if n < 0 or n > 126:
-                    n, pos = read_length(data, pos)
-                record_errors = empty_list(n)
-                record_errors_count = n
-                for record_errors_step in range(record_errors_count):
+                if n3 < 0 or n3 > 126:
+                    n3, pos = read_length(data, pos)
+                record_errors = empty_list(n3)
+                for step in range(n3):
                     # responses[].partition_responses[].record_errors[]
                     batch_index = read_i32_be(data, pos)
                     # batch_index_error_message: compact nullable string
-                    n = data[pos + 4] - 1
+                    n4 = data[pos + 4] - 1
                     pos += 5
-                    if n < 0:
+                    if n4 < 0:
                         batch_index_error_message = None
                     else:
-                        if n > 126:
-                            n, pos = read_string_length(data, pos)
-                        end = pos + n
+                        if n4 > 126:
+                            n4, pos = read_string_length(data, pos)
+                        end = pos + n4
                         batch_index_error_message = data[pos:end].decode()
                         pos = end
                     record_errors_item = new_BatchIndexAndErrorMessage(batch_index, batch_index_error_message)
@@ -931,14 +927,14 @@ class ProduceResponse(Message):
                         pos += 1
                     record_errors.append(record_errors_item)
                 # error_message: compact nullable string
-                n = data[pos] - 1
+                n3 = data[pos] - 1
                 pos += 1
-                if n < 0:
+                if n3 < 0:
                     error_message = None
                 else:
-                    if n > 126:
-                        n, pos = read_string_length(data, pos)
-                    end = pos + n
+                    if n3 > 126:
+                        n3, pos = read_string_length(data, pos)
+                    end = pos + n3
                     error_message = data[pos:end].decode()
                     pos = end
                 partition_responses_item = new_PartitionProduceResponse(
@@ -1064,14 +1060,15 @@ class ProduceResponse(Message):
     def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[ProduceResponse, i64]:
         """Versions 0-8."""
         n: int
+        step: i64
+        n2: int
         end: i64
+        n3: int
+        n4: int
         responses: list[TopicProduceResponse]
-        responses_step: i64
         name: str
         partition_responses: list[PartitionProduceResponse]
-        partition_responses_step: i64
         record_errors: list[BatchIndexAndErrorMessage]
-        record_errors_step: i64
         batch_index_error_message: str | None
         error_message: str | None
         if version < 0:
@@ -1083,26 +1080,24 @@ class ProduceResponse(Message):
         if n < 0:
             give_up()
         responses = empty_list(n)
-        responses_count = n
-        for responses_step in range(responses_count):
+        for step in range(n):
             # responses[]
             # name: string
-            n = read_i16_be(data, pos)
+            n2 = read_i16_be(data, pos)
             pos += 2
-            if n < 0:
+            if n2 < 0:
                 give_up()
-            end = pos + n
+            end = pos + n2
             name = data[pos:end].decode()
             pos = end
             topic_id = ZERO_UUID
             # partition_responses: array
-            n = read_i32_be(data, pos)
+            n2 = read_i32_be(data, pos)
             pos += 4
-            if n < 0:
+            if n2 < 0:
                 give_up()
-            partition_responses = empty_list(n)
-            partition_responses_count = n
-            for partition_responses_step in range(partition_responses_count):
+            partition_responses = empty_list(n2)
+            for step in range(n2):
                 # responses[].partition_responses[]
                 index = read_i32_be(data, pos)
                 error_code = read_i16_be(data, pos + 4)
@@ -1120,33 +1115,32 @@ class ProduceResponse(Message):
                     log_start_offset = -1
                 if version >= 8:
                     # record_errors: array
-                    n = read_i32_be(data, pos)
+                    n3 = read_i32_be(data, pos)
                     pos += 4
-                    if n < 0:
+                    if n3 < 0:
                         give_up()
-                    record_errors = empty_list(n)
-                    record_errors_count = n
-                    for record_errors_step in range(record_errors_count):
+                    record_errors = empty_list(n3)
+                    for step in range(n3):
                         # responses[].partition_responses[].record_errors[]
                         batch_index = read_i32_be(data, pos)
                         # batch_index_error_message: nullable string
-                        n = read_i16_be(data, pos + 4)
+                        n4 = read_i16_be(data, pos + 4)
                         pos += 6
-                        if n < 0:
+                        if n4 < 0:
                             batch_index_error_message = None
                         else:
-                            end = pos + n
+                            end = pos + n4
                             batch_index_error_message = data[pos:end].decode()
                             pos = end
                         record_errors_item = new_BatchIndexAndErrorMessage(batch_index, batch_index_error_message)
                         record_errors.append(record_errors_item)
                     # error_message: nullable string
-                    n = read_i16_be(data, pos)
+                    n3 = read_i16_be(data, pos)
                     pos += 2
-                    if n < 0:
+                    if n3 < 0:
                         error_message = None
                     else:
-                        end = pos + n
+                        end = pos + n3
                         error_message = data[pos:end].decode()
                         pos = end
                 else:

@@ -119,9 +119,10 @@ class SaslHandshakeResponse(Message):
     def _read(data: bytes, pos: i64, version: i64) -> tuple[SaslHandshakeResponse, i64]:
         """Versions 0-1."""
         n: int
+        step: i64
+        n2: int
         end: i64
         mechanisms: list[str]
-        mechanisms_step: i64
         if version < 0 or version > 1:
             give_up()
 
@@ -132,14 +133,13 @@ class SaslHandshakeResponse(Message):
         if n < 0:
             give_up()
         mechanisms = empty_list(n)
-        mechanisms_count = n
-        for mechanisms_step in range(mechanisms_count):
+        for step in range(n):
             # mechanisms[]: string
-            n = read_i16_be(data, pos)
+            n2 = read_i16_be(data, pos)
             pos += 2
-            if n < 0:
+            if n2 < 0:
                 give_up()
-            end = pos + n
+            end = pos + n2
             mechanisms_item = data[pos:end].decode()
             pos = end
             mechanisms.append(mechanisms_item)

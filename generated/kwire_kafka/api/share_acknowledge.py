@@ -183,14 +183,15 @@ class ShareAcknowledgeRequest(Message):
         """Versions 0-2."""
         n: i64
         end: i64
+        step: i64
+        n2: i64
+        n3: i64
+        n4: i64
         group_id: str | None
         member_id: str | None
         topics: list[AcknowledgeTopic]
-        topics_step: i64
         partitions: list[AcknowledgePartition]
-        partitions_step: i64
         acknowledgement_batches: list[AcknowledgementBatch]
-        acknowledgement_batches_step: i64
         acknowledge_types: list[int]
         if version < 0 or version > 2:
             give_up()
@@ -230,39 +231,36 @@ class ShareAcknowledgeRequest(Message):
         if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         topics = empty_list(n)
-        topics_count = n
-        for topics_step in range(topics_count):
+        for step in range(n):
             # topics[]
             topic_id = Uuid(data[pos : pos + 16])
             # partitions: compact array
-            n = data[pos + 16] - 1
+            n2 = data[pos + 16] - 1
             pos += 17
-            if n < 0 or n > 126:
-                n, pos = read_length(data, pos)
-            partitions = empty_list(n)
-            partitions_count = n
-            for partitions_step in range(partitions_count):
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_length(data, pos)
+            partitions = empty_list(n2)
+            for step in range(n2):
                 # topics[].partitions[]
                 partition_index = read_i32_be(data, pos)
                 # acknowledgement_batches: compact array
-                n = data[pos + 4] - 1
+                n3 = data[pos + 4] - 1
                 pos += 5
-                if n < 0 or n > 126:
-                    n, pos = read_length(data, pos)
-                acknowledgement_batches = empty_list(n)
-                acknowledgement_batches_count = n
-                for acknowledgement_batches_step in range(acknowledgement_batches_count):
+                if n3 < 0 or n3 > 126:
+                    n3, pos = read_length(data, pos)
+                acknowledgement_batches = empty_list(n3)
+                for step in range(n3):
                     # topics[].partitions[].acknowledgement_batches[]
                     first_offset = read_i64_be(data, pos)
                     last_offset = read_i64_be(data, pos + 8)
                     # acknowledge_types: compact array
-                    n = data[pos + 16] - 1
+                    n4 = data[pos + 16] - 1
                     pos += 17
-                    if n < 0 or n > 126:
-                        n, pos = read_length(data, pos)
-                    if n:
-                        acknowledge_types = read_i8s(data, pos, n)
-                        pos += n
+                    if n4 < 0 or n4 > 126:
+                        n4, pos = read_length(data, pos)
+                    if n4:
+                        acknowledge_types = read_i8s(data, pos, n4)
+                        pos += n4
                     else:
                         acknowledge_types = []
                     acknowledgement_batches_item = new_AcknowledgementBatch(
@@ -586,15 +584,15 @@ class ShareAcknowledgeResponse(Message):
         """Versions 0-2."""
         n: i64
         end: i64
+        step: i64
+        n2: i64
+        n3: i64
         error_message: str | None
         responses: list[ShareAcknowledgeTopicResponse]
-        responses_step: i64
         partitions: list[PartitionData]
-        partitions_step: i64
         partitions_error_message: str | None
         current_leader: LeaderIdAndEpoch
         node_endpoints: list[NodeEndpoint]
-        node_endpoints_step: i64
         host: str
         rack: str | None
         if version < 0 or version > 2:
@@ -624,30 +622,28 @@ class ShareAcknowledgeResponse(Message):
         if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         responses = empty_list(n)
-        responses_count = n
-        for responses_step in range(responses_count):
+        for step in range(n):
             # responses[]
             topic_id = Uuid(data[pos : pos + 16])
             # partitions: compact array
-            n = data[pos + 16] - 1
+            n2 = data[pos + 16] - 1
             pos += 17
-            if n < 0 or n > 126:
-                n, pos = read_length(data, pos)
-            partitions = empty_list(n)
-            partitions_count = n
-            for partitions_step in range(partitions_count):
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_length(data, pos)
+            partitions = empty_list(n2)
+            for step in range(n2):
                 # responses[].partitions[]
                 partition_index = read_i32_be(data, pos)
                 partitions_error_code = read_i16_be(data, pos + 4)
                 # error_message: compact nullable string
-                n = data[pos + 6] - 1
+                n3 = data[pos + 6] - 1
                 pos += 7
-                if n < 0:
+                if n3 < 0:
                     partitions_error_message = None
                 else:
-                    if n > 126:
-                        n, pos = read_string_length(data, pos)
-                    end = pos + n
+                    if n3 > 126:
+                        n3, pos = read_string_length(data, pos)
+                    end = pos + n3
                     partitions_error_message = data[pos:end].decode()
                     pos = end
                 # responses[].partitions[].current_leader
@@ -679,28 +675,27 @@ class ShareAcknowledgeResponse(Message):
         if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         node_endpoints = empty_list(n)
-        node_endpoints_count = n
-        for node_endpoints_step in range(node_endpoints_count):
+        for step in range(n):
             # node_endpoints[]
             node_id = read_i32_be(data, pos)
             # host: compact string
-            n = data[pos + 4] - 1
+            n2 = data[pos + 4] - 1
             pos += 5
-            if n < 0 or n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_string_length(data, pos)
+            end = pos + n2
             host = data[pos:end].decode()
             pos = end
             port = read_i32_be(data, pos)
             # rack: compact nullable string
-            n = data[pos + 4] - 1
+            n2 = data[pos + 4] - 1
             pos += 5
-            if n < 0:
+            if n2 < 0:
                 rack = None
             else:
-                if n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
+                if n2 > 126:
+                    n2, pos = read_string_length(data, pos)
+                end = pos + n2
                 rack = data[pos:end].decode()
                 pos = end
             node_endpoints_item = new_NodeEndpoint(node_id, host, port, rack)

@@ -259,17 +259,17 @@ class ShareFetchRequest(Message):
         """Versions 0-2."""
         n: i64
         end: i64
+        step: i64
+        n2: i64
+        n3: i64
+        n4: i64
         group_id: str | None
         member_id: str | None
         topics: list[FetchTopic]
-        topics_step: i64
         topics_partitions: list[FetchPartition]
-        topics_partitions_step: i64
         acknowledgement_batches: list[AcknowledgementBatch]
-        acknowledgement_batches_step: i64
         acknowledge_types: list[int]
         forgotten_topics_data: list[ForgottenTopic]
-        forgotten_topics_data_step: i64
         forgotten_topics_data_partitions: list[int]
         if version < 0 or version > 2:
             give_up()
@@ -321,18 +321,16 @@ class ShareFetchRequest(Message):
         if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         topics = empty_list(n)
-        topics_count = n
-        for topics_step in range(topics_count):
+        for step in range(n):
             # topics[]
             topics_topic_id = Uuid(data[pos : pos + 16])
             # partitions: compact array
-            n = data[pos + 16] - 1
+            n2 = data[pos + 16] - 1
             pos += 17
-            if n < 0 or n > 126:
-                n, pos = read_length(data, pos)
-            topics_partitions = empty_list(n)
-            topics_partitions_count = n
-            for topics_partitions_step in range(topics_partitions_count):
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_length(data, pos)
+            topics_partitions = empty_list(n2)
+            for step in range(n2):
                 # topics[].partitions[]
                 partition_index = read_i32_be(data, pos)
                 pos += 4
@@ -342,24 +340,23 @@ class ShareFetchRequest(Message):
                 else:
                     partition_max_bytes = 0
                 # acknowledgement_batches: compact array
-                n = data[pos] - 1
+                n3 = data[pos] - 1
                 pos += 1
-                if n < 0 or n > 126:
-                    n, pos = read_length(data, pos)
-                acknowledgement_batches = empty_list(n)
-                acknowledgement_batches_count = n
-                for acknowledgement_batches_step in range(acknowledgement_batches_count):
+                if n3 < 0 or n3 > 126:
+                    n3, pos = read_length(data, pos)
+                acknowledgement_batches = empty_list(n3)
+                for step in range(n3):
                     # topics[].partitions[].acknowledgement_batches[]
                     first_offset = read_i64_be(data, pos)
                     last_offset = read_i64_be(data, pos + 8)
                     # acknowledge_types: compact array
-                    n = data[pos + 16] - 1
+                    n4 = data[pos + 16] - 1
                     pos += 17
-                    if n < 0 or n > 126:
-                        n, pos = read_length(data, pos)
-                    if n:
-                        acknowledge_types = read_i8s(data, pos, n)
-                        pos += n
+                    if n4 < 0 or n4 > 126:
+                        n4, pos = read_length(data, pos)
+                    if n4:
+                        acknowledge_types = read_i8s(data, pos, n4)
+                        pos += n4
                     else:
                         acknowledge_types = []
                     acknowledgement_batches_item = new_AcknowledgementBatch(
@@ -390,18 +387,17 @@ class ShareFetchRequest(Message):
         if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         forgotten_topics_data = empty_list(n)
-        forgotten_topics_data_count = n
-        for forgotten_topics_data_step in range(forgotten_topics_data_count):
+        for step in range(n):
             # forgotten_topics_data[]
             forgotten_topics_data_topic_id = Uuid(data[pos : pos + 16])
             # partitions: compact array
-            n = data[pos + 16] - 1
+            n2 = data[pos + 16] - 1
             pos += 17
-            if n < 0 or n > 126:
-                n, pos = read_length(data, pos)
-            if n:
-                forgotten_topics_data_partitions = read_i32s(data, pos, n)
-                pos += 4 * n
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_length(data, pos)
+            if n2:
+                forgotten_topics_data_partitions = read_i32s(data, pos, n2)
+                pos += 4 * n2
             else:
                 forgotten_topics_data_partitions = []
             forgotten_topics_data_item = new_ForgottenTopic(
@@ -819,19 +815,18 @@ class ShareFetchResponse(Message):
         """Versions 0-2."""
         n: i64
         end: i64
+        step: i64
+        n2: i64
+        n3: i64
         error_message: str | None
         responses: list[ShareFetchableTopicResponse]
-        responses_step: i64
         partitions: list[PartitionData]
-        partitions_step: i64
         partitions_error_message: str | None
         acknowledge_error_message: str | None
         current_leader: LeaderIdAndEpoch
         records: bytes | None
         acquired_records: list[AcquiredRecords]
-        acquired_records_step: i64
         node_endpoints: list[NodeEndpoint]
-        node_endpoints_step: i64
         host: str
         rack: str | None
         if version < 0 or version > 2:
@@ -861,42 +856,40 @@ class ShareFetchResponse(Message):
         if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         responses = empty_list(n)
-        responses_count = n
-        for responses_step in range(responses_count):
+        for step in range(n):
             # responses[]
             topic_id = Uuid(data[pos : pos + 16])
             # partitions: compact array
-            n = data[pos + 16] - 1
+            n2 = data[pos + 16] - 1
             pos += 17
-            if n < 0 or n > 126:
-                n, pos = read_length(data, pos)
-            partitions = empty_list(n)
-            partitions_count = n
-            for partitions_step in range(partitions_count):
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_length(data, pos)
+            partitions = empty_list(n2)
+            for step in range(n2):
                 # responses[].partitions[]
                 partition_index = read_i32_be(data, pos)
                 partitions_error_code = read_i16_be(data, pos + 4)
                 # error_message: compact nullable string
-                n = data[pos + 6] - 1
+                n3 = data[pos + 6] - 1
                 pos += 7
-                if n < 0:
+                if n3 < 0:
                     partitions_error_message = None
                 else:
-                    if n > 126:
-                        n, pos = read_string_length(data, pos)
-                    end = pos + n
+                    if n3 > 126:
+                        n3, pos = read_string_length(data, pos)
+                    end = pos + n3
                     partitions_error_message = data[pos:end].decode()
                     pos = end
                 acknowledge_error_code = read_i16_be(data, pos)
                 # acknowledge_error_message: compact nullable string
-                n = data[pos + 2] - 1
+                n3 = data[pos + 2] - 1
                 pos += 3
-                if n < 0:
+                if n3 < 0:
                     acknowledge_error_message = None
                 else:
-                    if n > 126:
-                        n, pos = read_string_length(data, pos)
-                    end = pos + n
+                    if n3 > 126:
+                        n3, pos = read_string_length(data, pos)
+                    end = pos + n3
                     acknowledge_error_message = data[pos:end].decode()
                     pos = end
                 # responses[].partitions[].current_leader
@@ -909,30 +902,29 @@ class ShareFetchResponse(Message):
                 else:
                     pos += 9
                 # records: compact nullable records
-                n = data[pos] - 1
+                n3 = data[pos] - 1
                 pos += 1
-                if n < 0:
+                if n3 < 0:
                     if version <= 0:
                         records = None
                     else:
                         give_up()
                 else:
-                    if n > 126:
-                        n += (data[pos] - 1) * 128
+                    if n3 > 126:
+                        n3 += (data[pos] - 1) * 128
                         pos += 1
-                        if n < 127 or n > 16382:
-                            n, pos = read_length(data, pos - 1)
-                    end = pos + n
+                        if n3 < 127 or n3 > 16382:
+                            n3, pos = read_length(data, pos - 1)
+                    end = pos + n3
                     records = data[pos:end]
                     pos = end
                 # acquired_records: compact array
-                n = data[pos] - 1
+                n3 = data[pos] - 1
                 pos += 1
-                if n < 0 or n > 126:
-                    n, pos = read_length(data, pos)
-                acquired_records = empty_list(n)
-                acquired_records_count = n
-                for acquired_records_step in range(acquired_records_count):
+                if n3 < 0 or n3 > 126:
+                    n3, pos = read_length(data, pos)
+                acquired_records = empty_list(n3)
+                for step in range(n3):
                     # responses[].partitions[].acquired_records[]
                     first_offset = read_i64_be(data, pos)
                     last_offset = read_i64_be(data, pos + 8)
@@ -971,28 +963,27 @@ class ShareFetchResponse(Message):
         if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         node_endpoints = empty_list(n)
-        node_endpoints_count = n
-        for node_endpoints_step in range(node_endpoints_count):
+        for step in range(n):
             # node_endpoints[]
             node_id = read_i32_be(data, pos)
             # host: compact string
-            n = data[pos + 4] - 1
+            n2 = data[pos + 4] - 1
             pos += 5
-            if n < 0 or n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_string_length(data, pos)
+            end = pos + n2
             host = data[pos:end].decode()
             pos = end
             port = read_i32_be(data, pos)
             # rack: compact nullable string
-            n = data[pos + 4] - 1
+            n2 = data[pos + 4] - 1
             pos += 5
-            if n < 0:
+            if n2 < 0:
                 rack = None
             else:
-                if n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
+                if n2 > 126:
+                    n2, pos = read_string_length(data, pos)
+                end = pos + n2
                 rack = data[pos:end].decode()
                 pos = end
             node_endpoints_item = new_NodeEndpoint(node_id, host, port, rack)

@@ -87,11 +87,12 @@ class ShareGroupHeartbeatRequest(Message):
         """Versions 0-1."""
         n: i64
         end: i64
+        step: i64
+        n2: i64
         group_id: str
         member_id: str
         rack_id: str | None
         subscribed_topic_names: list[str] | None
-        subscribed_topic_names_step: i64
         if version < 0 or version > 1:
             give_up()
 
@@ -132,14 +133,13 @@ class ShareGroupHeartbeatRequest(Message):
             if n > 126:
                 n, pos = read_length(data, pos)
             subscribed_topic_names = empty_list(n)
-            subscribed_topic_names_count = n
-            for subscribed_topic_names_step in range(subscribed_topic_names_count):
+            for step in range(n):
                 # subscribed_topic_names[]: compact string
-                n = data[pos] - 1
+                n2 = data[pos] - 1
                 pos += 1
-                if n < 0 or n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
+                if n2 < 0 or n2 > 126:
+                    n2, pos = read_string_length(data, pos)
+                end = pos + n2
                 subscribed_topic_names_item = data[pos:end].decode()
                 pos = end
                 subscribed_topic_names.append(subscribed_topic_names_item)
@@ -325,11 +325,12 @@ class ShareGroupHeartbeatResponse(Message):
         """Versions 0-1."""
         n: i64
         end: i64
+        step: i64
+        n2: i64
         error_message: str | None
         member_id: str | None
         assignment: Assignment | None
         topic_partitions: list[TopicPartitions]
-        topic_partitions_step: i64
         partitions: list[int]
         if version < 0 or version > 1:
             give_up()
@@ -373,18 +374,17 @@ class ShareGroupHeartbeatResponse(Message):
             if n < 0 or n > 126:
                 n, pos = read_length(data, pos)
             topic_partitions = empty_list(n)
-            topic_partitions_count = n
-            for topic_partitions_step in range(topic_partitions_count):
+            for step in range(n):
                 # assignment.topic_partitions[]
                 topic_id = Uuid(data[pos : pos + 16])
                 # partitions: compact array
-                n = data[pos + 16] - 1
+                n2 = data[pos + 16] - 1
                 pos += 17
-                if n < 0 or n > 126:
-                    n, pos = read_length(data, pos)
-                if n:
-                    partitions = read_i32s(data, pos, n)
-                    pos += 4 * n
+                if n2 < 0 or n2 > 126:
+                    n2, pos = read_length(data, pos)
+                if n2:
+                    partitions = read_i32s(data, pos, n2)
+                    pos += 4 * n2
                 else:
                     partitions = []
                 topic_partitions_item = new_TopicPartitions(topic_id, partitions)

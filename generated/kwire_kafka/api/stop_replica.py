@@ -232,17 +232,16 @@ class StopReplicaRequest(Message):
     def _read(data: bytes, pos: i64, version: i64) -> tuple[StopReplicaRequest, i64]:
         """Versions 2-4."""
         n: i64
+        step: i64
+        n2: i64
         end: i64
         ungrouped_partitions: list[StopReplicaPartitionV0]
         topics: list[StopReplicaTopicV1]
-        topics_step: i64
         name: str
         partition_indexes: list[int]
         topic_states: list[StopReplicaTopicState]
-        topic_states_step: i64
         topic_name: str
         partition_states: list[StopReplicaPartitionState]
-        partition_states_step: i64
         if version < 2:
             return StopReplicaRequest._read_classic(data, pos, version)
         if version > 4:
@@ -271,25 +270,24 @@ class StopReplicaRequest(Message):
             if n < 0 or n > 126:
                 n, pos = read_length(data, pos)
             topics = empty_list(n)
-            topics_count = n
-            for topics_step in range(topics_count):
+            for step in range(n):
                 # topics[]
                 # name: compact string
-                n = data[pos] - 1
+                n2 = data[pos] - 1
                 pos += 1
-                if n < 0 or n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
+                if n2 < 0 or n2 > 126:
+                    n2, pos = read_string_length(data, pos)
+                end = pos + n2
                 name = data[pos:end].decode()
                 pos = end
                 # partition_indexes: compact array
-                n = data[pos] - 1
+                n2 = data[pos] - 1
                 pos += 1
-                if n < 0 or n > 126:
-                    n, pos = read_length(data, pos)
-                if n:
-                    partition_indexes = read_i32s(data, pos, n)
-                    pos += 4 * n
+                if n2 < 0 or n2 > 126:
+                    n2, pos = read_length(data, pos)
+                if n2:
+                    partition_indexes = read_i32s(data, pos, n2)
+                    pos += 4 * n2
                 else:
                     partition_indexes = []
                 topics_item = new_StopReplicaTopicV1(name, partition_indexes)
@@ -307,25 +305,23 @@ class StopReplicaRequest(Message):
             if n < 0 or n > 126:
                 n, pos = read_length(data, pos)
             topic_states = empty_list(n)
-            topic_states_count = n
-            for topic_states_step in range(topic_states_count):
+            for step in range(n):
                 # topic_states[]
                 # topic_name: compact string
-                n = data[pos] - 1
+                n2 = data[pos] - 1
                 pos += 1
-                if n < 0 or n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
+                if n2 < 0 or n2 > 126:
+                    n2, pos = read_string_length(data, pos)
+                end = pos + n2
                 topic_name = data[pos:end].decode()
                 pos = end
                 # partition_states: compact array
-                n = data[pos] - 1
+                n2 = data[pos] - 1
                 pos += 1
-                if n < 0 or n > 126:
-                    n, pos = read_length(data, pos)
-                partition_states = empty_list(n)
-                partition_states_count = n
-                for partition_states_step in range(partition_states_count):
+                if n2 < 0 or n2 > 126:
+                    n2, pos = read_length(data, pos)
+                partition_states = empty_list(n2)
+                for step in range(n2):
                     # topic_states[].partition_states[]
                     partition_index = read_i32_be(data, pos)
                     leader_epoch = read_i32_be(data, pos + 4)
@@ -461,12 +457,12 @@ class StopReplicaRequest(Message):
     def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[StopReplicaRequest, i64]:
         """Versions 0-1."""
         n: int
+        step: i64
+        n2: int
         end: i64
         ungrouped_partitions: list[StopReplicaPartitionV0]
-        ungrouped_partitions_step: i64
         topic_name: str
         topics: list[StopReplicaTopicV1]
-        topics_step: i64
         name: str
         partition_indexes: list[int]
         topic_states: list[StopReplicaTopicState]
@@ -491,15 +487,14 @@ class StopReplicaRequest(Message):
             if n < 0:
                 give_up()
             ungrouped_partitions = empty_list(n)
-            ungrouped_partitions_count = n
-            for ungrouped_partitions_step in range(ungrouped_partitions_count):
+            for step in range(n):
                 # ungrouped_partitions[]
                 # topic_name: string
-                n = read_i16_be(data, pos)
+                n2 = read_i16_be(data, pos)
                 pos += 2
-                if n < 0:
+                if n2 < 0:
                     give_up()
-                end = pos + n
+                end = pos + n2
                 topic_name = data[pos:end].decode()
                 pos = end
                 partition_index = read_i32_be(data, pos)
@@ -515,25 +510,24 @@ class StopReplicaRequest(Message):
             if n < 0:
                 give_up()
             topics = empty_list(n)
-            topics_count = n
-            for topics_step in range(topics_count):
+            for step in range(n):
                 # topics[]
                 # name: string
-                n = read_i16_be(data, pos)
+                n2 = read_i16_be(data, pos)
                 pos += 2
-                if n < 0:
+                if n2 < 0:
                     give_up()
-                end = pos + n
+                end = pos + n2
                 name = data[pos:end].decode()
                 pos = end
                 # partition_indexes: array
-                n = read_i32_be(data, pos)
+                n2 = read_i32_be(data, pos)
                 pos += 4
-                if n < 0:
+                if n2 < 0:
                     give_up()
-                if n:
-                    partition_indexes = read_i32s(data, pos, n)
-                    pos += 4 * n
+                if n2:
+                    partition_indexes = read_i32s(data, pos, n2)
+                    pos += 4 * n2
                 else:
                     partition_indexes = []
                 topics_item = new_StopReplicaTopicV1(name, partition_indexes)
@@ -679,9 +673,10 @@ class StopReplicaResponse(Message):
     def _read(data: bytes, pos: i64, version: i64) -> tuple[StopReplicaResponse, i64]:
         """Versions 2-4."""
         n: i64
+        step: i64
+        n2: i64
         end: i64
         partition_errors: list[StopReplicaPartitionError]
-        partition_errors_step: i64
         topic_name: str
         if version < 2:
             return StopReplicaResponse._read_classic(data, pos, version)
@@ -695,15 +690,14 @@ class StopReplicaResponse(Message):
         if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         partition_errors = empty_list(n)
-        partition_errors_count = n
-        for partition_errors_step in range(partition_errors_count):
+        for step in range(n):
             # partition_errors[]
             # topic_name: compact string
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_string_length(data, pos)
+            end = pos + n2
             topic_name = data[pos:end].decode()
             pos = end
             partition_index = read_i32_be(data, pos)
@@ -762,9 +756,10 @@ class StopReplicaResponse(Message):
     def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[StopReplicaResponse, i64]:
         """Versions 0-1."""
         n: int
+        step: i64
+        n2: int
         end: i64
         partition_errors: list[StopReplicaPartitionError]
-        partition_errors_step: i64
         topic_name: str
         if version < 0:
             give_up()
@@ -776,15 +771,14 @@ class StopReplicaResponse(Message):
         if n < 0:
             give_up()
         partition_errors = empty_list(n)
-        partition_errors_count = n
-        for partition_errors_step in range(partition_errors_count):
+        for step in range(n):
             # partition_errors[]
             # topic_name: string
-            n = read_i16_be(data, pos)
+            n2 = read_i16_be(data, pos)
             pos += 2
-            if n < 0:
+            if n2 < 0:
                 give_up()
-            end = pos + n
+            end = pos + n2
             topic_name = data[pos:end].decode()
             pos = end
             partition_index = read_i32_be(data, pos)

@@ -76,9 +76,10 @@ class StreamsGroupDescribeRequest(Message):
     def _read(data: bytes, pos: i64, version: i64) -> tuple[StreamsGroupDescribeRequest, i64]:
         """Versions 0-1."""
         n: i64
+        step: i64
+        n2: i64
         end: i64
         group_ids: list[str]
-        group_ids_step: i64
         if version < 0 or version > 1:
             give_up()
 
@@ -88,14 +89,13 @@ class StreamsGroupDescribeRequest(Message):
         if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         group_ids = empty_list(n)
-        group_ids_count = n
-        for group_ids_step in range(group_ids_count):
+        for step in range(n):
             # group_ids[]: compact string
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_string_length(data, pos)
+            end = pos + n2
             group_ids_item = data[pos:end].decode()
             pos = end
             group_ids.append(group_ids_item)
@@ -804,36 +804,32 @@ class StreamsGroupDescribeResponse(Message):
     def _read(data: bytes, pos: i64, version: i64) -> tuple[StreamsGroupDescribeResponse, i64]:
         """Versions 0-1."""
         n: i64
+        step: i64
+        n2: i64
         end: i64
+        n3: i64
+        n4: i64
+        n5: i64
         groups: list[DescribedGroup]
-        groups_step: i64
         error_message: str | None
         group_id: str
         group_state: str
         topology: Topology | None
         topology_subtopologies: list[Subtopology] | None
-        topology_subtopologies_step: i64
         topology_subtopologies_subtopology_id: str
         subtopologies_source_topics: list[str]
-        subtopologies_source_topics_step: i64
         repartition_sink_topics: list[str]
-        repartition_sink_topics_step: i64
         state_changelog_topics: list[TopicInfo]
-        state_changelog_topics_step: i64
         state_changelog_topics_name: str
         state_changelog_topics_topic_configs: list[KeyValue]
-        state_changelog_topics_topic_configs_step: i64
         state_changelog_topics_topic_configs_key: str
         state_changelog_topics_topic_configs_value: str
         repartition_source_topics: list[TopicInfo]
-        repartition_source_topics_step: i64
         repartition_source_topics_name: str
         repartition_source_topics_topic_configs: list[KeyValue]
-        repartition_source_topics_topic_configs_step: i64
         repartition_source_topics_topic_configs_key: str
         repartition_source_topics_topic_configs_value: str
         members: list[Member]
-        members_step: i64
         member_id: str
         instance_id: str | None
         rack_id: str | None
@@ -843,75 +839,54 @@ class StreamsGroupDescribeResponse(Message):
         user_endpoint: Endpoint | None
         host: str
         client_tags: list[KeyValue]
-        client_tags_step: i64
         client_tags_key: str
         client_tags_value: str
         task_offsets: list[TaskOffset]
-        task_offsets_step: i64
         task_offsets_subtopology_id: str
         task_end_offsets: list[TaskOffset]
-        task_end_offsets_step: i64
         task_end_offsets_subtopology_id: str
         assignment: Assignment
         assignment_active_tasks: list[TaskIds]
-        assignment_active_tasks_step: i64
         assignment_active_tasks_subtopology_id: str
         assignment_active_tasks_partitions: list[int]
         assignment_standby_tasks: list[TaskIds]
-        assignment_standby_tasks_step: i64
         assignment_standby_tasks_subtopology_id: str
         assignment_standby_tasks_partitions: list[int]
         assignment_warmup_tasks: list[TaskIds]
-        assignment_warmup_tasks_step: i64
         assignment_warmup_tasks_subtopology_id: str
         assignment_warmup_tasks_partitions: list[int]
         target_assignment: Assignment
         target_assignment_active_tasks: list[TaskIds]
-        target_assignment_active_tasks_step: i64
         target_assignment_active_tasks_subtopology_id: str
         target_assignment_active_tasks_partitions: list[int]
         target_assignment_standby_tasks: list[TaskIds]
-        target_assignment_standby_tasks_step: i64
         target_assignment_standby_tasks_subtopology_id: str
         target_assignment_standby_tasks_partitions: list[int]
         target_assignment_warmup_tasks: list[TaskIds]
-        target_assignment_warmup_tasks_step: i64
         target_assignment_warmup_tasks_subtopology_id: str
         target_assignment_warmup_tasks_partitions: list[int]
         topology_description: TopologyDescription | None
         topology_description_subtopologies: list[TopologyDescriptionSubtopology]
-        topology_description_subtopologies_step: i64
         topology_description_subtopologies_subtopology_id: str
         nodes: list[TopologyDescriptionNode]
-        nodes_step: i64
         nodes_name: str
         nodes_source_topics: list[str]
-        nodes_source_topics_step: i64
         nodes_sink_topic: str | None
         nodes_stores: list[str]
-        nodes_stores_step: i64
         nodes_successors: list[str]
-        nodes_successors_step: i64
         global_stores: list[TopologyDescriptionGlobalStore]
-        global_stores_step: i64
         source: TopologyDescriptionNode
         source_name: str
         source_source_topics: list[str]
-        source_source_topics_step: i64
         source_sink_topic: str | None
         source_stores: list[str]
-        source_stores_step: i64
         source_successors: list[str]
-        source_successors_step: i64
         processor: TopologyDescriptionNode
         processor_name: str
         processor_source_topics: list[str]
-        processor_source_topics_step: i64
         processor_sink_topic: str | None
         processor_stores: list[str]
-        processor_stores_step: i64
         processor_successors: list[str]
-        processor_successors_step: i64
         assignor_name: str | None
         if version < 0 or version > 1:
             give_up()
@@ -923,145 +898,137 @@ class StreamsGroupDescribeResponse(Message):
         if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         groups = empty_list(n)
-        groups_count = n
-        for groups_step in range(groups_count):
+        for step in range(n):
             # groups[]
             error_code = read_i16_be(data, pos)
             # error_message: compact nullable string
-            n = data[pos + 2] - 1
+            n2 = data[pos + 2] - 1
             pos += 3
-            if n < 0:
+            if n2 < 0:
                 error_message = None
             else:
-                if n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
+                if n2 > 126:
+                    n2, pos = read_string_length(data, pos)
+                end = pos + n2
                 error_message = data[pos:end].decode()
                 pos = end
             # group_id: compact string
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_string_length(data, pos)
+            end = pos + n2
             group_id = data[pos:end].decode()
             pos = end
             # group_state: compact string
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_string_length(data, pos)
+            end = pos + n2
             group_state = data[pos:end].decode()
             pos = end
             group_epoch = read_i32_be(data, pos)
             assignment_epoch = read_i32_be(data, pos + 4)
             # topology: nullable struct
-            n = data[pos + 8]
+            n2 = data[pos + 8]
             pos += 9
-            if n > 127:
+            if n2 > 127:
                 topology = None
             else:
                 # groups[].topology
                 epoch = read_i32_be(data, pos)
                 # subtopologies: compact nullable array
-                n = data[pos + 4] - 1
+                n2 = data[pos + 4] - 1
                 pos += 5
-                if n < 0:
+                if n2 < 0:
                     topology_subtopologies = None
                 else:
-                    if n > 126:
-                        n, pos = read_length(data, pos)
-                    topology_subtopologies = empty_list(n)
-                    topology_subtopologies_count = n
-                    for topology_subtopologies_step in range(topology_subtopologies_count):
+                    if n2 > 126:
+                        n2, pos = read_length(data, pos)
+                    topology_subtopologies = empty_list(n2)
+                    for step in range(n2):
                         # groups[].topology.subtopologies[]
                         # subtopology_id: compact string
-                        n = data[pos] - 1
+                        n3 = data[pos] - 1
                         pos += 1
-                        if n < 0 or n > 126:
-                            n, pos = read_string_length(data, pos)
-                        end = pos + n
+                        if n3 < 0 or n3 > 126:
+                            n3, pos = read_string_length(data, pos)
+                        end = pos + n3
                         topology_subtopologies_subtopology_id = data[pos:end].decode()
                         pos = end
                         # source_topics: compact array
-                        n = data[pos] - 1
+                        n3 = data[pos] - 1
                         pos += 1
-                        if n < 0 or n > 126:
-                            n, pos = read_length(data, pos)
-                        subtopologies_source_topics = empty_list(n)
-                        subtopologies_source_topics_count = n
-                        for subtopologies_source_topics_step in range(subtopologies_source_topics_count):
+                        if n3 < 0 or n3 > 126:
+                            n3, pos = read_length(data, pos)
+                        subtopologies_source_topics = empty_list(n3)
+                        for step in range(n3):
                             # source_topics[]: compact string
-                            n = data[pos] - 1
+                            n4 = data[pos] - 1
                             pos += 1
-                            if n < 0 or n > 126:
-                                n, pos = read_string_length(data, pos)
-                            end = pos + n
+                            if n4 < 0 or n4 > 126:
+                                n4, pos = read_string_length(data, pos)
+                            end = pos + n4
                             subtopologies_source_topics_item = data[pos:end].decode()
                             pos = end
                             subtopologies_source_topics.append(subtopologies_source_topics_item)
                         # repartition_sink_topics: compact array
-                        n = data[pos] - 1
+                        n3 = data[pos] - 1
                         pos += 1
-                        if n < 0 or n > 126:
-                            n, pos = read_length(data, pos)
-                        repartition_sink_topics = empty_list(n)
-                        repartition_sink_topics_count = n
-                        for repartition_sink_topics_step in range(repartition_sink_topics_count):
+                        if n3 < 0 or n3 > 126:
+                            n3, pos = read_length(data, pos)
+                        repartition_sink_topics = empty_list(n3)
+                        for step in range(n3):
                             # repartition_sink_topics[]: compact string
-                            n = data[pos] - 1
+                            n4 = data[pos] - 1
                             pos += 1
-                            if n < 0 or n > 126:
-                                n, pos = read_string_length(data, pos)
-                            end = pos + n
+                            if n4 < 0 or n4 > 126:
+                                n4, pos = read_string_length(data, pos)
+                            end = pos + n4
                             repartition_sink_topics_item = data[pos:end].decode()
                             pos = end
                             repartition_sink_topics.append(repartition_sink_topics_item)
                         # state_changelog_topics: compact array
-                        n = data[pos] - 1
+                        n3 = data[pos] - 1
                         pos += 1
-                        if n < 0 or n > 126:
-                            n, pos = read_length(data, pos)
-                        state_changelog_topics = empty_list(n)
-                        state_changelog_topics_count = n
-                        for state_changelog_topics_step in range(state_changelog_topics_count):
+                        if n3 < 0 or n3 > 126:
+                            n3, pos = read_length(data, pos)
+                        state_changelog_topics = empty_list(n3)
+                        for step in range(n3):
                             # groups[].topology.subtopologies[].state_changelog_topics[]
                             # name: compact string
-                            n = data[pos] - 1
+                            n4 = data[pos] - 1
                             pos += 1
-                            if n < 0 or n > 126:
-                                n, pos = read_string_length(data, pos)
-                            end = pos + n
+                            if n4 < 0 or n4 > 126:
+                                n4, pos = read_string_length(data, pos)
+                            end = pos + n4
                             state_changelog_topics_name = data[pos:end].decode()
                             pos = end
                             state_changelog_topics_partitions = read_i32_be(data, pos)
                             state_changelog_topics_replication_factor = read_i16_be(data, pos + 4)
                             # topic_configs: compact array
-                            n = data[pos + 6] - 1
+                            n4 = data[pos + 6] - 1
                             pos += 7
-                            if n < 0 or n > 126:
-                                n, pos = read_length(data, pos)
-                            state_changelog_topics_topic_configs = empty_list(n)
-                            state_changelog_topics_topic_configs_count = n
-                            for state_changelog_topics_topic_configs_step in range(
-                                state_changelog_topics_topic_configs_count
-                            ):
+                            if n4 < 0 or n4 > 126:
+                                n4, pos = read_length(data, pos)
+                            state_changelog_topics_topic_configs = empty_list(n4)
+                            for step in range(n4):
                                 # groups[].topology.subtopologies[].state_changelog_topics[].topic_configs[]
                                 # key: compact string
-                                n = data[pos] - 1
+                                n5 = data[pos] - 1
                                 pos += 1
-                                if n < 0 or n > 126:
-                                    n, pos = read_string_length(data, pos)
-                                end = pos + n
+                                if n5 < 0 or n5 > 126:
+                                    n5, pos = read_string_length(data, pos)
+                                end = pos + n5
                                 state_changelog_topics_topic_configs_key = data[pos:end].decode()
                                 pos = end
                                 # value: compact string
-                                n = data[pos] - 1
+                                n5 = data[pos] - 1
                                 pos += 1
-                                if n < 0 or n > 126:
-                                    n, pos = read_string_length(data, pos)
-                                end = pos + n
+                                if n5 < 0 or n5 > 126:
+                                    n5, pos = read_string_length(data, pos)
+                                end = pos + n5
                                 state_changelog_topics_topic_configs_value = data[pos:end].decode()
                                 pos = end
                                 state_changelog_topics_topic_configs_item = new_KeyValue(
@@ -1085,49 +1052,45 @@ class StreamsGroupDescribeResponse(Message):
                                 pos += 1
                             state_changelog_topics.append(state_changelog_topics_item)
                         # repartition_source_topics: compact array
-                        n = data[pos] - 1
+                        n3 = data[pos] - 1
                         pos += 1
-                        if n < 0 or n > 126:
-                            n, pos = read_length(data, pos)
-                        repartition_source_topics = empty_list(n)
-                        repartition_source_topics_count = n
-                        for repartition_source_topics_step in range(repartition_source_topics_count):
+                        if n3 < 0 or n3 > 126:
+                            n3, pos = read_length(data, pos)
+                        repartition_source_topics = empty_list(n3)
+                        for step in range(n3):
                             # groups[].topology.subtopologies[].repartition_source_topics[]
                             # name: compact string
-                            n = data[pos] - 1
+                            n4 = data[pos] - 1
                             pos += 1
-                            if n < 0 or n > 126:
-                                n, pos = read_string_length(data, pos)
-                            end = pos + n
+                            if n4 < 0 or n4 > 126:
+                                n4, pos = read_string_length(data, pos)
+                            end = pos + n4
                             repartition_source_topics_name = data[pos:end].decode()
                             pos = end
                             repartition_source_topics_partitions = read_i32_be(data, pos)
                             repartition_source_topics_replication_factor = read_i16_be(data, pos + 4)
                             # topic_configs: compact array
-                            n = data[pos + 6] - 1
+                            n4 = data[pos + 6] - 1
                             pos += 7
-                            if n < 0 or n > 126:
-                                n, pos = read_length(data, pos)
-                            repartition_source_topics_topic_configs = empty_list(n)
-                            repartition_source_topics_topic_configs_count = n
-                            for repartition_source_topics_topic_configs_step in range(
-                                repartition_source_topics_topic_configs_count
-                            ):
+                            if n4 < 0 or n4 > 126:
+                                n4, pos = read_length(data, pos)
+                            repartition_source_topics_topic_configs = empty_list(n4)
+                            for step in range(n4):
                                 # groups[].topology.subtopologies[].repartition_source_topics[].topic_configs[]
                                 # key: compact string
-                                n = data[pos] - 1
+                                n5 = data[pos] - 1
                                 pos += 1
-                                if n < 0 or n > 126:
-                                    n, pos = read_string_length(data, pos)
-                                end = pos + n
+                                if n5 < 0 or n5 > 126:
+                                    n5, pos = read_string_length(data, pos)
+                                end = pos + n5
                                 repartition_source_topics_topic_configs_key = data[pos:end].decode()
                                 pos = end
                                 # value: compact string
-                                n = data[pos] - 1
+                                n5 = data[pos] - 1
                                 pos += 1
-                                if n < 0 or n > 126:
-                                    n, pos = read_string_length(data, pos)
-                                end = pos + n
+                                if n5 < 0 or n5 > 126:
+                                    n5, pos = read_string_length(data, pos)
+                                end = pos + n5
                                 repartition_source_topics_topic_configs_value = data[pos:end].decode()
                                 pos = end
                                 repartition_source_topics_topic_configs_item = new_KeyValue(
@@ -1172,83 +1135,82 @@ class StreamsGroupDescribeResponse(Message):
                 else:
                     pos += 1
             # members: compact array
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_length(data, pos)
-            members = empty_list(n)
-            members_count = n
-            for members_step in range(members_count):
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_length(data, pos)
+            members = empty_list(n2)
+            for step in range(n2):
                 # groups[].members[]
                 # member_id: compact string
-                n = data[pos] - 1
+                n3 = data[pos] - 1
                 pos += 1
-                if n < 0 or n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
+                if n3 < 0 or n3 > 126:
+                    n3, pos = read_string_length(data, pos)
+                end = pos + n3
                 member_id = data[pos:end].decode()
                 pos = end
                 member_epoch = read_i32_be(data, pos)
                 # instance_id: compact nullable string
-                n = data[pos + 4] - 1
+                n3 = data[pos + 4] - 1
                 pos += 5
-                if n < 0:
+                if n3 < 0:
                     instance_id = None
                 else:
-                    if n > 126:
-                        n, pos = read_string_length(data, pos)
-                    end = pos + n
+                    if n3 > 126:
+                        n3, pos = read_string_length(data, pos)
+                    end = pos + n3
                     instance_id = data[pos:end].decode()
                     pos = end
                 # rack_id: compact nullable string
-                n = data[pos] - 1
+                n3 = data[pos] - 1
                 pos += 1
-                if n < 0:
+                if n3 < 0:
                     rack_id = None
                 else:
-                    if n > 126:
-                        n, pos = read_string_length(data, pos)
-                    end = pos + n
+                    if n3 > 126:
+                        n3, pos = read_string_length(data, pos)
+                    end = pos + n3
                     rack_id = data[pos:end].decode()
                     pos = end
                 # client_id: compact string
-                n = data[pos] - 1
+                n3 = data[pos] - 1
                 pos += 1
-                if n < 0 or n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
+                if n3 < 0 or n3 > 126:
+                    n3, pos = read_string_length(data, pos)
+                end = pos + n3
                 client_id = data[pos:end].decode()
                 pos = end
                 # client_host: compact string
-                n = data[pos] - 1
+                n3 = data[pos] - 1
                 pos += 1
-                if n < 0 or n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
+                if n3 < 0 or n3 > 126:
+                    n3, pos = read_string_length(data, pos)
+                end = pos + n3
                 client_host = data[pos:end].decode()
                 pos = end
                 members_topology_epoch = read_i32_be(data, pos)
                 # process_id: compact string
-                n = data[pos + 4] - 1
+                n3 = data[pos + 4] - 1
                 pos += 5
-                if n < 0 or n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
+                if n3 < 0 or n3 > 126:
+                    n3, pos = read_string_length(data, pos)
+                end = pos + n3
                 process_id = data[pos:end].decode()
                 pos = end
                 # user_endpoint: nullable struct
-                n = data[pos]
+                n3 = data[pos]
                 pos += 1
-                if n > 127:
+                if n3 > 127:
                     user_endpoint = None
                 else:
                     # groups[].members[].user_endpoint
                     # host: compact string
-                    n = data[pos] - 1
+                    n3 = data[pos] - 1
                     pos += 1
-                    if n < 0 or n > 126:
-                        n, pos = read_string_length(data, pos)
-                    end = pos + n
+                    if n3 < 0 or n3 > 126:
+                        n3, pos = read_string_length(data, pos)
+                    end = pos + n3
                     host = data[pos:end].decode()
                     pos = end
                     port = read_u16(data, pos)
@@ -1259,28 +1221,27 @@ class StreamsGroupDescribeResponse(Message):
                     else:
                         pos += 3
                 # client_tags: compact array
-                n = data[pos] - 1
+                n3 = data[pos] - 1
                 pos += 1
-                if n < 0 or n > 126:
-                    n, pos = read_length(data, pos)
-                client_tags = empty_list(n)
-                client_tags_count = n
-                for client_tags_step in range(client_tags_count):
+                if n3 < 0 or n3 > 126:
+                    n3, pos = read_length(data, pos)
+                client_tags = empty_list(n3)
+                for step in range(n3):
                     # groups[].members[].client_tags[]
                     # key: compact string
-                    n = data[pos] - 1
+                    n4 = data[pos] - 1
                     pos += 1
-                    if n < 0 or n > 126:
-                        n, pos = read_string_length(data, pos)
-                    end = pos + n
+                    if n4 < 0 or n4 > 126:
+                        n4, pos = read_string_length(data, pos)
+                    end = pos + n4
                     client_tags_key = data[pos:end].decode()
                     pos = end
                     # value: compact string
-                    n = data[pos] - 1
+                    n4 = data[pos] - 1
                     pos += 1
-                    if n < 0 or n > 126:
-                        n, pos = read_string_length(data, pos)
-                    end = pos + n
+                    if n4 < 0 or n4 > 126:
+                        n4, pos = read_string_length(data, pos)
+                    end = pos + n4
                     client_tags_value = data[pos:end].decode()
                     pos = end
                     client_tags_item = new_KeyValue(client_tags_key, client_tags_value)
@@ -1290,20 +1251,19 @@ class StreamsGroupDescribeResponse(Message):
                         pos += 1
                     client_tags.append(client_tags_item)
                 # task_offsets: compact array
-                n = data[pos] - 1
+                n3 = data[pos] - 1
                 pos += 1
-                if n < 0 or n > 126:
-                    n, pos = read_length(data, pos)
-                task_offsets = empty_list(n)
-                task_offsets_count = n
-                for task_offsets_step in range(task_offsets_count):
+                if n3 < 0 or n3 > 126:
+                    n3, pos = read_length(data, pos)
+                task_offsets = empty_list(n3)
+                for step in range(n3):
                     # groups[].members[].task_offsets[]
                     # subtopology_id: compact string
-                    n = data[pos] - 1
+                    n4 = data[pos] - 1
                     pos += 1
-                    if n < 0 or n > 126:
-                        n, pos = read_string_length(data, pos)
-                    end = pos + n
+                    if n4 < 0 or n4 > 126:
+                        n4, pos = read_string_length(data, pos)
+                    end = pos + n4
                     task_offsets_subtopology_id = data[pos:end].decode()
                     pos = end
                     task_offsets_partition = read_i32_be(data, pos)
@@ -1318,20 +1278,19 @@ class StreamsGroupDescribeResponse(Message):
                         pos += 13
                     task_offsets.append(task_offsets_item)
                 # task_end_offsets: compact array
-                n = data[pos] - 1
+                n3 = data[pos] - 1
                 pos += 1
-                if n < 0 or n > 126:
-                    n, pos = read_length(data, pos)
-                task_end_offsets = empty_list(n)
-                task_end_offsets_count = n
-                for task_end_offsets_step in range(task_end_offsets_count):
+                if n3 < 0 or n3 > 126:
+                    n3, pos = read_length(data, pos)
+                task_end_offsets = empty_list(n3)
+                for step in range(n3):
                     # groups[].members[].task_end_offsets[]
                     # subtopology_id: compact string
-                    n = data[pos] - 1
+                    n4 = data[pos] - 1
                     pos += 1
-                    if n < 0 or n > 126:
-                        n, pos = read_string_length(data, pos)
-                    end = pos + n
+                    if n4 < 0 or n4 > 126:
+                        n4, pos = read_string_length(data, pos)
+                    end = pos + n4
                     task_end_offsets_subtopology_id = data[pos:end].decode()
                     pos = end
                     task_end_offsets_partition = read_i32_be(data, pos)
@@ -1347,30 +1306,29 @@ class StreamsGroupDescribeResponse(Message):
                     task_end_offsets.append(task_end_offsets_item)
                 # groups[].members[].assignment
                 # active_tasks: compact array
-                n = data[pos] - 1
+                n3 = data[pos] - 1
                 pos += 1
-                if n < 0 or n > 126:
-                    n, pos = read_length(data, pos)
-                assignment_active_tasks = empty_list(n)
-                assignment_active_tasks_count = n
-                for assignment_active_tasks_step in range(assignment_active_tasks_count):
+                if n3 < 0 or n3 > 126:
+                    n3, pos = read_length(data, pos)
+                assignment_active_tasks = empty_list(n3)
+                for step in range(n3):
                     # groups[].members[].assignment.active_tasks[]
                     # subtopology_id: compact string
-                    n = data[pos] - 1
+                    n4 = data[pos] - 1
                     pos += 1
-                    if n < 0 or n > 126:
-                        n, pos = read_string_length(data, pos)
-                    end = pos + n
+                    if n4 < 0 or n4 > 126:
+                        n4, pos = read_string_length(data, pos)
+                    end = pos + n4
                     assignment_active_tasks_subtopology_id = data[pos:end].decode()
                     pos = end
                     # partitions: compact array
-                    n = data[pos] - 1
+                    n4 = data[pos] - 1
                     pos += 1
-                    if n < 0 or n > 126:
-                        n, pos = read_length(data, pos)
-                    if n:
-                        assignment_active_tasks_partitions = read_i32s(data, pos, n)
-                        pos += 4 * n
+                    if n4 < 0 or n4 > 126:
+                        n4, pos = read_length(data, pos)
+                    if n4:
+                        assignment_active_tasks_partitions = read_i32s(data, pos, n4)
+                        pos += 4 * n4
                     else:
                         assignment_active_tasks_partitions = []
                     assignment_active_tasks_item = new_TaskIds(
@@ -1382,30 +1340,29 @@ class StreamsGroupDescribeResponse(Message):
                         pos += 1
                     assignment_active_tasks.append(assignment_active_tasks_item)
                 # standby_tasks: compact array
-                n = data[pos] - 1
+                n3 = data[pos] - 1
                 pos += 1
-                if n < 0 or n > 126:
-                    n, pos = read_length(data, pos)
-                assignment_standby_tasks = empty_list(n)
-                assignment_standby_tasks_count = n
-                for assignment_standby_tasks_step in range(assignment_standby_tasks_count):
+                if n3 < 0 or n3 > 126:
+                    n3, pos = read_length(data, pos)
+                assignment_standby_tasks = empty_list(n3)
+                for step in range(n3):
                     # groups[].members[].assignment.standby_tasks[]
                     # subtopology_id: compact string
-                    n = data[pos] - 1
+                    n4 = data[pos] - 1
                     pos += 1
-                    if n < 0 or n > 126:
-                        n, pos = read_string_length(data, pos)
-                    end = pos + n
+                    if n4 < 0 or n4 > 126:
+                        n4, pos = read_string_length(data, pos)
+                    end = pos + n4
                     assignment_standby_tasks_subtopology_id = data[pos:end].decode()
                     pos = end
                     # partitions: compact array
-                    n = data[pos] - 1
+                    n4 = data[pos] - 1
                     pos += 1
-                    if n < 0 or n > 126:
-                        n, pos = read_length(data, pos)
-                    if n:
-                        assignment_standby_tasks_partitions = read_i32s(data, pos, n)
-                        pos += 4 * n
+                    if n4 < 0 or n4 > 126:
+                        n4, pos = read_length(data, pos)
+                    if n4:
+                        assignment_standby_tasks_partitions = read_i32s(data, pos, n4)
+                        pos += 4 * n4
                     else:
                         assignment_standby_tasks_partitions = []
                     assignment_standby_tasks_item = new_TaskIds(
@@ -1417,30 +1374,29 @@ class StreamsGroupDescribeResponse(Message):
                         pos += 1
                     assignment_standby_tasks.append(assignment_standby_tasks_item)
                 # warmup_tasks: compact array
-                n = data[pos] - 1
+                n3 = data[pos] - 1
                 pos += 1
-                if n < 0 or n > 126:
-                    n, pos = read_length(data, pos)
-                assignment_warmup_tasks = empty_list(n)
-                assignment_warmup_tasks_count = n
-                for assignment_warmup_tasks_step in range(assignment_warmup_tasks_count):
+                if n3 < 0 or n3 > 126:
+                    n3, pos = read_length(data, pos)
+                assignment_warmup_tasks = empty_list(n3)
+                for step in range(n3):
                     # groups[].members[].assignment.warmup_tasks[]
                     # subtopology_id: compact string
-                    n = data[pos] - 1
+                    n4 = data[pos] - 1
                     pos += 1
-                    if n < 0 or n > 126:
-                        n, pos = read_string_length(data, pos)
-                    end = pos + n
+                    if n4 < 0 or n4 > 126:
+                        n4, pos = read_string_length(data, pos)
+                    end = pos + n4
                     assignment_warmup_tasks_subtopology_id = data[pos:end].decode()
                     pos = end
                     # partitions: compact array
-                    n = data[pos] - 1
+                    n4 = data[pos] - 1
                     pos += 1
-                    if n < 0 or n > 126:
-                        n, pos = read_length(data, pos)
-                    if n:
-                        assignment_warmup_tasks_partitions = read_i32s(data, pos, n)
-                        pos += 4 * n
+                    if n4 < 0 or n4 > 126:
+                        n4, pos = read_length(data, pos)
+                    if n4:
+                        assignment_warmup_tasks_partitions = read_i32s(data, pos, n4)
+                        pos += 4 * n4
                     else:
                         assignment_warmup_tasks_partitions = []
                     assignment_warmup_tasks_item = new_TaskIds(
@@ -1460,30 +1416,29 @@ class StreamsGroupDescribeResponse(Message):
                     pos += 1
                 # groups[].members[].target_assignment
                 # active_tasks: compact array
-                n = data[pos] - 1
+                n3 = data[pos] - 1
                 pos += 1
-                if n < 0 or n > 126:
-                    n, pos = read_length(data, pos)
-                target_assignment_active_tasks = empty_list(n)
-                target_assignment_active_tasks_count = n
-                for target_assignment_active_tasks_step in range(target_assignment_active_tasks_count):
+                if n3 < 0 or n3 > 126:
+                    n3, pos = read_length(data, pos)
+                target_assignment_active_tasks = empty_list(n3)
+                for step in range(n3):
                     # groups[].members[].target_assignment.active_tasks[]
                     # subtopology_id: compact string
-                    n = data[pos] - 1
+                    n4 = data[pos] - 1
                     pos += 1
-                    if n < 0 or n > 126:
-                        n, pos = read_string_length(data, pos)
-                    end = pos + n
+                    if n4 < 0 or n4 > 126:
+                        n4, pos = read_string_length(data, pos)
+                    end = pos + n4
                     target_assignment_active_tasks_subtopology_id = data[pos:end].decode()
                     pos = end
                     # partitions: compact array
-                    n = data[pos] - 1
+                    n4 = data[pos] - 1
                     pos += 1
-                    if n < 0 or n > 126:
-                        n, pos = read_length(data, pos)
-                    if n:
-                        target_assignment_active_tasks_partitions = read_i32s(data, pos, n)
-                        pos += 4 * n
+                    if n4 < 0 or n4 > 126:
+                        n4, pos = read_length(data, pos)
+                    if n4:
+                        target_assignment_active_tasks_partitions = read_i32s(data, pos, n4)
+                        pos += 4 * n4
                     else:
                         target_assignment_active_tasks_partitions = []
                     target_assignment_active_tasks_item = new_TaskIds(
@@ -1495,30 +1450,29 @@ class StreamsGroupDescribeResponse(Message):
                         pos += 1
                     target_assignment_active_tasks.append(target_assignment_active_tasks_item)
                 # standby_tasks: compact array
-                n = data[pos] - 1
+                n3 = data[pos] - 1
                 pos += 1
-                if n < 0 or n > 126:
-                    n, pos = read_length(data, pos)
-                target_assignment_standby_tasks = empty_list(n)
-                target_assignment_standby_tasks_count = n
-                for target_assignment_standby_tasks_step in range(target_assignment_standby_tasks_count):
+                if n3 < 0 or n3 > 126:
+                    n3, pos = read_length(data, pos)
+                target_assignment_standby_tasks = empty_list(n3)
+                for step in range(n3):
                     # groups[].members[].target_assignment.standby_tasks[]
                     # subtopology_id: compact string
-                    n = data[pos] - 1
+                    n4 = data[pos] - 1
                     pos += 1
-                    if n < 0 or n > 126:
-                        n, pos = read_string_length(data, pos)
-                    end = pos + n
+                    if n4 < 0 or n4 > 126:
+                        n4, pos = read_string_length(data, pos)
+                    end = pos + n4
                     target_assignment_standby_tasks_subtopology_id = data[pos:end].decode()
                     pos = end
                     # partitions: compact array
-                    n = data[pos] - 1
+                    n4 = data[pos] - 1
                     pos += 1
-                    if n < 0 or n > 126:
-                        n, pos = read_length(data, pos)
-                    if n:
-                        target_assignment_standby_tasks_partitions = read_i32s(data, pos, n)
-                        pos += 4 * n
+                    if n4 < 0 or n4 > 126:
+                        n4, pos = read_length(data, pos)
+                    if n4:
+                        target_assignment_standby_tasks_partitions = read_i32s(data, pos, n4)
+                        pos += 4 * n4
                     else:
                         target_assignment_standby_tasks_partitions = []
                     target_assignment_standby_tasks_item = new_TaskIds(
@@ -1530,30 +1484,29 @@ class StreamsGroupDescribeResponse(Message):
                         pos += 1
                     target_assignment_standby_tasks.append(target_assignment_standby_tasks_item)
                 # warmup_tasks: compact array
-                n = data[pos] - 1
+                n3 = data[pos] - 1
                 pos += 1
-                if n < 0 or n > 126:
-                    n, pos = read_length(data, pos)
-                target_assignment_warmup_tasks = empty_list(n)
-                target_assignment_warmup_tasks_count = n
-                for target_assignment_warmup_tasks_step in range(target_assignment_warmup_tasks_count):
+                if n3 < 0 or n3 > 126:
+                    n3, pos = read_length(data, pos)
+                target_assignment_warmup_tasks = empty_list(n3)
+                for step in range(n3):
                     # groups[].members[].target_assignment.warmup_tasks[]
                     # subtopology_id: compact string
-                    n = data[pos] - 1
+                    n4 = data[pos] - 1
                     pos += 1
-                    if n < 0 or n > 126:
-                        n, pos = read_string_length(data, pos)
-                    end = pos + n
+                    if n4 < 0 or n4 > 126:
+                        n4, pos = read_string_length(data, pos)
+                    end = pos + n4
                     target_assignment_warmup_tasks_subtopology_id = data[pos:end].decode()
                     pos = end
                     # partitions: compact array
-                    n = data[pos] - 1
+                    n4 = data[pos] - 1
                     pos += 1
-                    if n < 0 or n > 126:
-                        n, pos = read_length(data, pos)
-                    if n:
-                        target_assignment_warmup_tasks_partitions = read_i32s(data, pos, n)
-                        pos += 4 * n
+                    if n4 < 0 or n4 > 126:
+                        n4, pos = read_length(data, pos)
+                    if n4:
+                        target_assignment_warmup_tasks_partitions = read_i32s(data, pos, n4)
+                        pos += 4 * n4
                     else:
                         target_assignment_warmup_tasks_partitions = []
                     target_assignment_warmup_tasks_item = new_TaskIds(
@@ -1599,106 +1552,101 @@ class StreamsGroupDescribeResponse(Message):
             pos += 4
             if version >= 1:
                 # topology_description: nullable struct
-                n = data[pos]
+                n2 = data[pos]
                 pos += 1
-                if n > 127:
+                if n2 > 127:
                     topology_description = None
                 else:
                     # groups[].topology_description
                     # subtopologies: compact array
-                    n = data[pos] - 1
+                    n2 = data[pos] - 1
                     pos += 1
-                    if n < 0 or n > 126:
-                        n, pos = read_length(data, pos)
-                    topology_description_subtopologies = empty_list(n)
-                    topology_description_subtopologies_count = n
-                    for topology_description_subtopologies_step in range(topology_description_subtopologies_count):
+                    if n2 < 0 or n2 > 126:
+                        n2, pos = read_length(data, pos)
+                    topology_description_subtopologies = empty_list(n2)
+                    for step in range(n2):
                         # groups[].topology_description.subtopologies[]
                         # subtopology_id: compact string
-                        n = data[pos] - 1
+                        n3 = data[pos] - 1
                         pos += 1
-                        if n < 0 or n > 126:
-                            n, pos = read_string_length(data, pos)
-                        end = pos + n
+                        if n3 < 0 or n3 > 126:
+                            n3, pos = read_string_length(data, pos)
+                        end = pos + n3
                         topology_description_subtopologies_subtopology_id = data[pos:end].decode()
                         pos = end
                         # nodes: compact array
-                        n = data[pos] - 1
+                        n3 = data[pos] - 1
                         pos += 1
-                        if n < 0 or n > 126:
-                            n, pos = read_length(data, pos)
-                        nodes = empty_list(n)
-                        nodes_count = n
-                        for nodes_step in range(nodes_count):
+                        if n3 < 0 or n3 > 126:
+                            n3, pos = read_length(data, pos)
+                        nodes = empty_list(n3)
+                        for step in range(n3):
                             # groups[].topology_description.subtopologies[].nodes[]
                             # name: compact string
-                            n = data[pos] - 1
+                            n4 = data[pos] - 1
                             pos += 1
-                            if n < 0 or n > 126:
-                                n, pos = read_string_length(data, pos)
-                            end = pos + n
+                            if n4 < 0 or n4 > 126:
+                                n4, pos = read_string_length(data, pos)
+                            end = pos + n4
                             nodes_name = data[pos:end].decode()
                             pos = end
                             nodes_node_type = (data[pos] ^ 128) - 128
                             # source_topics: compact array
-                            n = data[pos + 1] - 1
+                            n4 = data[pos + 1] - 1
                             pos += 2
-                            if n < 0 or n > 126:
-                                n, pos = read_length(data, pos)
-                            nodes_source_topics = empty_list(n)
-                            nodes_source_topics_count = n
-                            for nodes_source_topics_step in range(nodes_source_topics_count):
+                            if n4 < 0 or n4 > 126:
+                                n4, pos = read_length(data, pos)
+                            nodes_source_topics = empty_list(n4)
+                            for step in range(n4):
                                 # source_topics[]: compact string
-                                n = data[pos] - 1
+                                n5 = data[pos] - 1
                                 pos += 1
-                                if n < 0 or n > 126:
-                                    n, pos = read_string_length(data, pos)
-                                end = pos + n
+                                if n5 < 0 or n5 > 126:
+                                    n5, pos = read_string_length(data, pos)
+                                end = pos + n5
                                 nodes_source_topics_item = data[pos:end].decode()
                                 pos = end
                                 nodes_source_topics.append(nodes_source_topics_item)
                             # sink_topic: compact nullable string
-                            n = data[pos] - 1
+                            n4 = data[pos] - 1
                             pos += 1
-                            if n < 0:
+                            if n4 < 0:
                                 nodes_sink_topic = None
                             else:
-                                if n > 126:
-                                    n, pos = read_string_length(data, pos)
-                                end = pos + n
+                                if n4 > 126:
+                                    n4, pos = read_string_length(data, pos)
+                                end = pos + n4
                                 nodes_sink_topic = data[pos:end].decode()
                                 pos = end
                             # stores: compact array
-                            n = data[pos] - 1
+                            n4 = data[pos] - 1
                             pos += 1
-                            if n < 0 or n > 126:
-                                n, pos = read_length(data, pos)
-                            nodes_stores = empty_list(n)
-                            nodes_stores_count = n
-                            for nodes_stores_step in range(nodes_stores_count):
+                            if n4 < 0 or n4 > 126:
+                                n4, pos = read_length(data, pos)
+                            nodes_stores = empty_list(n4)
+                            for step in range(n4):
                                 # stores[]: compact string
-                                n = data[pos] - 1
+                                n5 = data[pos] - 1
                                 pos += 1
-                                if n < 0 or n > 126:
-                                    n, pos = read_string_length(data, pos)
-                                end = pos + n
+                                if n5 < 0 or n5 > 126:
+                                    n5, pos = read_string_length(data, pos)
+                                end = pos + n5
                                 nodes_stores_item = data[pos:end].decode()
                                 pos = end
                                 nodes_stores.append(nodes_stores_item)
                             # successors: compact array
-                            n = data[pos] - 1
+                            n4 = data[pos] - 1
                             pos += 1
-                            if n < 0 or n > 126:
-                                n, pos = read_length(data, pos)
-                            nodes_successors = empty_list(n)
-                            nodes_successors_count = n
-                            for nodes_successors_step in range(nodes_successors_count):
+                            if n4 < 0 or n4 > 126:
+                                n4, pos = read_length(data, pos)
+                            nodes_successors = empty_list(n4)
+                            for step in range(n4):
                                 # successors[]: compact string
-                                n = data[pos] - 1
+                                n5 = data[pos] - 1
                                 pos += 1
-                                if n < 0 or n > 126:
-                                    n, pos = read_string_length(data, pos)
-                                end = pos + n
+                                if n5 < 0 or n5 > 126:
+                                    n5, pos = read_string_length(data, pos)
+                                end = pos + n5
                                 nodes_successors_item = data[pos:end].decode()
                                 pos = end
                                 nodes_successors.append(nodes_successors_item)
@@ -1724,83 +1672,79 @@ class StreamsGroupDescribeResponse(Message):
                             pos += 1
                         topology_description_subtopologies.append(topology_description_subtopologies_item)
                     # global_stores: compact array
-                    n = data[pos] - 1
+                    n2 = data[pos] - 1
                     pos += 1
-                    if n < 0 or n > 126:
-                        n, pos = read_length(data, pos)
-                    global_stores = empty_list(n)
-                    global_stores_count = n
-                    for global_stores_step in range(global_stores_count):
+                    if n2 < 0 or n2 > 126:
+                        n2, pos = read_length(data, pos)
+                    global_stores = empty_list(n2)
+                    for step in range(n2):
                         # groups[].topology_description.global_stores[]
                         # groups[].topology_description.global_stores[].source
                         # name: compact string
-                        n = data[pos] - 1
+                        n3 = data[pos] - 1
                         pos += 1
-                        if n < 0 or n > 126:
-                            n, pos = read_string_length(data, pos)
-                        end = pos + n
+                        if n3 < 0 or n3 > 126:
+                            n3, pos = read_string_length(data, pos)
+                        end = pos + n3
                         source_name = data[pos:end].decode()
                         pos = end
                         source_node_type = (data[pos] ^ 128) - 128
                         # source_topics: compact array
-                        n = data[pos + 1] - 1
+                        n3 = data[pos + 1] - 1
                         pos += 2
-                        if n < 0 or n > 126:
-                            n, pos = read_length(data, pos)
-                        source_source_topics = empty_list(n)
-                        source_source_topics_count = n
-                        for source_source_topics_step in range(source_source_topics_count):
+                        if n3 < 0 or n3 > 126:
+                            n3, pos = read_length(data, pos)
+                        source_source_topics = empty_list(n3)
+                        for step in range(n3):
                             # source_topics[]: compact string
-                            n = data[pos] - 1
+                            n4 = data[pos] - 1
                             pos += 1
-                            if n < 0 or n > 126:
-                                n, pos = read_string_length(data, pos)
-                            end = pos + n
+                            if n4 < 0 or n4 > 126:
+                                n4, pos = read_string_length(data, pos)
+                            end = pos + n4
                             source_source_topics_item = data[pos:end].decode()
                             pos = end
                             source_source_topics.append(source_source_topics_item)
                         # sink_topic: compact nullable string
-                        n = data[pos] - 1
+                        n3 = data[pos] - 1
                         pos += 1
-                        if n < 0:
+                        if n3 < 0:
                             source_sink_topic = None
                         else:
-                            if n > 126:
-                                n, pos = read_string_length(data, pos)
-                            end = pos + n
+                            if n3 > 126:
+                                n3, pos = read_string_length(data, pos)
+                            end = pos + n3
                             source_sink_topic = data[pos:end].decode()
                             pos = end
                         # stores: compact array
-                        n = data[pos] - 1
+                        n3 = data[pos] - 1
                         pos += 1
-                        if n < 0 or n > 126:
-                            n, pos = read_length(data, pos)
-                        source_stores = empty_list(n)
-                        source_stores_count = n
-                        for source_stores_step in range(source_stores_count):
+                        if n3 < 0 or n3 > 126:
+                            n3, pos = read_length(data, pos)
+                        source_stores = empty_list(n3)
+                        for step in range(n3):
                             # stores[]: compact string
-                            n = data[pos] - 1
+                            n4 = data[pos] - 1
                             pos += 1
-                            if n < 0 or n > 126:
-                                n, pos = read_string_length(data, pos)
-                            end = pos + n
+                            if n4 < 0 or n4 > 126:
+                                n4, pos = read_string_length(data, pos)
+                            end = pos + n4
                             source_stores_item = data[pos:end].decode()
                             pos = end
                             source_stores.append(source_stores_item)
                         # successors: compact array
-                        n = data[pos] - 1
+                        n3 = data[pos] - 1
                         pos += 1
-                        if n < 0 or n > 126:
-                            n, pos = read_length(data, pos)
-                        source_successors = empty_list(n)
-                        source_successors_count = n
-                        for source_successors_step in range(source_successors_count):
+                        if n3 < 0 or n3 > 126:
+                            n3, pos = read_length(data, pos)
+                        source_successors = empty_list(n3)
+                        for step in range(n3):
                             # successors[]: compact string
-                            n = data[pos] - 1
+                            n4 = data[pos] - 1
                             pos += 1
-                            if n < 0 or n > 126:
-                                n, pos = read_string_length(data, pos)
-                            end = pos + n
+                            if n4 < 0 or n4 > 126:
+                                n4, pos = read_string_length(data, pos)
+                            end = pos + n4
                             source_successors_item = data[pos:end].decode()
                             pos = end
                             source_successors.append(source_successors_item)
@@ -1818,73 +1762,70 @@ class StreamsGroupDescribeResponse(Message):
                             pos += 1
                         # groups[].topology_description.global_stores[].processor
                         # name: compact string
-                        n = data[pos] - 1
+                        n3 = data[pos] - 1
                         pos += 1
-                        if n < 0 or n > 126:
-                            n, pos = read_string_length(data, pos)
-                        end = pos + n
+                        if n3 < 0 or n3 > 126:
+                            n3, pos = read_string_length(data, pos)
+                        end = pos + n3
                         processor_name = data[pos:end].decode()
                         pos = end
                         processor_node_type = (data[pos] ^ 128) - 128
                         # source_topics: compact array
-                        n = data[pos + 1] - 1
+                        n3 = data[pos + 1] - 1
                         pos += 2
-                        if n < 0 or n > 126:
-                            n, pos = read_length(data, pos)
-                        processor_source_topics = empty_list(n)
-                        processor_source_topics_count = n
-                        for processor_source_topics_step in range(processor_source_topics_count):
+                        if n3 < 0 or n3 > 126:
+                            n3, pos = read_length(data, pos)
+                        processor_source_topics = empty_list(n3)
+                        for step in range(n3):
                             # source_topics[]: compact string
-                            n = data[pos] - 1
+                            n4 = data[pos] - 1
                             pos += 1
-                            if n < 0 or n > 126:
-                                n, pos = read_string_length(data, pos)
-                            end = pos + n
+                            if n4 < 0 or n4 > 126:
+                                n4, pos = read_string_length(data, pos)
+                            end = pos + n4
                             processor_source_topics_item = data[pos:end].decode()
                             pos = end
                             processor_source_topics.append(processor_source_topics_item)
                         # sink_topic: compact nullable string
-                        n = data[pos] - 1
+                        n3 = data[pos] - 1
                         pos += 1
-                        if n < 0:
+                        if n3 < 0:
                             processor_sink_topic = None
                         else:
-                            if n > 126:
-                                n, pos = read_string_length(data, pos)
-                            end = pos + n
+                            if n3 > 126:
+                                n3, pos = read_string_length(data, pos)
+                            end = pos + n3
                             processor_sink_topic = data[pos:end].decode()
                             pos = end
                         # stores: compact array
-                        n = data[pos] - 1
+                        n3 = data[pos] - 1
                         pos += 1
-                        if n < 0 or n > 126:
-                            n, pos = read_length(data, pos)
-                        processor_stores = empty_list(n)
-                        processor_stores_count = n
-                        for processor_stores_step in range(processor_stores_count):
+                        if n3 < 0 or n3 > 126:
+                            n3, pos = read_length(data, pos)
+                        processor_stores = empty_list(n3)
+                        for step in range(n3):
                             # stores[]: compact string
-                            n = data[pos] - 1
+                            n4 = data[pos] - 1
                             pos += 1
-                            if n < 0 or n > 126:
-                                n, pos = read_string_length(data, pos)
-                            end = pos + n
+                            if n4 < 0 or n4 > 126:
+                                n4, pos = read_string_length(data, pos)
+                            end = pos + n4
                             processor_stores_item = data[pos:end].decode()
                             pos = end
                             processor_stores.append(processor_stores_item)
                         # successors: compact array
-                        n = data[pos] - 1
+                        n3 = data[pos] - 1
                         pos += 1
-                        if n < 0 or n > 126:
-                            n, pos = read_length(data, pos)
-                        processor_successors = empty_list(n)
-                        processor_successors_count = n
-                        for processor_successors_step in range(processor_successors_count):
+                        if n3 < 0 or n3 > 126:
+                            n3, pos = read_length(data, pos)
+                        processor_successors = empty_list(n3)
+                        for step in range(n3):
                             # successors[]: compact string
-                            n = data[pos] - 1
+                            n4 = data[pos] - 1
                             pos += 1
-                            if n < 0 or n > 126:
-                                n, pos = read_string_length(data, pos)
-                            end = pos + n
+                            if n4 < 0 or n4 > 126:
+                                n4, pos = read_string_length(data, pos)
+                            end = pos + n4
                             processor_successors_item = data[pos:end].decode()
                             pos = end
                             processor_successors.append(processor_successors_item)
@@ -1913,14 +1854,14 @@ class StreamsGroupDescribeResponse(Message):
                         pos += 1
                 topology_description_status = (data[pos] ^ 128) - 128
                 # assignor_name: compact nullable string
-                n = data[pos + 1] - 1
+                n2 = data[pos + 1] - 1
                 pos += 2
-                if n < 0:
+                if n2 < 0:
                     assignor_name = None
                 else:
-                    if n > 126:
-                        n, pos = read_string_length(data, pos)
-                    end = pos + n
+                    if n2 > 126:
+                        n2, pos = read_string_length(data, pos)
+                    end = pos + n2
                     assignor_name = data[pos:end].decode()
                     pos = end
             else:

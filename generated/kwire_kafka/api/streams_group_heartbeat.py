@@ -448,63 +448,52 @@ class StreamsGroupHeartbeatRequest(Message):
         """Versions 0-1."""
         n: i64
         end: i64
+        step: i64
+        n2: i64
+        n3: i64
+        n4: i64
         group_id: str
         member_id: str
         instance_id: str | None
         rack_id: str | None
         topology: Topology | None
         subtopologies: list[Subtopology]
-        subtopologies_step: i64
         subtopologies_subtopology_id: str
         subtopologies_source_topics: list[str]
-        subtopologies_source_topics_step: i64
         subtopologies_source_topic_regex: list[str]
-        subtopologies_source_topic_regex_step: i64
         state_changelog_topics: list[TopicInfo]
-        state_changelog_topics_step: i64
         state_changelog_topics_name: str
         state_changelog_topics_topic_configs: list[KeyValue]
-        state_changelog_topics_topic_configs_step: i64
         state_changelog_topics_topic_configs_key: str
         state_changelog_topics_topic_configs_value: str
         repartition_sink_topics: list[str]
-        repartition_sink_topics_step: i64
         subtopologies_repartition_source_topics: list[TopicInfo]
-        subtopologies_repartition_source_topics_step: i64
         repartition_source_topics_name: str
         repartition_source_topics_topic_configs: list[KeyValue]
-        repartition_source_topics_topic_configs_step: i64
         repartition_source_topics_topic_configs_key: str
         repartition_source_topics_topic_configs_value: str
         copartition_groups: list[CopartitionGroup]
-        copartition_groups_step: i64
         copartition_groups_source_topics: list[int]
         copartition_groups_source_topic_regex: list[int]
         copartition_groups_repartition_source_topics: list[int]
         active_tasks: list[StreamsGroupHeartbeatRequestTaskIds] | None
-        active_tasks_step: i64
         active_tasks_subtopology_id: str
         active_tasks_partitions: list[int]
         standby_tasks: list[StreamsGroupHeartbeatRequestTaskIds] | None
-        standby_tasks_step: i64
         standby_tasks_subtopology_id: str
         standby_tasks_partitions: list[int]
         warmup_tasks: list[StreamsGroupHeartbeatRequestTaskIds] | None
-        warmup_tasks_step: i64
         warmup_tasks_subtopology_id: str
         warmup_tasks_partitions: list[int]
         process_id: str | None
         user_endpoint: StreamsGroupHeartbeatRequestEndpoint | None
         host: str
         client_tags: list[KeyValue] | None
-        client_tags_step: i64
         client_tags_key: str
         client_tags_value: str
         task_offsets: list[TaskOffset] | None
-        task_offsets_step: i64
         task_offsets_subtopology_id: str
         task_end_offsets: list[TaskOffset] | None
-        task_end_offsets_step: i64
         task_end_offsets_subtopology_id: str
         if version < 0 or version > 1:
             give_up()
@@ -564,95 +553,88 @@ class StreamsGroupHeartbeatRequest(Message):
             if n < 0 or n > 126:
                 n, pos = read_length(data, pos)
             subtopologies = empty_list(n)
-            subtopologies_count = n
-            for subtopologies_step in range(subtopologies_count):
+            for step in range(n):
                 # topology.subtopologies[]
                 # subtopology_id: compact string
-                n = data[pos] - 1
+                n2 = data[pos] - 1
                 pos += 1
-                if n < 0 or n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
+                if n2 < 0 or n2 > 126:
+                    n2, pos = read_string_length(data, pos)
+                end = pos + n2
                 subtopologies_subtopology_id = data[pos:end].decode()
                 pos = end
                 # source_topics: compact array
-                n = data[pos] - 1
+                n2 = data[pos] - 1
                 pos += 1
-                if n < 0 or n > 126:
-                    n, pos = read_length(data, pos)
-                subtopologies_source_topics = empty_list(n)
-                subtopologies_source_topics_count = n
-                for subtopologies_source_topics_step in range(subtopologies_source_topics_count):
+                if n2 < 0 or n2 > 126:
+                    n2, pos = read_length(data, pos)
+                subtopologies_source_topics = empty_list(n2)
+                for step in range(n2):
                     # source_topics[]: compact string
-                    n = data[pos] - 1
+                    n3 = data[pos] - 1
                     pos += 1
-                    if n < 0 or n > 126:
-                        n, pos = read_string_length(data, pos)
-                    end = pos + n
+                    if n3 < 0 or n3 > 126:
+                        n3, pos = read_string_length(data, pos)
+                    end = pos + n3
                     subtopologies_source_topics_item = data[pos:end].decode()
                     pos = end
                     subtopologies_source_topics.append(subtopologies_source_topics_item)
                 # source_topic_regex: compact array
-                n = data[pos] - 1
+                n2 = data[pos] - 1
                 pos += 1
-                if n < 0 or n > 126:
-                    n, pos = read_length(data, pos)
-                subtopologies_source_topic_regex = empty_list(n)
-                subtopologies_source_topic_regex_count = n
-                for subtopologies_source_topic_regex_step in range(subtopologies_source_topic_regex_count):
+                if n2 < 0 or n2 > 126:
+                    n2, pos = read_length(data, pos)
+                subtopologies_source_topic_regex = empty_list(n2)
+                for step in range(n2):
                     # source_topic_regex[]: compact string
-                    n = data[pos] - 1
+                    n3 = data[pos] - 1
                     pos += 1
-                    if n < 0 or n > 126:
-                        n, pos = read_string_length(data, pos)
-                    end = pos + n
+                    if n3 < 0 or n3 > 126:
+                        n3, pos = read_string_length(data, pos)
+                    end = pos + n3
                     subtopologies_source_topic_regex_item = data[pos:end].decode()
                     pos = end
                     subtopologies_source_topic_regex.append(subtopologies_source_topic_regex_item)
                 # state_changelog_topics: compact array
-                n = data[pos] - 1
+                n2 = data[pos] - 1
                 pos += 1
-                if n < 0 or n > 126:
-                    n, pos = read_length(data, pos)
-                state_changelog_topics = empty_list(n)
-                state_changelog_topics_count = n
-                for state_changelog_topics_step in range(state_changelog_topics_count):
+                if n2 < 0 or n2 > 126:
+                    n2, pos = read_length(data, pos)
+                state_changelog_topics = empty_list(n2)
+                for step in range(n2):
                     # topology.subtopologies[].state_changelog_topics[]
                     # name: compact string
-                    n = data[pos] - 1
+                    n3 = data[pos] - 1
                     pos += 1
-                    if n < 0 or n > 126:
-                        n, pos = read_string_length(data, pos)
-                    end = pos + n
+                    if n3 < 0 or n3 > 126:
+                        n3, pos = read_string_length(data, pos)
+                    end = pos + n3
                     state_changelog_topics_name = data[pos:end].decode()
                     pos = end
                     state_changelog_topics_partitions = read_i32_be(data, pos)
                     state_changelog_topics_replication_factor = read_i16_be(data, pos + 4)
                     # topic_configs: compact array
-                    n = data[pos + 6] - 1
+                    n3 = data[pos + 6] - 1
                     pos += 7
-                    if n < 0 or n > 126:
-                        n, pos = read_length(data, pos)
-                    state_changelog_topics_topic_configs = empty_list(n)
-                    state_changelog_topics_topic_configs_count = n
-                    for state_changelog_topics_topic_configs_step in range(
-                        state_changelog_topics_topic_configs_count
-                    ):
+                    if n3 < 0 or n3 > 126:
+                        n3, pos = read_length(data, pos)
+                    state_changelog_topics_topic_configs = empty_list(n3)
+                    for step in range(n3):
                         # topology.subtopologies[].state_changelog_topics[].topic_configs[]
                         # key: compact string
-                        n = data[pos] - 1
+                        n4 = data[pos] - 1
                         pos += 1
-                        if n < 0 or n > 126:
-                            n, pos = read_string_length(data, pos)
-                        end = pos + n
+                        if n4 < 0 or n4 > 126:
+                            n4, pos = read_string_length(data, pos)
+                        end = pos + n4
                         state_changelog_topics_topic_configs_key = data[pos:end].decode()
                         pos = end
                         # value: compact string
-                        n = data[pos] - 1
+                        n4 = data[pos] - 1
                         pos += 1
-                        if n < 0 or n > 126:
-                            n, pos = read_string_length(data, pos)
-                        end = pos + n
+                        if n4 < 0 or n4 > 126:
+                            n4, pos = read_string_length(data, pos)
+                        end = pos + n4
                         state_changelog_topics_topic_configs_value = data[pos:end].decode()
                         pos = end
                         state_changelog_topics_topic_configs_item = new_KeyValue(
@@ -675,68 +657,61 @@ class StreamsGroupHeartbeatRequest(Message):
                         pos += 1
                     state_changelog_topics.append(state_changelog_topics_item)
                 # repartition_sink_topics: compact array
-                n = data[pos] - 1
+                n2 = data[pos] - 1
                 pos += 1
-                if n < 0 or n > 126:
-                    n, pos = read_length(data, pos)
-                repartition_sink_topics = empty_list(n)
-                repartition_sink_topics_count = n
-                for repartition_sink_topics_step in range(repartition_sink_topics_count):
+                if n2 < 0 or n2 > 126:
+                    n2, pos = read_length(data, pos)
+                repartition_sink_topics = empty_list(n2)
+                for step in range(n2):
                     # repartition_sink_topics[]: compact string
-                    n = data[pos] - 1
+                    n3 = data[pos] - 1
                     pos += 1
-                    if n < 0 or n > 126:
-                        n, pos = read_string_length(data, pos)
-                    end = pos + n
+                    if n3 < 0 or n3 > 126:
+                        n3, pos = read_string_length(data, pos)
+                    end = pos + n3
                     repartition_sink_topics_item = data[pos:end].decode()
                     pos = end
                     repartition_sink_topics.append(repartition_sink_topics_item)
                 # repartition_source_topics: compact array
-                n = data[pos] - 1
+                n2 = data[pos] - 1
                 pos += 1
-                if n < 0 or n > 126:
-                    n, pos = read_length(data, pos)
-                subtopologies_repartition_source_topics = empty_list(n)
-                subtopologies_repartition_source_topics_count = n
-                for subtopologies_repartition_source_topics_step in range(
-                    subtopologies_repartition_source_topics_count
-                ):
+                if n2 < 0 or n2 > 126:
+                    n2, pos = read_length(data, pos)
+                subtopologies_repartition_source_topics = empty_list(n2)
+                for step in range(n2):
                     # topology.subtopologies[].repartition_source_topics[]
                     # name: compact string
-                    n = data[pos] - 1
+                    n3 = data[pos] - 1
                     pos += 1
-                    if n < 0 or n > 126:
-                        n, pos = read_string_length(data, pos)
-                    end = pos + n
+                    if n3 < 0 or n3 > 126:
+                        n3, pos = read_string_length(data, pos)
+                    end = pos + n3
                     repartition_source_topics_name = data[pos:end].decode()
                     pos = end
                     repartition_source_topics_partitions = read_i32_be(data, pos)
                     repartition_source_topics_replication_factor = read_i16_be(data, pos + 4)
                     # topic_configs: compact array
-                    n = data[pos + 6] - 1
+                    n3 = data[pos + 6] - 1
                     pos += 7
-                    if n < 0 or n > 126:
-                        n, pos = read_length(data, pos)
-                    repartition_source_topics_topic_configs = empty_list(n)
-                    repartition_source_topics_topic_configs_count = n
-                    for repartition_source_topics_topic_configs_step in range(
-                        repartition_source_topics_topic_configs_count
-                    ):
+                    if n3 < 0 or n3 > 126:
+                        n3, pos = read_length(data, pos)
+                    repartition_source_topics_topic_configs = empty_list(n3)
+                    for step in range(n3):
                         # topology.subtopologies[].repartition_source_topics[].topic_configs[]
                         # key: compact string
-                        n = data[pos] - 1
+                        n4 = data[pos] - 1
                         pos += 1
-                        if n < 0 or n > 126:
-                            n, pos = read_string_length(data, pos)
-                        end = pos + n
+                        if n4 < 0 or n4 > 126:
+                            n4, pos = read_string_length(data, pos)
+                        end = pos + n4
                         repartition_source_topics_topic_configs_key = data[pos:end].decode()
                         pos = end
                         # value: compact string
-                        n = data[pos] - 1
+                        n4 = data[pos] - 1
                         pos += 1
-                        if n < 0 or n > 126:
-                            n, pos = read_string_length(data, pos)
-                        end = pos + n
+                        if n4 < 0 or n4 > 126:
+                            n4, pos = read_string_length(data, pos)
+                        end = pos + n4
                         repartition_source_topics_topic_configs_value = data[pos:end].decode()
                         pos = end
                         repartition_source_topics_topic_configs_item = new_KeyValue(
@@ -759,42 +734,41 @@ class StreamsGroupHeartbeatRequest(Message):
                         pos += 1
                     subtopologies_repartition_source_topics.append(subtopologies_repartition_source_topics_item)
                 # copartition_groups: compact array
-                n = data[pos] - 1
+                n2 = data[pos] - 1
                 pos += 1
-                if n < 0 or n > 126:
-                    n, pos = read_length(data, pos)
-                copartition_groups = empty_list(n)
-                copartition_groups_count = n
-                for copartition_groups_step in range(copartition_groups_count):
+                if n2 < 0 or n2 > 126:
+                    n2, pos = read_length(data, pos)
+                copartition_groups = empty_list(n2)
+                for step in range(n2):
                     # topology.subtopologies[].copartition_groups[]
                     # source_topics: compact array
-                    n = data[pos] - 1
+                    n3 = data[pos] - 1
                     pos += 1
-                    if n < 0 or n > 126:
-                        n, pos = read_length(data, pos)
-                    if n:
-                        copartition_groups_source_topics = read_i16s(data, pos, n)
-                        pos += 2 * n
+                    if n3 < 0 or n3 > 126:
+                        n3, pos = read_length(data, pos)
+                    if n3:
+                        copartition_groups_source_topics = read_i16s(data, pos, n3)
+                        pos += 2 * n3
                     else:
                         copartition_groups_source_topics = []
                     # source_topic_regex: compact array
-                    n = data[pos] - 1
+                    n3 = data[pos] - 1
                     pos += 1
-                    if n < 0 or n > 126:
-                        n, pos = read_length(data, pos)
-                    if n:
-                        copartition_groups_source_topic_regex = read_i16s(data, pos, n)
-                        pos += 2 * n
+                    if n3 < 0 or n3 > 126:
+                        n3, pos = read_length(data, pos)
+                    if n3:
+                        copartition_groups_source_topic_regex = read_i16s(data, pos, n3)
+                        pos += 2 * n3
                     else:
                         copartition_groups_source_topic_regex = []
                     # repartition_source_topics: compact array
-                    n = data[pos] - 1
+                    n3 = data[pos] - 1
                     pos += 1
-                    if n < 0 or n > 126:
-                        n, pos = read_length(data, pos)
-                    if n:
-                        copartition_groups_repartition_source_topics = read_i16s(data, pos, n)
-                        pos += 2 * n
+                    if n3 < 0 or n3 > 126:
+                        n3, pos = read_length(data, pos)
+                    if n3:
+                        copartition_groups_repartition_source_topics = read_i16s(data, pos, n3)
+                        pos += 2 * n3
                     else:
                         copartition_groups_repartition_source_topics = []
                     copartition_groups_item = new_CopartitionGroup(
@@ -835,25 +809,24 @@ class StreamsGroupHeartbeatRequest(Message):
             if n > 126:
                 n, pos = read_length(data, pos)
             active_tasks = empty_list(n)
-            active_tasks_count = n
-            for active_tasks_step in range(active_tasks_count):
+            for step in range(n):
                 # active_tasks[]
                 # subtopology_id: compact string
-                n = data[pos] - 1
+                n2 = data[pos] - 1
                 pos += 1
-                if n < 0 or n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
+                if n2 < 0 or n2 > 126:
+                    n2, pos = read_string_length(data, pos)
+                end = pos + n2
                 active_tasks_subtopology_id = data[pos:end].decode()
                 pos = end
                 # partitions: compact array
-                n = data[pos] - 1
+                n2 = data[pos] - 1
                 pos += 1
-                if n < 0 or n > 126:
-                    n, pos = read_length(data, pos)
-                if n:
-                    active_tasks_partitions = read_i32s(data, pos, n)
-                    pos += 4 * n
+                if n2 < 0 or n2 > 126:
+                    n2, pos = read_length(data, pos)
+                if n2:
+                    active_tasks_partitions = read_i32s(data, pos, n2)
+                    pos += 4 * n2
                 else:
                     active_tasks_partitions = []
                 active_tasks_item = new_StreamsGroupHeartbeatRequestTaskIds(
@@ -873,25 +846,24 @@ class StreamsGroupHeartbeatRequest(Message):
             if n > 126:
                 n, pos = read_length(data, pos)
             standby_tasks = empty_list(n)
-            standby_tasks_count = n
-            for standby_tasks_step in range(standby_tasks_count):
+            for step in range(n):
                 # standby_tasks[]
                 # subtopology_id: compact string
-                n = data[pos] - 1
+                n2 = data[pos] - 1
                 pos += 1
-                if n < 0 or n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
+                if n2 < 0 or n2 > 126:
+                    n2, pos = read_string_length(data, pos)
+                end = pos + n2
                 standby_tasks_subtopology_id = data[pos:end].decode()
                 pos = end
                 # partitions: compact array
-                n = data[pos] - 1
+                n2 = data[pos] - 1
                 pos += 1
-                if n < 0 or n > 126:
-                    n, pos = read_length(data, pos)
-                if n:
-                    standby_tasks_partitions = read_i32s(data, pos, n)
-                    pos += 4 * n
+                if n2 < 0 or n2 > 126:
+                    n2, pos = read_length(data, pos)
+                if n2:
+                    standby_tasks_partitions = read_i32s(data, pos, n2)
+                    pos += 4 * n2
                 else:
                     standby_tasks_partitions = []
                 standby_tasks_item = new_StreamsGroupHeartbeatRequestTaskIds(
@@ -911,25 +883,24 @@ class StreamsGroupHeartbeatRequest(Message):
             if n > 126:
                 n, pos = read_length(data, pos)
             warmup_tasks = empty_list(n)
-            warmup_tasks_count = n
-            for warmup_tasks_step in range(warmup_tasks_count):
+            for step in range(n):
                 # warmup_tasks[]
                 # subtopology_id: compact string
-                n = data[pos] - 1
+                n2 = data[pos] - 1
                 pos += 1
-                if n < 0 or n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
+                if n2 < 0 or n2 > 126:
+                    n2, pos = read_string_length(data, pos)
+                end = pos + n2
                 warmup_tasks_subtopology_id = data[pos:end].decode()
                 pos = end
                 # partitions: compact array
-                n = data[pos] - 1
+                n2 = data[pos] - 1
                 pos += 1
-                if n < 0 or n > 126:
-                    n, pos = read_length(data, pos)
-                if n:
-                    warmup_tasks_partitions = read_i32s(data, pos, n)
-                    pos += 4 * n
+                if n2 < 0 or n2 > 126:
+                    n2, pos = read_length(data, pos)
+                if n2:
+                    warmup_tasks_partitions = read_i32s(data, pos, n2)
+                    pos += 4 * n2
                 else:
                     warmup_tasks_partitions = []
                 warmup_tasks_item = new_StreamsGroupHeartbeatRequestTaskIds(
@@ -982,23 +953,22 @@ class StreamsGroupHeartbeatRequest(Message):
             if n > 126:
                 n, pos = read_length(data, pos)
             client_tags = empty_list(n)
-            client_tags_count = n
-            for client_tags_step in range(client_tags_count):
+            for step in range(n):
                 # client_tags[]
                 # key: compact string
-                n = data[pos] - 1
+                n2 = data[pos] - 1
                 pos += 1
-                if n < 0 or n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
+                if n2 < 0 or n2 > 126:
+                    n2, pos = read_string_length(data, pos)
+                end = pos + n2
                 client_tags_key = data[pos:end].decode()
                 pos = end
                 # value: compact string
-                n = data[pos] - 1
+                n2 = data[pos] - 1
                 pos += 1
-                if n < 0 or n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
+                if n2 < 0 or n2 > 126:
+                    n2, pos = read_string_length(data, pos)
+                end = pos + n2
                 client_tags_value = data[pos:end].decode()
                 pos = end
                 client_tags_item = new_KeyValue(client_tags_key, client_tags_value)
@@ -1016,15 +986,14 @@ class StreamsGroupHeartbeatRequest(Message):
             if n > 126:
                 n, pos = read_length(data, pos)
             task_offsets = empty_list(n)
-            task_offsets_count = n
-            for task_offsets_step in range(task_offsets_count):
+            for step in range(n):
                 # task_offsets[]
                 # subtopology_id: compact string
-                n = data[pos] - 1
+                n2 = data[pos] - 1
                 pos += 1
-                if n < 0 or n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
+                if n2 < 0 or n2 > 126:
+                    n2, pos = read_string_length(data, pos)
+                end = pos + n2
                 task_offsets_subtopology_id = data[pos:end].decode()
                 pos = end
                 task_offsets_partition = read_i32_be(data, pos)
@@ -1047,15 +1016,14 @@ class StreamsGroupHeartbeatRequest(Message):
             if n > 126:
                 n, pos = read_length(data, pos)
             task_end_offsets = empty_list(n)
-            task_end_offsets_count = n
-            for task_end_offsets_step in range(task_end_offsets_count):
+            for step in range(n):
                 # task_end_offsets[]
                 # subtopology_id: compact string
-                n = data[pos] - 1
+                n2 = data[pos] - 1
                 pos += 1
-                if n < 0 or n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
+                if n2 < 0 or n2 > 126:
+                    n2, pos = read_string_length(data, pos)
+                end = pos + n2
                 task_end_offsets_subtopology_id = data[pos:end].decode()
                 pos = end
                 task_end_offsets_partition = read_i32_be(data, pos)
@@ -1850,33 +1818,29 @@ class StreamsGroupHeartbeatResponse(Message):
         """Versions 0-1."""
         n: i64
         end: i64
+        step: i64
+        n2: i64
+        n3: i64
         error_message: str | None
         member_id: str
         status: list[Status] | None
-        status_step: i64
         status_detail: str
         active_tasks: list[StreamsGroupHeartbeatResponseTaskIds] | None
-        active_tasks_step: i64
         active_tasks_subtopology_id: str
         active_tasks_partitions: list[int]
         standby_tasks: list[StreamsGroupHeartbeatResponseTaskIds] | None
-        standby_tasks_step: i64
         standby_tasks_subtopology_id: str
         standby_tasks_partitions: list[int]
         warmup_tasks: list[StreamsGroupHeartbeatResponseTaskIds] | None
-        warmup_tasks_step: i64
         warmup_tasks_subtopology_id: str
         warmup_tasks_partitions: list[int]
         partitions_by_user_endpoint: list[EndpointToPartitions] | None
-        partitions_by_user_endpoint_step: i64
         user_endpoint: StreamsGroupHeartbeatResponseEndpoint
         host: str
         active_partitions: list[TopicPartition]
-        active_partitions_step: i64
         active_partitions_topic: str
         active_partitions_partitions: list[int]
         standby_partitions: list[TopicPartition]
-        standby_partitions_step: i64
         standby_partitions_topic: str
         standby_partitions_partitions: list[int]
         if version < 0 or version > 1:
@@ -1927,16 +1891,15 @@ class StreamsGroupHeartbeatResponse(Message):
             if n > 126:
                 n, pos = read_length(data, pos)
             status = empty_list(n)
-            status_count = n
-            for status_step in range(status_count):
+            for step in range(n):
                 # status[]
                 status_code = (data[pos] ^ 128) - 128
                 # status_detail: compact string
-                n = data[pos + 1] - 1
+                n2 = data[pos + 1] - 1
                 pos += 2
-                if n < 0 or n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
+                if n2 < 0 or n2 > 126:
+                    n2, pos = read_string_length(data, pos)
+                end = pos + n2
                 status_detail = data[pos:end].decode()
                 pos = end
                 status_item = new_Status(status_code, status_detail)
@@ -1954,25 +1917,24 @@ class StreamsGroupHeartbeatResponse(Message):
             if n > 126:
                 n, pos = read_length(data, pos)
             active_tasks = empty_list(n)
-            active_tasks_count = n
-            for active_tasks_step in range(active_tasks_count):
+            for step in range(n):
                 # active_tasks[]
                 # subtopology_id: compact string
-                n = data[pos] - 1
+                n2 = data[pos] - 1
                 pos += 1
-                if n < 0 or n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
+                if n2 < 0 or n2 > 126:
+                    n2, pos = read_string_length(data, pos)
+                end = pos + n2
                 active_tasks_subtopology_id = data[pos:end].decode()
                 pos = end
                 # partitions: compact array
-                n = data[pos] - 1
+                n2 = data[pos] - 1
                 pos += 1
-                if n < 0 or n > 126:
-                    n, pos = read_length(data, pos)
-                if n:
-                    active_tasks_partitions = read_i32s(data, pos, n)
-                    pos += 4 * n
+                if n2 < 0 or n2 > 126:
+                    n2, pos = read_length(data, pos)
+                if n2:
+                    active_tasks_partitions = read_i32s(data, pos, n2)
+                    pos += 4 * n2
                 else:
                     active_tasks_partitions = []
                 active_tasks_item = new_StreamsGroupHeartbeatResponseTaskIds(
@@ -1992,25 +1954,24 @@ class StreamsGroupHeartbeatResponse(Message):
             if n > 126:
                 n, pos = read_length(data, pos)
             standby_tasks = empty_list(n)
-            standby_tasks_count = n
-            for standby_tasks_step in range(standby_tasks_count):
+            for step in range(n):
                 # standby_tasks[]
                 # subtopology_id: compact string
-                n = data[pos] - 1
+                n2 = data[pos] - 1
                 pos += 1
-                if n < 0 or n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
+                if n2 < 0 or n2 > 126:
+                    n2, pos = read_string_length(data, pos)
+                end = pos + n2
                 standby_tasks_subtopology_id = data[pos:end].decode()
                 pos = end
                 # partitions: compact array
-                n = data[pos] - 1
+                n2 = data[pos] - 1
                 pos += 1
-                if n < 0 or n > 126:
-                    n, pos = read_length(data, pos)
-                if n:
-                    standby_tasks_partitions = read_i32s(data, pos, n)
-                    pos += 4 * n
+                if n2 < 0 or n2 > 126:
+                    n2, pos = read_length(data, pos)
+                if n2:
+                    standby_tasks_partitions = read_i32s(data, pos, n2)
+                    pos += 4 * n2
                 else:
                     standby_tasks_partitions = []
                 standby_tasks_item = new_StreamsGroupHeartbeatResponseTaskIds(
@@ -2030,25 +1991,24 @@ class StreamsGroupHeartbeatResponse(Message):
             if n > 126:
                 n, pos = read_length(data, pos)
             warmup_tasks = empty_list(n)
-            warmup_tasks_count = n
-            for warmup_tasks_step in range(warmup_tasks_count):
+            for step in range(n):
                 # warmup_tasks[]
                 # subtopology_id: compact string
-                n = data[pos] - 1
+                n2 = data[pos] - 1
                 pos += 1
-                if n < 0 or n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
+                if n2 < 0 or n2 > 126:
+                    n2, pos = read_string_length(data, pos)
+                end = pos + n2
                 warmup_tasks_subtopology_id = data[pos:end].decode()
                 pos = end
                 # partitions: compact array
-                n = data[pos] - 1
+                n2 = data[pos] - 1
                 pos += 1
-                if n < 0 or n > 126:
-                    n, pos = read_length(data, pos)
-                if n:
-                    warmup_tasks_partitions = read_i32s(data, pos, n)
-                    pos += 4 * n
+                if n2 < 0 or n2 > 126:
+                    n2, pos = read_length(data, pos)
+                if n2:
+                    warmup_tasks_partitions = read_i32s(data, pos, n2)
+                    pos += 4 * n2
                 else:
                     warmup_tasks_partitions = []
                 warmup_tasks_item = new_StreamsGroupHeartbeatResponseTaskIds(
@@ -2074,16 +2034,15 @@ class StreamsGroupHeartbeatResponse(Message):
             if n > 126:
                 n, pos = read_length(data, pos)
             partitions_by_user_endpoint = empty_list(n)
-            partitions_by_user_endpoint_count = n
-            for partitions_by_user_endpoint_step in range(partitions_by_user_endpoint_count):
+            for step in range(n):
                 # partitions_by_user_endpoint[]
                 # partitions_by_user_endpoint[].user_endpoint
                 # host: compact string
-                n = data[pos] - 1
+                n2 = data[pos] - 1
                 pos += 1
-                if n < 0 or n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
+                if n2 < 0 or n2 > 126:
+                    n2, pos = read_string_length(data, pos)
+                end = pos + n2
                 host = data[pos:end].decode()
                 pos = end
                 port = read_u16(data, pos)
@@ -2094,30 +2053,29 @@ class StreamsGroupHeartbeatResponse(Message):
                 else:
                     pos += 3
                 # active_partitions: compact array
-                n = data[pos] - 1
+                n2 = data[pos] - 1
                 pos += 1
-                if n < 0 or n > 126:
-                    n, pos = read_length(data, pos)
-                active_partitions = empty_list(n)
-                active_partitions_count = n
-                for active_partitions_step in range(active_partitions_count):
+                if n2 < 0 or n2 > 126:
+                    n2, pos = read_length(data, pos)
+                active_partitions = empty_list(n2)
+                for step in range(n2):
                     # partitions_by_user_endpoint[].active_partitions[]
                     # topic: compact string
-                    n = data[pos] - 1
+                    n3 = data[pos] - 1
                     pos += 1
-                    if n < 0 or n > 126:
-                        n, pos = read_string_length(data, pos)
-                    end = pos + n
+                    if n3 < 0 or n3 > 126:
+                        n3, pos = read_string_length(data, pos)
+                    end = pos + n3
                     active_partitions_topic = data[pos:end].decode()
                     pos = end
                     # partitions: compact array
-                    n = data[pos] - 1
+                    n3 = data[pos] - 1
                     pos += 1
-                    if n < 0 or n > 126:
-                        n, pos = read_length(data, pos)
-                    if n:
-                        active_partitions_partitions = read_i32s(data, pos, n)
-                        pos += 4 * n
+                    if n3 < 0 or n3 > 126:
+                        n3, pos = read_length(data, pos)
+                    if n3:
+                        active_partitions_partitions = read_i32s(data, pos, n3)
+                        pos += 4 * n3
                     else:
                         active_partitions_partitions = []
                     active_partitions_item = new_TopicPartition(active_partitions_topic, active_partitions_partitions)
@@ -2127,30 +2085,29 @@ class StreamsGroupHeartbeatResponse(Message):
                         pos += 1
                     active_partitions.append(active_partitions_item)
                 # standby_partitions: compact array
-                n = data[pos] - 1
+                n2 = data[pos] - 1
                 pos += 1
-                if n < 0 or n > 126:
-                    n, pos = read_length(data, pos)
-                standby_partitions = empty_list(n)
-                standby_partitions_count = n
-                for standby_partitions_step in range(standby_partitions_count):
+                if n2 < 0 or n2 > 126:
+                    n2, pos = read_length(data, pos)
+                standby_partitions = empty_list(n2)
+                for step in range(n2):
                     # partitions_by_user_endpoint[].standby_partitions[]
                     # topic: compact string
-                    n = data[pos] - 1
+                    n3 = data[pos] - 1
                     pos += 1
-                    if n < 0 or n > 126:
-                        n, pos = read_string_length(data, pos)
-                    end = pos + n
+                    if n3 < 0 or n3 > 126:
+                        n3, pos = read_string_length(data, pos)
+                    end = pos + n3
                     standby_partitions_topic = data[pos:end].decode()
                     pos = end
                     # partitions: compact array
-                    n = data[pos] - 1
+                    n3 = data[pos] - 1
                     pos += 1
-                    if n < 0 or n > 126:
-                        n, pos = read_length(data, pos)
-                    if n:
-                        standby_partitions_partitions = read_i32s(data, pos, n)
-                        pos += 4 * n
+                    if n3 < 0 or n3 > 126:
+                        n3, pos = read_length(data, pos)
+                    if n3:
+                        standby_partitions_partitions = read_i32s(data, pos, n3)
+                        pos += 4 * n3
                     else:
                         standby_partitions_partitions = []
                     standby_partitions_item = new_TopicPartition(

@@ -227,42 +227,34 @@ class StreamsGroupTopologyDescriptionUpdateRequest(Message):
         """Version 0."""
         n: i64
         end: i64
+        step: i64
+        n2: i64
+        n3: i64
+        n4: i64
         group_id: str
         member_id: str
         topology_description: TopologyDescription
         subtopologies: list[TopologyDescriptionSubtopology]
-        subtopologies_step: i64
         subtopology_id: str
         nodes: list[TopologyDescriptionNode]
-        nodes_step: i64
         nodes_name: str
         nodes_source_topics: list[str]
-        nodes_source_topics_step: i64
         nodes_sink_topic: str | None
         nodes_stores: list[str]
-        nodes_stores_step: i64
         nodes_successors: list[str]
-        nodes_successors_step: i64
         global_stores: list[TopologyDescriptionGlobalStore]
-        global_stores_step: i64
         source: TopologyDescriptionNode
         source_name: str
         source_source_topics: list[str]
-        source_source_topics_step: i64
         source_sink_topic: str | None
         source_stores: list[str]
-        source_stores_step: i64
         source_successors: list[str]
-        source_successors_step: i64
         processor: TopologyDescriptionNode
         processor_name: str
         processor_source_topics: list[str]
-        processor_source_topics_step: i64
         processor_sink_topic: str | None
         processor_stores: list[str]
-        processor_stores_step: i64
         processor_successors: list[str]
-        processor_successors_step: i64
         if version < 0 or version > 0:
             give_up()
 
@@ -290,94 +282,89 @@ class StreamsGroupTopologyDescriptionUpdateRequest(Message):
         if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         subtopologies = empty_list(n)
-        subtopologies_count = n
-        for subtopologies_step in range(subtopologies_count):
+        for step in range(n):
             # topology_description.subtopologies[]
             # subtopology_id: compact string
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_string_length(data, pos)
+            end = pos + n2
             subtopology_id = data[pos:end].decode()
             pos = end
             # nodes: compact array
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_length(data, pos)
-            nodes = empty_list(n)
-            nodes_count = n
-            for nodes_step in range(nodes_count):
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_length(data, pos)
+            nodes = empty_list(n2)
+            for step in range(n2):
                 # topology_description.subtopologies[].nodes[]
                 # name: compact string
-                n = data[pos] - 1
+                n3 = data[pos] - 1
                 pos += 1
-                if n < 0 or n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
+                if n3 < 0 or n3 > 126:
+                    n3, pos = read_string_length(data, pos)
+                end = pos + n3
                 nodes_name = data[pos:end].decode()
                 pos = end
                 nodes_node_type = (data[pos] ^ 128) - 128
                 # source_topics: compact array
-                n = data[pos + 1] - 1
+                n3 = data[pos + 1] - 1
                 pos += 2
-                if n < 0 or n > 126:
-                    n, pos = read_length(data, pos)
-                nodes_source_topics = empty_list(n)
-                nodes_source_topics_count = n
-                for nodes_source_topics_step in range(nodes_source_topics_count):
+                if n3 < 0 or n3 > 126:
+                    n3, pos = read_length(data, pos)
+                nodes_source_topics = empty_list(n3)
+                for step in range(n3):
                     # source_topics[]: compact string
-                    n = data[pos] - 1
+                    n4 = data[pos] - 1
                     pos += 1
-                    if n < 0 or n > 126:
-                        n, pos = read_string_length(data, pos)
-                    end = pos + n
+                    if n4 < 0 or n4 > 126:
+                        n4, pos = read_string_length(data, pos)
+                    end = pos + n4
                     nodes_source_topics_item = data[pos:end].decode()
                     pos = end
                     nodes_source_topics.append(nodes_source_topics_item)
                 # sink_topic: compact nullable string
-                n = data[pos] - 1
+                n3 = data[pos] - 1
                 pos += 1
-                if n < 0:
+                if n3 < 0:
                     nodes_sink_topic = None
                 else:
-                    if n > 126:
-                        n, pos = read_string_length(data, pos)
-                    end = pos + n
+                    if n3 > 126:
+                        n3, pos = read_string_length(data, pos)
+                    end = pos + n3
                     nodes_sink_topic = data[pos:end].decode()
                     pos = end
                 # stores: compact array
-                n = data[pos] - 1
+                n3 = data[pos] - 1
                 pos += 1
-                if n < 0 or n > 126:
-                    n, pos = read_length(data, pos)
-                nodes_stores = empty_list(n)
-                nodes_stores_count = n
-                for nodes_stores_step in range(nodes_stores_count):
+                if n3 < 0 or n3 > 126:
+                    n3, pos = read_length(data, pos)
+                nodes_stores = empty_list(n3)
+                for step in range(n3):
                     # stores[]: compact string
-                    n = data[pos] - 1
+                    n4 = data[pos] - 1
                     pos += 1
-                    if n < 0 or n > 126:
-                        n, pos = read_string_length(data, pos)
-                    end = pos + n
+                    if n4 < 0 or n4 > 126:
+                        n4, pos = read_string_length(data, pos)
+                    end = pos + n4
                     nodes_stores_item = data[pos:end].decode()
                     pos = end
                     nodes_stores.append(nodes_stores_item)
                 # successors: compact array
-                n = data[pos] - 1
+                n3 = data[pos] - 1
                 pos += 1
-                if n < 0 or n > 126:
-                    n, pos = read_length(data, pos)
-                nodes_successors = empty_list(n)
-                nodes_successors_count = n
-                for nodes_successors_step in range(nodes_successors_count):
+                if n3 < 0 or n3 > 126:
+                    n3, pos = read_length(data, pos)
+                nodes_successors = empty_list(n3)
+                for step in range(n3):
                     # successors[]: compact string
-                    n = data[pos] - 1
+                    n4 = data[pos] - 1
                     pos += 1
-                    if n < 0 or n > 126:
-                        n, pos = read_string_length(data, pos)
-                    end = pos + n
+                    if n4 < 0 or n4 > 126:
+                        n4, pos = read_string_length(data, pos)
+                    end = pos + n4
                     nodes_successors_item = data[pos:end].decode()
                     pos = end
                     nodes_successors.append(nodes_successors_item)
@@ -401,78 +388,74 @@ class StreamsGroupTopologyDescriptionUpdateRequest(Message):
         if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         global_stores = empty_list(n)
-        global_stores_count = n
-        for global_stores_step in range(global_stores_count):
+        for step in range(n):
             # topology_description.global_stores[]
             # topology_description.global_stores[].source
             # name: compact string
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_string_length(data, pos)
+            end = pos + n2
             source_name = data[pos:end].decode()
             pos = end
             source_node_type = (data[pos] ^ 128) - 128
             # source_topics: compact array
-            n = data[pos + 1] - 1
+            n2 = data[pos + 1] - 1
             pos += 2
-            if n < 0 or n > 126:
-                n, pos = read_length(data, pos)
-            source_source_topics = empty_list(n)
-            source_source_topics_count = n
-            for source_source_topics_step in range(source_source_topics_count):
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_length(data, pos)
+            source_source_topics = empty_list(n2)
+            for step in range(n2):
                 # source_topics[]: compact string
-                n = data[pos] - 1
+                n3 = data[pos] - 1
                 pos += 1
-                if n < 0 or n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
+                if n3 < 0 or n3 > 126:
+                    n3, pos = read_string_length(data, pos)
+                end = pos + n3
                 source_source_topics_item = data[pos:end].decode()
                 pos = end
                 source_source_topics.append(source_source_topics_item)
             # sink_topic: compact nullable string
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0:
+            if n2 < 0:
                 source_sink_topic = None
             else:
-                if n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
+                if n2 > 126:
+                    n2, pos = read_string_length(data, pos)
+                end = pos + n2
                 source_sink_topic = data[pos:end].decode()
                 pos = end
             # stores: compact array
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_length(data, pos)
-            source_stores = empty_list(n)
-            source_stores_count = n
-            for source_stores_step in range(source_stores_count):
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_length(data, pos)
+            source_stores = empty_list(n2)
+            for step in range(n2):
                 # stores[]: compact string
-                n = data[pos] - 1
+                n3 = data[pos] - 1
                 pos += 1
-                if n < 0 or n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
+                if n3 < 0 or n3 > 126:
+                    n3, pos = read_string_length(data, pos)
+                end = pos + n3
                 source_stores_item = data[pos:end].decode()
                 pos = end
                 source_stores.append(source_stores_item)
             # successors: compact array
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_length(data, pos)
-            source_successors = empty_list(n)
-            source_successors_count = n
-            for source_successors_step in range(source_successors_count):
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_length(data, pos)
+            source_successors = empty_list(n2)
+            for step in range(n2):
                 # successors[]: compact string
-                n = data[pos] - 1
+                n3 = data[pos] - 1
                 pos += 1
-                if n < 0 or n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
+                if n3 < 0 or n3 > 126:
+                    n3, pos = read_string_length(data, pos)
+                end = pos + n3
                 source_successors_item = data[pos:end].decode()
                 pos = end
                 source_successors.append(source_successors_item)
@@ -490,73 +473,70 @@ class StreamsGroupTopologyDescriptionUpdateRequest(Message):
                 pos += 1
             # topology_description.global_stores[].processor
             # name: compact string
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_string_length(data, pos)
+            end = pos + n2
             processor_name = data[pos:end].decode()
             pos = end
             processor_node_type = (data[pos] ^ 128) - 128
             # source_topics: compact array
-            n = data[pos + 1] - 1
+            n2 = data[pos + 1] - 1
             pos += 2
-            if n < 0 or n > 126:
-                n, pos = read_length(data, pos)
-            processor_source_topics = empty_list(n)
-            processor_source_topics_count = n
-            for processor_source_topics_step in range(processor_source_topics_count):
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_length(data, pos)
+            processor_source_topics = empty_list(n2)
+            for step in range(n2):
                 # source_topics[]: compact string
-                n = data[pos] - 1
+                n3 = data[pos] - 1
                 pos += 1
-                if n < 0 or n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
+                if n3 < 0 or n3 > 126:
+                    n3, pos = read_string_length(data, pos)
+                end = pos + n3
                 processor_source_topics_item = data[pos:end].decode()
                 pos = end
                 processor_source_topics.append(processor_source_topics_item)
             # sink_topic: compact nullable string
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0:
+            if n2 < 0:
                 processor_sink_topic = None
             else:
-                if n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
+                if n2 > 126:
+                    n2, pos = read_string_length(data, pos)
+                end = pos + n2
                 processor_sink_topic = data[pos:end].decode()
                 pos = end
             # stores: compact array
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_length(data, pos)
-            processor_stores = empty_list(n)
-            processor_stores_count = n
-            for processor_stores_step in range(processor_stores_count):
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_length(data, pos)
+            processor_stores = empty_list(n2)
+            for step in range(n2):
                 # stores[]: compact string
-                n = data[pos] - 1
+                n3 = data[pos] - 1
                 pos += 1
-                if n < 0 or n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
+                if n3 < 0 or n3 > 126:
+                    n3, pos = read_string_length(data, pos)
+                end = pos + n3
                 processor_stores_item = data[pos:end].decode()
                 pos = end
                 processor_stores.append(processor_stores_item)
             # successors: compact array
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_length(data, pos)
-            processor_successors = empty_list(n)
-            processor_successors_count = n
-            for processor_successors_step in range(processor_successors_count):
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_length(data, pos)
+            processor_successors = empty_list(n2)
+            for step in range(n2):
                 # successors[]: compact string
-                n = data[pos] - 1
+                n3 = data[pos] - 1
                 pos += 1
-                if n < 0 or n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
+                if n3 < 0 or n3 > 126:
+                    n3, pos = read_string_length(data, pos)
+                end = pos + n3
                 processor_successors_item = data[pos:end].decode()
                 pos = end
                 processor_successors.append(processor_successors_item)

@@ -123,13 +123,14 @@ class SyncGroupRequest(Message):
         """Versions 4-5."""
         n: i64
         end: i64
+        step: i64
+        n2: i64
         group_id: str
         member_id: str
         group_instance_id: str | None
         protocol_type: str | None
         protocol_name: str | None
         assignments: list[SyncGroupRequestAssignment]
-        assignments_step: i64
         assignments_member_id: str
         assignment: bytes
         if version < 4:
@@ -197,28 +198,27 @@ class SyncGroupRequest(Message):
         if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         assignments = empty_list(n)
-        assignments_count = n
-        for assignments_step in range(assignments_count):
+        for step in range(n):
             # assignments[]
             # member_id: compact string
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_string_length(data, pos)
+            end = pos + n2
             assignments_member_id = data[pos:end].decode()
             pos = end
             # assignment: compact bytes
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0:
+            if n2 < 0:
                 give_up()
-            if n > 126:
-                n += (data[pos] - 1) * 128
+            if n2 > 126:
+                n2 += (data[pos] - 1) * 128
                 pos += 1
-                if n < 127 or n > 16382:
-                    n, pos = read_length(data, pos - 1)
-            end = pos + n
+                if n2 < 127 or n2 > 16382:
+                    n2, pos = read_length(data, pos - 1)
+            end = pos + n2
             assignment = data[pos:end]
             pos = end
             assignments_item = new_SyncGroupRequestAssignment(assignments_member_id, assignment)
@@ -328,13 +328,14 @@ class SyncGroupRequest(Message):
         """Versions 0-3."""
         n: int
         end: i64
+        step: i64
+        n2: int
         group_id: str
         member_id: str
         group_instance_id: str | None
         protocol_type: str | None
         protocol_name: str | None
         assignments: list[SyncGroupRequestAssignment]
-        assignments_step: i64
         assignments_member_id: str
         assignment: bytes
         if version < 0:
@@ -377,23 +378,22 @@ class SyncGroupRequest(Message):
         if n < 0:
             give_up()
         assignments = empty_list(n)
-        assignments_count = n
-        for assignments_step in range(assignments_count):
+        for step in range(n):
             # assignments[]
             # member_id: string
-            n = read_i16_be(data, pos)
+            n2 = read_i16_be(data, pos)
             pos += 2
-            if n < 0:
+            if n2 < 0:
                 give_up()
-            end = pos + n
+            end = pos + n2
             assignments_member_id = data[pos:end].decode()
             pos = end
             # assignment: bytes
-            n = read_i32_be(data, pos)
+            n2 = read_i32_be(data, pos)
             pos += 4
-            if n < 0:
+            if n2 < 0:
                 give_up()
-            end = pos + n
+            end = pos + n2
             assignment = data[pos:end]
             pos = end
             assignments_item = new_SyncGroupRequestAssignment(assignments_member_id, assignment)

@@ -115,9 +115,10 @@ class UpdateFeaturesRequest(Message):
     def _read(data: bytes, pos: i64, version: i64) -> tuple[UpdateFeaturesRequest, i64]:
         """Versions 0-2."""
         n: i64
+        step: i64
+        n2: i64
         end: i64
         feature_updates: list[FeatureUpdateKey]
-        feature_updates_step: i64
         feature: str
         if version < 0 or version > 2:
             give_up()
@@ -129,15 +130,14 @@ class UpdateFeaturesRequest(Message):
         if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         feature_updates = empty_list(n)
-        feature_updates_count = n
-        for feature_updates_step in range(feature_updates_count):
+        for step in range(n):
             # feature_updates[]
             # feature: compact string
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_string_length(data, pos)
+            end = pos + n2
             feature = data[pos:end].decode()
             pos = end
             max_version_level = read_i16_be(data, pos)
@@ -301,9 +301,10 @@ class UpdateFeaturesResponse(Message):
         """Versions 0-2."""
         n: i64
         end: i64
+        step: i64
+        n2: i64
         error_message: str | None
         results: list[UpdatableFeatureResult]
-        results_step: i64
         feature: str
         results_error_message: str | None
         if version < 0 or version > 2:
@@ -329,27 +330,26 @@ class UpdateFeaturesResponse(Message):
             if n < 0 or n > 126:
                 n, pos = read_length(data, pos)
             results = empty_list(n)
-            results_count = n
-            for results_step in range(results_count):
+            for step in range(n):
                 # results[]
                 # feature: compact string
-                n = data[pos] - 1
+                n2 = data[pos] - 1
                 pos += 1
-                if n < 0 or n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
+                if n2 < 0 or n2 > 126:
+                    n2, pos = read_string_length(data, pos)
+                end = pos + n2
                 feature = data[pos:end].decode()
                 pos = end
                 results_error_code = read_i16_be(data, pos)
                 # error_message: compact nullable string
-                n = data[pos + 2] - 1
+                n2 = data[pos + 2] - 1
                 pos += 3
-                if n < 0:
+                if n2 < 0:
                     results_error_message = None
                 else:
-                    if n > 126:
-                        n, pos = read_string_length(data, pos)
-                    end = pos + n
+                    if n2 > 126:
+                        n2, pos = read_string_length(data, pos)
+                    end = pos + n2
                     results_error_message = data[pos:end].decode()
                     pos = end
                 results_item = new_UpdatableFeatureResult(feature, results_error_code, results_error_message)

@@ -333,22 +333,21 @@ class UpdateMetadataRequest(Message):
     def _read(data: bytes, pos: i64, version: i64) -> tuple[UpdateMetadataRequest, i64]:
         """Versions 6-8."""
         n: i64
+        step: i64
+        n2: i64
         end: i64
+        n3: i64
         ungrouped_partition_states: list[UpdateMetadataPartitionState]
         topic_states: list[UpdateMetadataTopicState]
-        topic_states_step: i64
         topic_states_topic_name: str
         partition_states: list[UpdateMetadataPartitionState]
-        partition_states_step: i64
         partition_states_topic_name: str
         isr: list[int]
         replicas: list[int]
         offline_replicas: list[int]
         live_brokers: list[UpdateMetadataBroker]
-        live_brokers_step: i64
         v0_host: str
         endpoints: list[UpdateMetadataEndpoint]
-        endpoints_step: i64
         host: str
         listener: str
         rack: str | None
@@ -373,15 +372,14 @@ class UpdateMetadataRequest(Message):
         if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         topic_states = empty_list(n)
-        topic_states_count = n
-        for topic_states_step in range(topic_states_count):
+        for step in range(n):
             # topic_states[]
             # topic_name: compact string
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_string_length(data, pos)
+            end = pos + n2
             topic_states_topic_name = data[pos:end].decode()
             pos = end
             if version >= 7:
@@ -390,13 +388,12 @@ class UpdateMetadataRequest(Message):
             else:
                 topic_id = ZERO_UUID
             # partition_states: compact array
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_length(data, pos)
-            partition_states = empty_list(n)
-            partition_states_count = n
-            for partition_states_step in range(partition_states_count):
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_length(data, pos)
+            partition_states = empty_list(n2)
+            for step in range(n2):
                 # topic_states[].partition_states[]
                 partition_states_topic_name = ""
                 partition_index = read_i32_be(data, pos)
@@ -404,34 +401,34 @@ class UpdateMetadataRequest(Message):
                 leader = read_i32_be(data, pos + 8)
                 leader_epoch = read_i32_be(data, pos + 12)
                 # isr: compact array
-                n = data[pos + 16] - 1
+                n3 = data[pos + 16] - 1
                 pos += 17
-                if n < 0 or n > 126:
-                    n, pos = read_length(data, pos)
-                if n:
-                    isr = read_i32s(data, pos, n)
-                    pos += 4 * n
+                if n3 < 0 or n3 > 126:
+                    n3, pos = read_length(data, pos)
+                if n3:
+                    isr = read_i32s(data, pos, n3)
+                    pos += 4 * n3
                 else:
                     isr = []
                 zk_version = read_i32_be(data, pos)
                 # replicas: compact array
-                n = data[pos + 4] - 1
+                n3 = data[pos + 4] - 1
                 pos += 5
-                if n < 0 or n > 126:
-                    n, pos = read_length(data, pos)
-                if n:
-                    replicas = read_i32s(data, pos, n)
-                    pos += 4 * n
+                if n3 < 0 or n3 > 126:
+                    n3, pos = read_length(data, pos)
+                if n3:
+                    replicas = read_i32s(data, pos, n3)
+                    pos += 4 * n3
                 else:
                     replicas = []
                 # offline_replicas: compact array
-                n = data[pos] - 1
+                n3 = data[pos] - 1
                 pos += 1
-                if n < 0 or n > 126:
-                    n, pos = read_length(data, pos)
-                if n:
-                    offline_replicas = read_i32s(data, pos, n)
-                    pos += 4 * n
+                if n3 < 0 or n3 > 126:
+                    n3, pos = read_length(data, pos)
+                if n3:
+                    offline_replicas = read_i32s(data, pos, n3)
+                    pos += 4 * n3
                 else:
                     offline_replicas = []
                 partition_states_item = new_UpdateMetadataPartitionState(
@@ -462,36 +459,34 @@ class UpdateMetadataRequest(Message):
         if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         live_brokers = empty_list(n)
-        live_brokers_count = n
-        for live_brokers_step in range(live_brokers_count):
+        for step in range(n):
             # live_brokers[]
             id_ = read_i32_be(data, pos)
             v0_host = ""
             v0_port = 0
             # endpoints: compact array
-            n = data[pos + 4] - 1
+            n2 = data[pos + 4] - 1
             pos += 5
-            if n < 0 or n > 126:
-                n, pos = read_length(data, pos)
-            endpoints = empty_list(n)
-            endpoints_count = n
-            for endpoints_step in range(endpoints_count):
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_length(data, pos)
+            endpoints = empty_list(n2)
+            for step in range(n2):
                 # live_brokers[].endpoints[]
                 port = read_i32_be(data, pos)
                 # host: compact string
-                n = data[pos + 4] - 1
+                n3 = data[pos + 4] - 1
                 pos += 5
-                if n < 0 or n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
+                if n3 < 0 or n3 > 126:
+                    n3, pos = read_string_length(data, pos)
+                end = pos + n3
                 host = data[pos:end].decode()
                 pos = end
                 # listener: compact string
-                n = data[pos] - 1
+                n3 = data[pos] - 1
                 pos += 1
-                if n < 0 or n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
+                if n3 < 0 or n3 > 126:
+                    n3, pos = read_string_length(data, pos)
+                end = pos + n3
                 listener = data[pos:end].decode()
                 pos = end
                 security_protocol = read_i16_be(data, pos)
@@ -503,14 +498,14 @@ class UpdateMetadataRequest(Message):
                     pos += 3
                 endpoints.append(endpoints_item)
             # rack: compact nullable string
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0:
+            if n2 < 0:
                 rack = None
             else:
-                if n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
+                if n2 > 126:
+                    n2, pos = read_string_length(data, pos)
+                end = pos + n2
                 rack = data[pos:end].decode()
                 pos = end
             live_brokers_item = new_UpdateMetadataBroker(id_, v0_host, v0_port, endpoints, rack)
@@ -676,27 +671,25 @@ class UpdateMetadataRequest(Message):
     def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[UpdateMetadataRequest, i64]:
         """Versions 0-5."""
         n: int
+        step: i64
+        n2: int
         end: i64
+        n3: int
         ungrouped_partition_states: list[UpdateMetadataPartitionState]
         topic_states: list[UpdateMetadataTopicState]
-        topic_states_step: i64
         topic_states_topic_name: str
         partition_states: list[UpdateMetadataPartitionState]
-        partition_states_step: i64
         partition_states_topic_name: str
         partition_states_isr: list[int]
         partition_states_replicas: list[int]
         partition_states_offline_replicas: list[int]
-        ungrouped_partition_states_step: i64
         ungrouped_partition_states_topic_name: str
         ungrouped_partition_states_isr: list[int]
         ungrouped_partition_states_replicas: list[int]
         ungrouped_partition_states_offline_replicas: list[int]
         live_brokers: list[UpdateMetadataBroker]
-        live_brokers_step: i64
         v0_host: str
         endpoints: list[UpdateMetadataEndpoint]
-        endpoints_step: i64
         host: str
         listener: str
         rack: str | None
@@ -716,26 +709,24 @@ class UpdateMetadataRequest(Message):
             if n < 0:
                 give_up()
             topic_states = empty_list(n)
-            topic_states_count = n
-            for topic_states_step in range(topic_states_count):
+            for step in range(n):
                 # topic_states[]
                 # topic_name: string
-                n = read_i16_be(data, pos)
+                n2 = read_i16_be(data, pos)
                 pos += 2
-                if n < 0:
+                if n2 < 0:
                     give_up()
-                end = pos + n
+                end = pos + n2
                 topic_states_topic_name = data[pos:end].decode()
                 pos = end
                 topic_id = ZERO_UUID
                 # partition_states: array
-                n = read_i32_be(data, pos)
+                n2 = read_i32_be(data, pos)
                 pos += 4
-                if n < 0:
+                if n2 < 0:
                     give_up()
-                partition_states = empty_list(n)
-                partition_states_count = n
-                for partition_states_step in range(partition_states_count):
+                partition_states = empty_list(n2)
+                for step in range(n2):
                     # topic_states[].partition_states[]
                     partition_states_topic_name = ""
                     partition_states_partition_index = read_i32_be(data, pos)
@@ -743,34 +734,34 @@ class UpdateMetadataRequest(Message):
                     partition_states_leader = read_i32_be(data, pos + 8)
                     partition_states_leader_epoch = read_i32_be(data, pos + 12)
                     # isr: array
-                    n = read_i32_be(data, pos + 16)
+                    n3 = read_i32_be(data, pos + 16)
                     pos += 20
-                    if n < 0:
+                    if n3 < 0:
                         give_up()
-                    if n:
-                        partition_states_isr = read_i32s(data, pos, n)
-                        pos += 4 * n
+                    if n3:
+                        partition_states_isr = read_i32s(data, pos, n3)
+                        pos += 4 * n3
                     else:
                         partition_states_isr = []
                     partition_states_zk_version = read_i32_be(data, pos)
                     # replicas: array
-                    n = read_i32_be(data, pos + 4)
+                    n3 = read_i32_be(data, pos + 4)
                     pos += 8
-                    if n < 0:
+                    if n3 < 0:
                         give_up()
-                    if n:
-                        partition_states_replicas = read_i32s(data, pos, n)
-                        pos += 4 * n
+                    if n3:
+                        partition_states_replicas = read_i32s(data, pos, n3)
+                        pos += 4 * n3
                     else:
                         partition_states_replicas = []
                     # offline_replicas: array
-                    n = read_i32_be(data, pos)
+                    n3 = read_i32_be(data, pos)
                     pos += 4
-                    if n < 0:
+                    if n3 < 0:
                         give_up()
-                    if n:
-                        partition_states_offline_replicas = read_i32s(data, pos, n)
-                        pos += 4 * n
+                    if n3:
+                        partition_states_offline_replicas = read_i32s(data, pos, n3)
+                        pos += 4 * n3
                     else:
                         partition_states_offline_replicas = []
                     partition_states_item = new_UpdateMetadataPartitionState(
@@ -795,15 +786,14 @@ class UpdateMetadataRequest(Message):
             if n < 0:
                 give_up()
             ungrouped_partition_states = empty_list(n)
-            ungrouped_partition_states_count = n
-            for ungrouped_partition_states_step in range(ungrouped_partition_states_count):
+            for step in range(n):
                 # ungrouped_partition_states[]
                 # topic_name: string
-                n = read_i16_be(data, pos)
+                n2 = read_i16_be(data, pos)
                 pos += 2
-                if n < 0:
+                if n2 < 0:
                     give_up()
-                end = pos + n
+                end = pos + n2
                 ungrouped_partition_states_topic_name = data[pos:end].decode()
                 pos = end
                 ungrouped_partition_states_partition_index = read_i32_be(data, pos)
@@ -811,35 +801,35 @@ class UpdateMetadataRequest(Message):
                 ungrouped_partition_states_leader = read_i32_be(data, pos + 8)
                 ungrouped_partition_states_leader_epoch = read_i32_be(data, pos + 12)
                 # isr: array
-                n = read_i32_be(data, pos + 16)
+                n2 = read_i32_be(data, pos + 16)
                 pos += 20
-                if n < 0:
+                if n2 < 0:
                     give_up()
-                if n:
-                    ungrouped_partition_states_isr = read_i32s(data, pos, n)
-                    pos += 4 * n
+                if n2:
+                    ungrouped_partition_states_isr = read_i32s(data, pos, n2)
+                    pos += 4 * n2
                 else:
                     ungrouped_partition_states_isr = []
                 ungrouped_partition_states_zk_version = read_i32_be(data, pos)
                 # replicas: array
-                n = read_i32_be(data, pos + 4)
+                n2 = read_i32_be(data, pos + 4)
                 pos += 8
-                if n < 0:
+                if n2 < 0:
                     give_up()
-                if n:
-                    ungrouped_partition_states_replicas = read_i32s(data, pos, n)
-                    pos += 4 * n
+                if n2:
+                    ungrouped_partition_states_replicas = read_i32s(data, pos, n2)
+                    pos += 4 * n2
                 else:
                     ungrouped_partition_states_replicas = []
                 if version >= 4:
                     # offline_replicas: array
-                    n = read_i32_be(data, pos)
+                    n2 = read_i32_be(data, pos)
                     pos += 4
-                    if n < 0:
+                    if n2 < 0:
                         give_up()
-                    if n:
-                        ungrouped_partition_states_offline_replicas = read_i32s(data, pos, n)
-                        pos += 4 * n
+                    if n2:
+                        ungrouped_partition_states_offline_replicas = read_i32s(data, pos, n2)
+                        pos += 4 * n2
                     else:
                         ungrouped_partition_states_offline_replicas = []
                 else:
@@ -863,18 +853,17 @@ class UpdateMetadataRequest(Message):
         if n < 0:
             give_up()
         live_brokers = empty_list(n)
-        live_brokers_count = n
-        for live_brokers_step in range(live_brokers_count):
+        for step in range(n):
             # live_brokers[]
             id_ = read_i32_be(data, pos)
             pos += 4
             if version <= 0:
                 # v0_host: string
-                n = read_i16_be(data, pos)
+                n2 = read_i16_be(data, pos)
                 pos += 2
-                if n < 0:
+                if n2 < 0:
                     give_up()
-                end = pos + n
+                end = pos + n2
                 v0_host = data[pos:end].decode()
                 pos = end
                 v0_port = read_i32_be(data, pos)
@@ -884,30 +873,29 @@ class UpdateMetadataRequest(Message):
                 v0_host = ""
                 v0_port = 0
                 # endpoints: array
-                n = read_i32_be(data, pos)
+                n2 = read_i32_be(data, pos)
                 pos += 4
-                if n < 0:
+                if n2 < 0:
                     give_up()
-                endpoints = empty_list(n)
-                endpoints_count = n
-                for endpoints_step in range(endpoints_count):
+                endpoints = empty_list(n2)
+                for step in range(n2):
                     # live_brokers[].endpoints[]
                     port = read_i32_be(data, pos)
                     # host: string
-                    n = read_i16_be(data, pos + 4)
+                    n3 = read_i16_be(data, pos + 4)
                     pos += 6
-                    if n < 0:
+                    if n3 < 0:
                         give_up()
-                    end = pos + n
+                    end = pos + n3
                     host = data[pos:end].decode()
                     pos = end
                     if version >= 3:
                         # listener: string
-                        n = read_i16_be(data, pos)
+                        n3 = read_i16_be(data, pos)
                         pos += 2
-                        if n < 0:
+                        if n3 < 0:
                             give_up()
-                        end = pos + n
+                        end = pos + n3
                         listener = data[pos:end].decode()
                         pos = end
                     else:
@@ -918,12 +906,12 @@ class UpdateMetadataRequest(Message):
                     endpoints.append(endpoints_item)
             if version >= 2:
                 # rack: nullable string
-                n = read_i16_be(data, pos)
+                n2 = read_i16_be(data, pos)
                 pos += 2
-                if n < 0:
+                if n2 < 0:
                     rack = None
                 else:
-                    end = pos + n
+                    end = pos + n2
                     rack = data[pos:end].decode()
                     pos = end
             else:

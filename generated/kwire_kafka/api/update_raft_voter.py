@@ -166,9 +166,10 @@ class UpdateRaftVoterRequest(Message):
         """Version 0."""
         n: i64
         end: i64
+        step: i64
+        n2: i64
         cluster_id: str | None
         listeners: list[Listener]
-        listeners_step: i64
         name: str
         host: str
         kraft_version_feature: KRaftVersionFeature
@@ -195,23 +196,22 @@ class UpdateRaftVoterRequest(Message):
         if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         listeners = empty_list(n)
-        listeners_count = n
-        for listeners_step in range(listeners_count):
+        for step in range(n):
             # listeners[]
             # name: compact string
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_string_length(data, pos)
+            end = pos + n2
             name = data[pos:end].decode()
             pos = end
             # host: compact string
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_string_length(data, pos)
+            end = pos + n2
             host = data[pos:end].decode()
             pos = end
             port = read_u16(data, pos)

@@ -181,12 +181,12 @@ class VoteRequest(Message):
         """Versions 0-2."""
         n: i64
         end: i64
+        step: i64
+        n2: i64
         cluster_id: str | None
         topics: list[VoteRequestTopicData]
-        topics_step: i64
         topic_name: str
         partitions: list[VoteRequestPartitionData]
-        partitions_step: i64
         if version < 0 or version > 2:
             give_up()
 
@@ -212,25 +212,23 @@ class VoteRequest(Message):
         if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         topics = empty_list(n)
-        topics_count = n
-        for topics_step in range(topics_count):
+        for step in range(n):
             # topics[]
             # topic_name: compact string
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_string_length(data, pos)
+            end = pos + n2
             topic_name = data[pos:end].decode()
             pos = end
             # partitions: compact array
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_length(data, pos)
-            partitions = empty_list(n)
-            partitions_count = n
-            for partitions_step in range(partitions_count):
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_length(data, pos)
+            partitions = empty_list(n2)
+            for step in range(n2):
                 # topics[].partitions[]
                 partition_index = read_i32_be(data, pos)
                 replica_epoch = read_i32_be(data, pos + 4)
@@ -501,9 +499,10 @@ class VoteResponse(Message):
 
     def _read_tags(self, data: bytes, pos: i64, version: i64) -> i64:
         n: i64
+        step: i64
+        n2: i64
         end: i64
         node_endpoints: list[NodeEndpoint]
-        node_endpoints_step: i64
         host: str
         unknown: list[tuple[int, bytes]] = []
         previous: i64 = -1
@@ -525,16 +524,15 @@ class VoteResponse(Message):
                 if n < 0 or n > 126:
                     n, pos = read_length(data, pos)
                 node_endpoints = empty_list(n)
-                node_endpoints_count = n
-                for node_endpoints_step in range(node_endpoints_count):
+                for step in range(n):
                     # node_endpoints[]
                     node_id = read_i32_be(data, pos)
                     # host: compact string
-                    n = data[pos + 4] - 1
+                    n2 = data[pos + 4] - 1
                     pos += 5
-                    if n < 0 or n > 126:
-                        n, pos = read_string_length(data, pos)
-                    end = pos + n
+                    if n2 < 0 or n2 > 126:
+                        n2, pos = read_string_length(data, pos)
+                    end = pos + n2
                     host = data[pos:end].decode()
                     pos = end
                     port = read_u16(data, pos)
@@ -587,12 +585,12 @@ class VoteResponse(Message):
     def _read(data: bytes, pos: i64, version: i64) -> tuple[VoteResponse, i64]:
         """Versions 0-2."""
         n: i64
+        step: i64
+        n2: i64
         end: i64
         topics: list[VoteResponseTopicData]
-        topics_step: i64
         topic_name: str
         partitions: list[VoteResponsePartitionData]
-        partitions_step: i64
         if version < 0 or version > 2:
             give_up()
 
@@ -603,25 +601,23 @@ class VoteResponse(Message):
         if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         topics = empty_list(n)
-        topics_count = n
-        for topics_step in range(topics_count):
+        for step in range(n):
             # topics[]
             # topic_name: compact string
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_string_length(data, pos)
+            end = pos + n2
             topic_name = data[pos:end].decode()
             pos = end
             # partitions: compact array
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_length(data, pos)
-            partitions = empty_list(n)
-            partitions_count = n
-            for partitions_step in range(partitions_count):
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_length(data, pos)
+            partitions = empty_list(n2)
+            for step in range(n2):
                 # topics[].partitions[]
                 partition_index = read_i32_be(data, pos)
                 partitions_error_code = read_i16_be(data, pos + 4)

@@ -144,11 +144,12 @@ class WriteTxnMarkersRequest(Message):
     def _read(data: bytes, pos: i64, version: i64) -> tuple[WriteTxnMarkersRequest, i64]:
         """Versions 1-2."""
         n: i64
+        step: i64
+        n2: i64
+        n3: i64
         end: i64
         markers: list[WritableTxnMarker]
-        markers_step: i64
         topics: list[WritableTxnMarkerTopic]
-        topics_step: i64
         name: str
         partition_indexes: list[int]
         if version < 1:
@@ -162,37 +163,35 @@ class WriteTxnMarkersRequest(Message):
         if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         markers = empty_list(n)
-        markers_count = n
-        for markers_step in range(markers_count):
+        for step in range(n):
             # markers[]
             producer_id = read_i64_be(data, pos)
             producer_epoch = read_i16_be(data, pos + 8)
             transaction_result = data[pos + 10] != 0
             # topics: compact array
-            n = data[pos + 11] - 1
+            n2 = data[pos + 11] - 1
             pos += 12
-            if n < 0 or n > 126:
-                n, pos = read_length(data, pos)
-            topics = empty_list(n)
-            topics_count = n
-            for topics_step in range(topics_count):
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_length(data, pos)
+            topics = empty_list(n2)
+            for step in range(n2):
                 # markers[].topics[]
                 # name: compact string
-                n = data[pos] - 1
+                n3 = data[pos] - 1
                 pos += 1
-                if n < 0 or n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
+                if n3 < 0 or n3 > 126:
+                    n3, pos = read_string_length(data, pos)
+                end = pos + n3
                 name = data[pos:end].decode()
                 pos = end
                 # partition_indexes: compact array
-                n = data[pos] - 1
+                n3 = data[pos] - 1
                 pos += 1
-                if n < 0 or n > 126:
-                    n, pos = read_length(data, pos)
-                if n:
-                    partition_indexes = read_i32s(data, pos, n)
-                    pos += 4 * n
+                if n3 < 0 or n3 > 126:
+                    n3, pos = read_length(data, pos)
+                if n3:
+                    partition_indexes = read_i32s(data, pos, n3)
+                    pos += 4 * n3
                 else:
                     partition_indexes = []
                 topics_item = new_WritableTxnMarkerTopic(name, partition_indexes)
@@ -286,11 +285,12 @@ class WriteTxnMarkersRequest(Message):
     def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[WriteTxnMarkersRequest, i64]:
         """Version 0."""
         n: int
+        step: i64
+        n2: int
+        n3: int
         end: i64
         markers: list[WritableTxnMarker]
-        markers_step: i64
         topics: list[WritableTxnMarkerTopic]
-        topics_step: i64
         name: str
         partition_indexes: list[int]
         if version < 0:
@@ -302,37 +302,35 @@ class WriteTxnMarkersRequest(Message):
         if n < 0:
             give_up()
         markers = empty_list(n)
-        markers_count = n
-        for markers_step in range(markers_count):
+        for step in range(n):
             # markers[]
             producer_id = read_i64_be(data, pos)
             producer_epoch = read_i16_be(data, pos + 8)
             transaction_result = data[pos + 10] != 0
             # topics: array
-            n = read_i32_be(data, pos + 11)
+            n2 = read_i32_be(data, pos + 11)
             pos += 15
-            if n < 0:
+            if n2 < 0:
                 give_up()
-            topics = empty_list(n)
-            topics_count = n
-            for topics_step in range(topics_count):
+            topics = empty_list(n2)
+            for step in range(n2):
                 # markers[].topics[]
                 # name: string
-                n = read_i16_be(data, pos)
+                n3 = read_i16_be(data, pos)
                 pos += 2
-                if n < 0:
+                if n3 < 0:
                     give_up()
-                end = pos + n
+                end = pos + n3
                 name = data[pos:end].decode()
                 pos = end
                 # partition_indexes: array
-                n = read_i32_be(data, pos)
+                n3 = read_i32_be(data, pos)
                 pos += 4
-                if n < 0:
+                if n3 < 0:
                     give_up()
-                if n:
-                    partition_indexes = read_i32s(data, pos, n)
-                    pos += 4 * n
+                if n3:
+                    partition_indexes = read_i32s(data, pos, n3)
+                    pos += 4 * n3
                 else:
                     partition_indexes = []
                 topics_item = new_WritableTxnMarkerTopic(name, partition_indexes)
@@ -506,14 +504,14 @@ class WriteTxnMarkersResponse(Message):
     def _read(data: bytes, pos: i64, version: i64) -> tuple[WriteTxnMarkersResponse, i64]:
         """Versions 1-2."""
         n: i64
+        step: i64
+        n2: i64
+        n3: i64
         end: i64
         markers: list[WritableTxnMarkerResult]
-        markers_step: i64
         topics: list[WritableTxnMarkerTopicResult]
-        topics_step: i64
         name: str
         partitions: list[WritableTxnMarkerPartitionResult]
-        partitions_step: i64
         if version < 1:
             return WriteTxnMarkersResponse._read_classic(data, pos, version)
         if version > 2:
@@ -525,35 +523,32 @@ class WriteTxnMarkersResponse(Message):
         if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         markers = empty_list(n)
-        markers_count = n
-        for markers_step in range(markers_count):
+        for step in range(n):
             # markers[]
             producer_id = read_i64_be(data, pos)
             # topics: compact array
-            n = data[pos + 8] - 1
+            n2 = data[pos + 8] - 1
             pos += 9
-            if n < 0 or n > 126:
-                n, pos = read_length(data, pos)
-            topics = empty_list(n)
-            topics_count = n
-            for topics_step in range(topics_count):
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_length(data, pos)
+            topics = empty_list(n2)
+            for step in range(n2):
                 # markers[].topics[]
                 # name: compact string
-                n = data[pos] - 1
+                n3 = data[pos] - 1
                 pos += 1
-                if n < 0 or n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
+                if n3 < 0 or n3 > 126:
+                    n3, pos = read_string_length(data, pos)
+                end = pos + n3
                 name = data[pos:end].decode()
                 pos = end
                 # partitions: compact array
-                n = data[pos] - 1
+                n3 = data[pos] - 1
                 pos += 1
-                if n < 0 or n > 126:
-                    n, pos = read_length(data, pos)
-                partitions = empty_list(n)
-                partitions_count = n
-                for partitions_step in range(partitions_count):
+                if n3 < 0 or n3 > 126:
+                    n3, pos = read_length(data, pos)
+                partitions = empty_list(n3)
+                for step in range(n3):
                     # markers[].topics[].partitions[]
                     partition_index = read_i32_be(data, pos)
                     error_code = read_i16_be(data, pos + 4)
@@ -645,14 +640,14 @@ class WriteTxnMarkersResponse(Message):
     def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[WriteTxnMarkersResponse, i64]:
         """Version 0."""
         n: int
+        step: i64
+        n2: int
+        n3: int
         end: i64
         markers: list[WritableTxnMarkerResult]
-        markers_step: i64
         topics: list[WritableTxnMarkerTopicResult]
-        topics_step: i64
         name: str
         partitions: list[WritableTxnMarkerPartitionResult]
-        partitions_step: i64
         if version < 0:
             give_up()
 
@@ -662,35 +657,32 @@ class WriteTxnMarkersResponse(Message):
         if n < 0:
             give_up()
         markers = empty_list(n)
-        markers_count = n
-        for markers_step in range(markers_count):
+        for step in range(n):
             # markers[]
             producer_id = read_i64_be(data, pos)
             # topics: array
-            n = read_i32_be(data, pos + 8)
+            n2 = read_i32_be(data, pos + 8)
             pos += 12
-            if n < 0:
+            if n2 < 0:
                 give_up()
-            topics = empty_list(n)
-            topics_count = n
-            for topics_step in range(topics_count):
+            topics = empty_list(n2)
+            for step in range(n2):
                 # markers[].topics[]
                 # name: string
-                n = read_i16_be(data, pos)
+                n3 = read_i16_be(data, pos)
                 pos += 2
-                if n < 0:
+                if n3 < 0:
                     give_up()
-                end = pos + n
+                end = pos + n3
                 name = data[pos:end].decode()
                 pos = end
                 # partitions: array
-                n = read_i32_be(data, pos)
+                n3 = read_i32_be(data, pos)
                 pos += 4
-                if n < 0:
+                if n3 < 0:
                     give_up()
-                partitions = empty_list(n)
-                partitions_count = n
-                for partitions_step in range(partitions_count):
+                partitions = empty_list(n3)
+                for step in range(n3):
                     # markers[].topics[].partitions[]
                     partition_index = read_i32_be(data, pos)
                     error_code = read_i16_be(data, pos + 4)

@@ -268,11 +268,11 @@ class ConsumerGroupCurrentMemberAssignmentValue(Message):
     def _read(data: bytes, pos: i64, version: i64) -> tuple[ConsumerGroupCurrentMemberAssignmentValue, i64]:
         """Version 0."""
         n: i64
+        step: i64
+        n2: i64
         assigned_partitions: list[TopicPartitions]
-        assigned_partitions_step: i64
         assigned_partitions_partitions: list[int]
         partitions_pending_revocation: list[TopicPartitions]
-        partitions_pending_revocation_step: i64
         partitions_pending_revocation_partitions: list[int]
         if version < 0 or version > 0:
             give_up()
@@ -286,18 +286,17 @@ class ConsumerGroupCurrentMemberAssignmentValue(Message):
         if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         assigned_partitions = empty_list(n)
-        assigned_partitions_count = n
-        for assigned_partitions_step in range(assigned_partitions_count):
+        for step in range(n):
             # assigned_partitions[]
             assigned_partitions_topic_id = Uuid(data[pos : pos + 16])
             # partitions: compact array
-            n = data[pos + 16] - 1
+            n2 = data[pos + 16] - 1
             pos += 17
-            if n < 0 or n > 126:
-                n, pos = read_length(data, pos)
-            if n:
-                assigned_partitions_partitions = read_i32s(data, pos, n)
-                pos += 4 * n
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_length(data, pos)
+            if n2:
+                assigned_partitions_partitions = read_i32s(data, pos, n2)
+                pos += 4 * n2
             else:
                 assigned_partitions_partitions = []
             assigned_partitions_item = new_TopicPartitions(
@@ -314,18 +313,17 @@ class ConsumerGroupCurrentMemberAssignmentValue(Message):
         if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         partitions_pending_revocation = empty_list(n)
-        partitions_pending_revocation_count = n
-        for partitions_pending_revocation_step in range(partitions_pending_revocation_count):
+        for step in range(n):
             # partitions_pending_revocation[]
             partitions_pending_revocation_topic_id = Uuid(data[pos : pos + 16])
             # partitions: compact array
-            n = data[pos + 16] - 1
+            n2 = data[pos + 16] - 1
             pos += 17
-            if n < 0 or n > 126:
-                n, pos = read_length(data, pos)
-            if n:
-                partitions_pending_revocation_partitions = read_i32s(data, pos, n)
-                pos += 4 * n
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_length(data, pos)
+            if n2:
+                partitions_pending_revocation_partitions = read_i32s(data, pos, n2)
+                pos += 4 * n2
             else:
                 partitions_pending_revocation_partitions = []
             partitions_pending_revocation_item = new_TopicPartitions(

@@ -255,10 +255,11 @@ class ConsumerGroupMemberMetadataValue(Message):
 
     def _read_tags(self, data: bytes, pos: i64, version: i64) -> i64:
         n: i64
+        step: i64
+        n2: i64
         end: i64
         classic_member_metadata: ClassicMemberMetadata | None
         supported_protocols: list[ClassicProtocol]
-        supported_protocols_step: i64
         name: str
         metadata: bytes
         unknown: list[tuple[int, bytes]] = []
@@ -286,28 +287,27 @@ class ConsumerGroupMemberMetadataValue(Message):
                     if n < 0 or n > 126:
                         n, pos = read_length(data, pos)
                     supported_protocols = empty_list(n)
-                    supported_protocols_count = n
-                    for supported_protocols_step in range(supported_protocols_count):
+                    for step in range(n):
                         # classic_member_metadata.supported_protocols[]
                         # name: compact string
-                        n = data[pos] - 1
+                        n2 = data[pos] - 1
                         pos += 1
-                        if n < 0 or n > 126:
-                            n, pos = read_string_length(data, pos)
-                        end = pos + n
+                        if n2 < 0 or n2 > 126:
+                            n2, pos = read_string_length(data, pos)
+                        end = pos + n2
                         name = data[pos:end].decode()
                         pos = end
                         # metadata: compact bytes
-                        n = data[pos] - 1
+                        n2 = data[pos] - 1
                         pos += 1
-                        if n < 0:
+                        if n2 < 0:
                             give_up()
-                        if n > 126:
-                            n += (data[pos] - 1) * 128
+                        if n2 > 126:
+                            n2 += (data[pos] - 1) * 128
                             pos += 1
-                            if n < 127 or n > 16382:
-                                n, pos = read_length(data, pos - 1)
-                        end = pos + n
+                            if n2 < 127 or n2 > 16382:
+                                n2, pos = read_length(data, pos - 1)
+                        end = pos + n2
                         metadata = data[pos:end]
                         pos = end
                         supported_protocols_item = new_ClassicProtocol(name, metadata)
@@ -380,12 +380,13 @@ class ConsumerGroupMemberMetadataValue(Message):
         """Version 0."""
         n: i64
         end: i64
+        step: i64
+        n2: i64
         instance_id: str | None
         rack_id: str | None
         client_id: str
         client_host: str
         subscribed_topic_names: list[str]
-        subscribed_topic_names_step: i64
         subscribed_topic_regex: str | None
         server_assignor: str | None
         classic_member_metadata: ClassicMemberMetadata | None
@@ -436,14 +437,13 @@ class ConsumerGroupMemberMetadataValue(Message):
         if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         subscribed_topic_names = empty_list(n)
-        subscribed_topic_names_count = n
-        for subscribed_topic_names_step in range(subscribed_topic_names_count):
+        for step in range(n):
             # subscribed_topic_names[]: compact string
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_string_length(data, pos)
+            end = pos + n2
             subscribed_topic_names_item = data[pos:end].decode()
             pos = end
             subscribed_topic_names.append(subscribed_topic_names_item)

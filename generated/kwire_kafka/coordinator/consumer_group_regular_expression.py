@@ -151,9 +151,10 @@ class ConsumerGroupRegularExpressionValue(Message):
     def _read(data: bytes, pos: i64, version: i64) -> tuple[ConsumerGroupRegularExpressionValue, i64]:
         """Version 0."""
         n: i64
+        step: i64
+        n2: i64
         end: i64
         topics: list[str]
-        topics_step: i64
         if version < 0 or version > 0:
             give_up()
 
@@ -163,14 +164,13 @@ class ConsumerGroupRegularExpressionValue(Message):
         if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         topics = empty_list(n)
-        topics_count = n
-        for topics_step in range(topics_count):
+        for step in range(n):
             # topics[]: compact string
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_string_length(data, pos)
+            end = pos + n2
             topics_item = data[pos:end].decode()
             pos = end
             topics.append(topics_item)

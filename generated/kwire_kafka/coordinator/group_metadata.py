@@ -209,11 +209,12 @@ class GroupMetadataValue(Message):
         """Version 4."""
         n: i64
         end: i64
+        step: i64
+        n2: i64
         protocol_type: str
         protocol: str | None
         leader: str | None
         members: list[MemberMetadata]
-        members_step: i64
         member_id: str
         group_instance_id: str | None
         client_id: str
@@ -263,70 +264,69 @@ class GroupMetadataValue(Message):
         if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         members = empty_list(n)
-        members_count = n
-        for members_step in range(members_count):
+        for step in range(n):
             # members[]
             # member_id: compact string
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_string_length(data, pos)
+            end = pos + n2
             member_id = data[pos:end].decode()
             pos = end
             # group_instance_id: compact nullable string
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0:
+            if n2 < 0:
                 group_instance_id = None
             else:
-                if n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
+                if n2 > 126:
+                    n2, pos = read_string_length(data, pos)
+                end = pos + n2
                 group_instance_id = data[pos:end].decode()
                 pos = end
             # client_id: compact string
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_string_length(data, pos)
+            end = pos + n2
             client_id = data[pos:end].decode()
             pos = end
             # client_host: compact string
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_string_length(data, pos)
+            end = pos + n2
             client_host = data[pos:end].decode()
             pos = end
             rebalance_timeout = read_i32_be(data, pos)
             session_timeout = read_i32_be(data, pos + 4)
             # subscription: compact bytes
-            n = data[pos + 8] - 1
+            n2 = data[pos + 8] - 1
             pos += 9
-            if n < 0:
+            if n2 < 0:
                 give_up()
-            if n > 126:
-                n += (data[pos] - 1) * 128
+            if n2 > 126:
+                n2 += (data[pos] - 1) * 128
                 pos += 1
-                if n < 127 or n > 16382:
-                    n, pos = read_length(data, pos - 1)
-            end = pos + n
+                if n2 < 127 or n2 > 16382:
+                    n2, pos = read_length(data, pos - 1)
+            end = pos + n2
             subscription = data[pos:end]
             pos = end
             # assignment: compact bytes
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0:
+            if n2 < 0:
                 give_up()
-            if n > 126:
-                n += (data[pos] - 1) * 128
+            if n2 > 126:
+                n2 += (data[pos] - 1) * 128
                 pos += 1
-                if n < 127 or n > 16382:
-                    n, pos = read_length(data, pos - 1)
-            end = pos + n
+                if n2 < 127 or n2 > 16382:
+                    n2, pos = read_length(data, pos - 1)
+            end = pos + n2
             assignment = data[pos:end]
             pos = end
             members_item = new_MemberMetadata(
@@ -461,11 +461,12 @@ class GroupMetadataValue(Message):
         """Versions 0-3."""
         n: int
         end: i64
+        step: i64
+        n2: int
         protocol_type: str
         protocol: str | None
         leader: str | None
         members: list[MemberMetadata]
-        members_step: i64
         member_id: str
         group_instance_id: str | None
         client_id: str
@@ -513,43 +514,42 @@ class GroupMetadataValue(Message):
         if n < 0:
             give_up()
         members = empty_list(n)
-        members_count = n
-        for members_step in range(members_count):
+        for step in range(n):
             # members[]
             # member_id: string
-            n = read_i16_be(data, pos)
+            n2 = read_i16_be(data, pos)
             pos += 2
-            if n < 0:
+            if n2 < 0:
                 give_up()
-            end = pos + n
+            end = pos + n2
             member_id = data[pos:end].decode()
             pos = end
             if version >= 3:
                 # group_instance_id: nullable string
-                n = read_i16_be(data, pos)
+                n2 = read_i16_be(data, pos)
                 pos += 2
-                if n < 0:
+                if n2 < 0:
                     group_instance_id = None
                 else:
-                    end = pos + n
+                    end = pos + n2
                     group_instance_id = data[pos:end].decode()
                     pos = end
             else:
                 group_instance_id = None
             # client_id: string
-            n = read_i16_be(data, pos)
+            n2 = read_i16_be(data, pos)
             pos += 2
-            if n < 0:
+            if n2 < 0:
                 give_up()
-            end = pos + n
+            end = pos + n2
             client_id = data[pos:end].decode()
             pos = end
             # client_host: string
-            n = read_i16_be(data, pos)
+            n2 = read_i16_be(data, pos)
             pos += 2
-            if n < 0:
+            if n2 < 0:
                 give_up()
-            end = pos + n
+            end = pos + n2
             client_host = data[pos:end].decode()
             pos = end
             if version >= 1:
@@ -559,19 +559,19 @@ class GroupMetadataValue(Message):
                 rebalance_timeout = -1
             session_timeout = read_i32_be(data, pos)
             # subscription: bytes
-            n = read_i32_be(data, pos + 4)
+            n2 = read_i32_be(data, pos + 4)
             pos += 8
-            if n < 0:
+            if n2 < 0:
                 give_up()
-            end = pos + n
+            end = pos + n2
             subscription = data[pos:end]
             pos = end
             # assignment: bytes
-            n = read_i32_be(data, pos)
+            n2 = read_i32_be(data, pos)
             pos += 4
-            if n < 0:
+            if n2 < 0:
                 give_up()
-            end = pos + n
+            end = pos + n2
             assignment = data[pos:end]
             pos = end
             members_item = new_MemberMetadata(

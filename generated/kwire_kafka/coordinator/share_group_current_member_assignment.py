@@ -188,8 +188,9 @@ class ShareGroupCurrentMemberAssignmentValue(Message):
     def _read(data: bytes, pos: i64, version: i64) -> tuple[ShareGroupCurrentMemberAssignmentValue, i64]:
         """Version 0."""
         n: i64
+        step: i64
+        n2: i64
         assigned_partitions: list[TopicPartitions]
-        assigned_partitions_step: i64
         partitions: list[int]
         if version < 0 or version > 0:
             give_up()
@@ -203,18 +204,17 @@ class ShareGroupCurrentMemberAssignmentValue(Message):
         if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         assigned_partitions = empty_list(n)
-        assigned_partitions_count = n
-        for assigned_partitions_step in range(assigned_partitions_count):
+        for step in range(n):
             # assigned_partitions[]
             topic_id = Uuid(data[pos : pos + 16])
             # partitions: compact array
-            n = data[pos + 16] - 1
+            n2 = data[pos + 16] - 1
             pos += 17
-            if n < 0 or n > 126:
-                n, pos = read_length(data, pos)
-            if n:
-                partitions = read_i32s(data, pos, n)
-                pos += 4 * n
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_length(data, pos)
+            if n2:
+                partitions = read_i32s(data, pos, n2)
+                pos += 4 * n2
             else:
                 partitions = []
             assigned_partitions_item = new_TopicPartitions(topic_id, partitions)

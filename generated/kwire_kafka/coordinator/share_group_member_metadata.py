@@ -156,11 +156,12 @@ class ShareGroupMemberMetadataValue(Message):
         """Version 0."""
         n: i64
         end: i64
+        step: i64
+        n2: i64
         rack_id: str | None
         client_id: str
         client_host: str
         subscribed_topic_names: list[str]
-        subscribed_topic_names_step: i64
         if version < 0 or version > 0:
             give_up()
 
@@ -197,14 +198,13 @@ class ShareGroupMemberMetadataValue(Message):
         if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         subscribed_topic_names = empty_list(n)
-        subscribed_topic_names_count = n
-        for subscribed_topic_names_step in range(subscribed_topic_names_count):
+        for step in range(n):
             # subscribed_topic_names[]: compact string
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_string_length(data, pos)
+            end = pos + n2
             subscribed_topic_names_item = data[pos:end].decode()
             pos = end
             subscribed_topic_names.append(subscribed_topic_names_item)

@@ -200,17 +200,16 @@ class ShareGroupStatePartitionMetadataValue(Message):
     def _read(data: bytes, pos: i64, version: i64) -> tuple[ShareGroupStatePartitionMetadataValue, i64]:
         """Version 0."""
         n: i64
+        step: i64
+        n2: i64
         end: i64
         initializing_topics: list[TopicPartitionsInfo]
-        initializing_topics_step: i64
         initializing_topics_topic_name: str
         initializing_topics_partitions: list[int]
         initialized_topics: list[TopicPartitionsInfo]
-        initialized_topics_step: i64
         initialized_topics_topic_name: str
         initialized_topics_partitions: list[int]
         deleting_topics: list[TopicInfo]
-        deleting_topics_step: i64
         deleting_topics_topic_name: str
         if version < 0 or version > 0:
             give_up()
@@ -221,26 +220,25 @@ class ShareGroupStatePartitionMetadataValue(Message):
         if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         initializing_topics = empty_list(n)
-        initializing_topics_count = n
-        for initializing_topics_step in range(initializing_topics_count):
+        for step in range(n):
             # initializing_topics[]
             initializing_topics_topic_id = Uuid(data[pos : pos + 16])
             # topic_name: compact string
-            n = data[pos + 16] - 1
+            n2 = data[pos + 16] - 1
             pos += 17
-            if n < 0 or n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_string_length(data, pos)
+            end = pos + n2
             initializing_topics_topic_name = data[pos:end].decode()
             pos = end
             # partitions: compact array
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_length(data, pos)
-            if n:
-                initializing_topics_partitions = read_i32s(data, pos, n)
-                pos += 4 * n
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_length(data, pos)
+            if n2:
+                initializing_topics_partitions = read_i32s(data, pos, n2)
+                pos += 4 * n2
             else:
                 initializing_topics_partitions = []
             initializing_topics_item = new_TopicPartitionsInfo(
@@ -257,26 +255,25 @@ class ShareGroupStatePartitionMetadataValue(Message):
         if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         initialized_topics = empty_list(n)
-        initialized_topics_count = n
-        for initialized_topics_step in range(initialized_topics_count):
+        for step in range(n):
             # initialized_topics[]
             initialized_topics_topic_id = Uuid(data[pos : pos + 16])
             # topic_name: compact string
-            n = data[pos + 16] - 1
+            n2 = data[pos + 16] - 1
             pos += 17
-            if n < 0 or n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_string_length(data, pos)
+            end = pos + n2
             initialized_topics_topic_name = data[pos:end].decode()
             pos = end
             # partitions: compact array
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_length(data, pos)
-            if n:
-                initialized_topics_partitions = read_i32s(data, pos, n)
-                pos += 4 * n
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_length(data, pos)
+            if n2:
+                initialized_topics_partitions = read_i32s(data, pos, n2)
+                pos += 4 * n2
             else:
                 initialized_topics_partitions = []
             initialized_topics_item = new_TopicPartitionsInfo(
@@ -293,16 +290,15 @@ class ShareGroupStatePartitionMetadataValue(Message):
         if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         deleting_topics = empty_list(n)
-        deleting_topics_count = n
-        for deleting_topics_step in range(deleting_topics_count):
+        for step in range(n):
             # deleting_topics[]
             deleting_topics_topic_id = Uuid(data[pos : pos + 16])
             # topic_name: compact string
-            n = data[pos + 16] - 1
+            n2 = data[pos + 16] - 1
             pos += 17
-            if n < 0 or n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_string_length(data, pos)
+            end = pos + n2
             deleting_topics_topic_name = data[pos:end].decode()
             pos = end
             deleting_topics_item = new_TopicInfo(deleting_topics_topic_id, deleting_topics_topic_name)

@@ -172,8 +172,9 @@ class ShareGroupTargetAssignmentMemberValue(Message):
     def _read(data: bytes, pos: i64, version: i64) -> tuple[ShareGroupTargetAssignmentMemberValue, i64]:
         """Version 0."""
         n: i64
+        step: i64
+        n2: i64
         topic_partitions: list[TopicPartition]
-        topic_partitions_step: i64
         partitions: list[int]
         if version < 0 or version > 0:
             give_up()
@@ -184,18 +185,17 @@ class ShareGroupTargetAssignmentMemberValue(Message):
         if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         topic_partitions = empty_list(n)
-        topic_partitions_count = n
-        for topic_partitions_step in range(topic_partitions_count):
+        for step in range(n):
             # topic_partitions[]
             topic_id = Uuid(data[pos : pos + 16])
             # partitions: compact array
-            n = data[pos + 16] - 1
+            n2 = data[pos + 16] - 1
             pos += 17
-            if n < 0 or n > 126:
-                n, pos = read_length(data, pos)
-            if n:
-                partitions = read_i32s(data, pos, n)
-                pos += 4 * n
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_length(data, pos)
+            if n2:
+                partitions = read_i32s(data, pos, n2)
+                pos += 4 * n2
             else:
                 partitions = []
             topic_partitions_item = new_TopicPartition(topic_id, partitions)

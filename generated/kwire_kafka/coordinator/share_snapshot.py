@@ -252,8 +252,8 @@ class ShareSnapshotValue(Message):
     def _read(data: bytes, pos: i64, version: i64) -> tuple[ShareSnapshotValue, i64]:
         """Version 0."""
         n: i64
+        step: i64
         state_batches: list[StateBatch]
-        state_batches_step: i64
         if version < 0 or version > 0:
             give_up()
 
@@ -269,8 +269,7 @@ class ShareSnapshotValue(Message):
         if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         state_batches = empty_list(n)
-        state_batches_count = n
-        for state_batches_step in range(state_batches_count):
+        for step in range(n):
             # state_batches[]
             first_offset = read_i64_be(data, pos)
             last_offset = read_i64_be(data, pos + 8)

@@ -291,29 +291,25 @@ class StreamsGroupCurrentMemberAssignmentValue(Message):
     def _read(data: bytes, pos: i64, version: i64) -> tuple[StreamsGroupCurrentMemberAssignmentValue, i64]:
         """Version 0."""
         n: i64
+        step: i64
+        n2: i64
         end: i64
         active_tasks: list[TaskIds]
-        active_tasks_step: i64
         active_tasks_subtopology_id: str
         active_tasks_partitions: list[int]
         standby_tasks: list[TaskIds]
-        standby_tasks_step: i64
         standby_tasks_subtopology_id: str
         standby_tasks_partitions: list[int]
         warmup_tasks: list[TaskIds]
-        warmup_tasks_step: i64
         warmup_tasks_subtopology_id: str
         warmup_tasks_partitions: list[int]
         active_tasks_pending_revocation: list[TaskIds]
-        active_tasks_pending_revocation_step: i64
         active_tasks_pending_revocation_subtopology_id: str
         active_tasks_pending_revocation_partitions: list[int]
         standby_tasks_pending_revocation: list[TaskIds]
-        standby_tasks_pending_revocation_step: i64
         standby_tasks_pending_revocation_subtopology_id: str
         standby_tasks_pending_revocation_partitions: list[int]
         warmup_tasks_pending_revocation: list[TaskIds]
-        warmup_tasks_pending_revocation_step: i64
         warmup_tasks_pending_revocation_subtopology_id: str
         warmup_tasks_pending_revocation_partitions: list[int]
         if version < 0 or version > 0:
@@ -328,25 +324,24 @@ class StreamsGroupCurrentMemberAssignmentValue(Message):
         if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         active_tasks = empty_list(n)
-        active_tasks_count = n
-        for active_tasks_step in range(active_tasks_count):
+        for step in range(n):
             # active_tasks[]
             # subtopology_id: compact string
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_string_length(data, pos)
+            end = pos + n2
             active_tasks_subtopology_id = data[pos:end].decode()
             pos = end
             # partitions: compact array
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_length(data, pos)
-            if n:
-                active_tasks_partitions = read_i32s(data, pos, n)
-                pos += 4 * n
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_length(data, pos)
+            if n2:
+                active_tasks_partitions = read_i32s(data, pos, n2)
+                pos += 4 * n2
             else:
                 active_tasks_partitions = []
             active_tasks_item = new_TaskIds(active_tasks_subtopology_id, active_tasks_partitions)
@@ -361,25 +356,24 @@ class StreamsGroupCurrentMemberAssignmentValue(Message):
         if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         standby_tasks = empty_list(n)
-        standby_tasks_count = n
-        for standby_tasks_step in range(standby_tasks_count):
+        for step in range(n):
             # standby_tasks[]
             # subtopology_id: compact string
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_string_length(data, pos)
+            end = pos + n2
             standby_tasks_subtopology_id = data[pos:end].decode()
             pos = end
             # partitions: compact array
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_length(data, pos)
-            if n:
-                standby_tasks_partitions = read_i32s(data, pos, n)
-                pos += 4 * n
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_length(data, pos)
+            if n2:
+                standby_tasks_partitions = read_i32s(data, pos, n2)
+                pos += 4 * n2
             else:
                 standby_tasks_partitions = []
             standby_tasks_item = new_TaskIds(standby_tasks_subtopology_id, standby_tasks_partitions)
@@ -394,25 +388,24 @@ class StreamsGroupCurrentMemberAssignmentValue(Message):
         if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         warmup_tasks = empty_list(n)
-        warmup_tasks_count = n
-        for warmup_tasks_step in range(warmup_tasks_count):
+        for step in range(n):
             # warmup_tasks[]
             # subtopology_id: compact string
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_string_length(data, pos)
+            end = pos + n2
             warmup_tasks_subtopology_id = data[pos:end].decode()
             pos = end
             # partitions: compact array
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_length(data, pos)
-            if n:
-                warmup_tasks_partitions = read_i32s(data, pos, n)
-                pos += 4 * n
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_length(data, pos)
+            if n2:
+                warmup_tasks_partitions = read_i32s(data, pos, n2)
+                pos += 4 * n2
             else:
                 warmup_tasks_partitions = []
             warmup_tasks_item = new_TaskIds(warmup_tasks_subtopology_id, warmup_tasks_partitions)
@@ -427,25 +420,24 @@ class StreamsGroupCurrentMemberAssignmentValue(Message):
         if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         active_tasks_pending_revocation = empty_list(n)
-        active_tasks_pending_revocation_count = n
-        for active_tasks_pending_revocation_step in range(active_tasks_pending_revocation_count):
+        for step in range(n):
             # active_tasks_pending_revocation[]
             # subtopology_id: compact string
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_string_length(data, pos)
+            end = pos + n2
             active_tasks_pending_revocation_subtopology_id = data[pos:end].decode()
             pos = end
             # partitions: compact array
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_length(data, pos)
-            if n:
-                active_tasks_pending_revocation_partitions = read_i32s(data, pos, n)
-                pos += 4 * n
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_length(data, pos)
+            if n2:
+                active_tasks_pending_revocation_partitions = read_i32s(data, pos, n2)
+                pos += 4 * n2
             else:
                 active_tasks_pending_revocation_partitions = []
             active_tasks_pending_revocation_item = new_TaskIds(
@@ -462,25 +454,24 @@ class StreamsGroupCurrentMemberAssignmentValue(Message):
         if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         standby_tasks_pending_revocation = empty_list(n)
-        standby_tasks_pending_revocation_count = n
-        for standby_tasks_pending_revocation_step in range(standby_tasks_pending_revocation_count):
+        for step in range(n):
             # standby_tasks_pending_revocation[]
             # subtopology_id: compact string
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_string_length(data, pos)
+            end = pos + n2
             standby_tasks_pending_revocation_subtopology_id = data[pos:end].decode()
             pos = end
             # partitions: compact array
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_length(data, pos)
-            if n:
-                standby_tasks_pending_revocation_partitions = read_i32s(data, pos, n)
-                pos += 4 * n
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_length(data, pos)
+            if n2:
+                standby_tasks_pending_revocation_partitions = read_i32s(data, pos, n2)
+                pos += 4 * n2
             else:
                 standby_tasks_pending_revocation_partitions = []
             standby_tasks_pending_revocation_item = new_TaskIds(
@@ -497,25 +488,24 @@ class StreamsGroupCurrentMemberAssignmentValue(Message):
         if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         warmup_tasks_pending_revocation = empty_list(n)
-        warmup_tasks_pending_revocation_count = n
-        for warmup_tasks_pending_revocation_step in range(warmup_tasks_pending_revocation_count):
+        for step in range(n):
             # warmup_tasks_pending_revocation[]
             # subtopology_id: compact string
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_string_length(data, pos)
+            end = pos + n2
             warmup_tasks_pending_revocation_subtopology_id = data[pos:end].decode()
             pos = end
             # partitions: compact array
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_length(data, pos)
-            if n:
-                warmup_tasks_pending_revocation_partitions = read_i32s(data, pos, n)
-                pos += 4 * n
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_length(data, pos)
+            if n2:
+                warmup_tasks_pending_revocation_partitions = read_i32s(data, pos, n2)
+                pos += 4 * n2
             else:
                 warmup_tasks_pending_revocation_partitions = []
             warmup_tasks_pending_revocation_item = new_TaskIds(

@@ -243,6 +243,8 @@ class StreamsGroupMemberMetadataValue(Message):
         """Version 0."""
         n: i64
         end: i64
+        step: i64
+        n2: i64
         instance_id: str | None
         rack_id: str | None
         client_id: str
@@ -251,7 +253,6 @@ class StreamsGroupMemberMetadataValue(Message):
         user_endpoint: Endpoint | None
         host: str
         client_tags: list[KeyValue]
-        client_tags_step: i64
         key: str
         value: str
         if version < 0 or version > 0:
@@ -333,23 +334,22 @@ class StreamsGroupMemberMetadataValue(Message):
         if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         client_tags = empty_list(n)
-        client_tags_count = n
-        for client_tags_step in range(client_tags_count):
+        for step in range(n):
             # client_tags[]
             # key: compact string
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_string_length(data, pos)
+            end = pos + n2
             key = data[pos:end].decode()
             pos = end
             # value: compact string
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_string_length(data, pos)
+            end = pos + n2
             value = data[pos:end].decode()
             pos = end
             client_tags_item = new_KeyValue(key, value)

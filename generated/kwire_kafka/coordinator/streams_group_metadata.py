@@ -200,9 +200,10 @@ class StreamsGroupMetadataValue(Message):
 
     def _read_tags(self, data: bytes, pos: i64, version: i64) -> i64:
         n: i64
+        step: i64
+        n2: i64
         end: i64
         last_assignment_configs: list[LastAssignmentConfig] | None
-        last_assignment_configs_step: i64
         key: str
         value: str
         unknown: list[tuple[int, bytes]] = []
@@ -232,23 +233,22 @@ class StreamsGroupMetadataValue(Message):
                     if n > 126:
                         n, pos = read_length(data, pos)
                     last_assignment_configs = empty_list(n)
-                    last_assignment_configs_count = n
-                    for last_assignment_configs_step in range(last_assignment_configs_count):
+                    for step in range(n):
                         # last_assignment_configs[]
                         # key: compact string
-                        n = data[pos] - 1
+                        n2 = data[pos] - 1
                         pos += 1
-                        if n < 0 or n > 126:
-                            n, pos = read_string_length(data, pos)
-                        end = pos + n
+                        if n2 < 0 or n2 > 126:
+                            n2, pos = read_string_length(data, pos)
+                        end = pos + n2
                         key = data[pos:end].decode()
                         pos = end
                         # value: compact string
-                        n = data[pos] - 1
+                        n2 = data[pos] - 1
                         pos += 1
-                        if n < 0 or n > 126:
-                            n, pos = read_string_length(data, pos)
-                        end = pos + n
+                        if n2 < 0 or n2 > 126:
+                            n2, pos = read_string_length(data, pos)
+                        end = pos + n2
                         value = data[pos:end].decode()
                         pos = end
                         last_assignment_configs_item = new_LastAssignmentConfig(key, value)

@@ -287,32 +287,27 @@ class StreamsGroupTopologyValue(Message):
     def _read(data: bytes, pos: i64, version: i64) -> tuple[StreamsGroupTopologyValue, i64]:
         """Version 0."""
         n: i64
+        step: i64
+        n2: i64
         end: i64
+        n3: i64
+        n4: i64
         subtopologies: list[Subtopology]
-        subtopologies_step: i64
         subtopology_id: str
         subtopologies_source_topics: list[str]
-        subtopologies_source_topics_step: i64
         subtopologies_source_topic_regex: list[str]
-        subtopologies_source_topic_regex_step: i64
         state_changelog_topics: list[TopicInfo]
-        state_changelog_topics_step: i64
         state_changelog_topics_name: str
         state_changelog_topics_topic_configs: list[TopicConfig]
-        state_changelog_topics_topic_configs_step: i64
         state_changelog_topics_topic_configs_key: str
         state_changelog_topics_topic_configs_value: str
         repartition_sink_topics: list[str]
-        repartition_sink_topics_step: i64
         subtopologies_repartition_source_topics: list[TopicInfo]
-        subtopologies_repartition_source_topics_step: i64
         repartition_source_topics_name: str
         repartition_source_topics_topic_configs: list[TopicConfig]
-        repartition_source_topics_topic_configs_step: i64
         repartition_source_topics_topic_configs_key: str
         repartition_source_topics_topic_configs_value: str
         copartition_groups: list[CopartitionGroup]
-        copartition_groups_step: i64
         copartition_groups_source_topics: list[int]
         copartition_groups_source_topic_regex: list[int]
         copartition_groups_repartition_source_topics: list[int]
@@ -326,93 +321,88 @@ class StreamsGroupTopologyValue(Message):
         if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         subtopologies = empty_list(n)
-        subtopologies_count = n
-        for subtopologies_step in range(subtopologies_count):
+        for step in range(n):
             # subtopologies[]
             # subtopology_id: compact string
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_string_length(data, pos)
+            end = pos + n2
             subtopology_id = data[pos:end].decode()
             pos = end
             # source_topics: compact array
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_length(data, pos)
-            subtopologies_source_topics = empty_list(n)
-            subtopologies_source_topics_count = n
-            for subtopologies_source_topics_step in range(subtopologies_source_topics_count):
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_length(data, pos)
+            subtopologies_source_topics = empty_list(n2)
+            for step in range(n2):
                 # source_topics[]: compact string
-                n = data[pos] - 1
+                n3 = data[pos] - 1
                 pos += 1
-                if n < 0 or n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
+                if n3 < 0 or n3 > 126:
+                    n3, pos = read_string_length(data, pos)
+                end = pos + n3
                 subtopologies_source_topics_item = data[pos:end].decode()
                 pos = end
                 subtopologies_source_topics.append(subtopologies_source_topics_item)
             # source_topic_regex: compact array
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_length(data, pos)
-            subtopologies_source_topic_regex = empty_list(n)
-            subtopologies_source_topic_regex_count = n
-            for subtopologies_source_topic_regex_step in range(subtopologies_source_topic_regex_count):
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_length(data, pos)
+            subtopologies_source_topic_regex = empty_list(n2)
+            for step in range(n2):
                 # source_topic_regex[]: compact string
-                n = data[pos] - 1
+                n3 = data[pos] - 1
                 pos += 1
-                if n < 0 or n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
+                if n3 < 0 or n3 > 126:
+                    n3, pos = read_string_length(data, pos)
+                end = pos + n3
                 subtopologies_source_topic_regex_item = data[pos:end].decode()
                 pos = end
                 subtopologies_source_topic_regex.append(subtopologies_source_topic_regex_item)
             # state_changelog_topics: compact array
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_length(data, pos)
-            state_changelog_topics = empty_list(n)
-            state_changelog_topics_count = n
-            for state_changelog_topics_step in range(state_changelog_topics_count):
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_length(data, pos)
+            state_changelog_topics = empty_list(n2)
+            for step in range(n2):
                 # subtopologies[].state_changelog_topics[]
                 # name: compact string
-                n = data[pos] - 1
+                n3 = data[pos] - 1
                 pos += 1
-                if n < 0 or n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
+                if n3 < 0 or n3 > 126:
+                    n3, pos = read_string_length(data, pos)
+                end = pos + n3
                 state_changelog_topics_name = data[pos:end].decode()
                 pos = end
                 state_changelog_topics_partitions = read_i32_be(data, pos)
                 state_changelog_topics_replication_factor = read_i16_be(data, pos + 4)
                 # topic_configs: compact array
-                n = data[pos + 6] - 1
+                n3 = data[pos + 6] - 1
                 pos += 7
-                if n < 0 or n > 126:
-                    n, pos = read_length(data, pos)
-                state_changelog_topics_topic_configs = empty_list(n)
-                state_changelog_topics_topic_configs_count = n
-                for state_changelog_topics_topic_configs_step in range(state_changelog_topics_topic_configs_count):
+                if n3 < 0 or n3 > 126:
+                    n3, pos = read_length(data, pos)
+                state_changelog_topics_topic_configs = empty_list(n3)
+                for step in range(n3):
                     # subtopologies[].state_changelog_topics[].topic_configs[]
                     # key: compact string
-                    n = data[pos] - 1
+                    n4 = data[pos] - 1
                     pos += 1
-                    if n < 0 or n > 126:
-                        n, pos = read_string_length(data, pos)
-                    end = pos + n
+                    if n4 < 0 or n4 > 126:
+                        n4, pos = read_string_length(data, pos)
+                    end = pos + n4
                     state_changelog_topics_topic_configs_key = data[pos:end].decode()
                     pos = end
                     # value: compact string
-                    n = data[pos] - 1
+                    n4 = data[pos] - 1
                     pos += 1
-                    if n < 0 or n > 126:
-                        n, pos = read_string_length(data, pos)
-                    end = pos + n
+                    if n4 < 0 or n4 > 126:
+                        n4, pos = read_string_length(data, pos)
+                    end = pos + n4
                     state_changelog_topics_topic_configs_value = data[pos:end].decode()
                     pos = end
                     state_changelog_topics_topic_configs_item = new_TopicConfig(
@@ -435,66 +425,61 @@ class StreamsGroupTopologyValue(Message):
                     pos += 1
                 state_changelog_topics.append(state_changelog_topics_item)
             # repartition_sink_topics: compact array
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_length(data, pos)
-            repartition_sink_topics = empty_list(n)
-            repartition_sink_topics_count = n
-            for repartition_sink_topics_step in range(repartition_sink_topics_count):
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_length(data, pos)
+            repartition_sink_topics = empty_list(n2)
+            for step in range(n2):
                 # repartition_sink_topics[]: compact string
-                n = data[pos] - 1
+                n3 = data[pos] - 1
                 pos += 1
-                if n < 0 or n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
+                if n3 < 0 or n3 > 126:
+                    n3, pos = read_string_length(data, pos)
+                end = pos + n3
                 repartition_sink_topics_item = data[pos:end].decode()
                 pos = end
                 repartition_sink_topics.append(repartition_sink_topics_item)
             # repartition_source_topics: compact array
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_length(data, pos)
-            subtopologies_repartition_source_topics = empty_list(n)
-            subtopologies_repartition_source_topics_count = n
-            for subtopologies_repartition_source_topics_step in range(subtopologies_repartition_source_topics_count):
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_length(data, pos)
+            subtopologies_repartition_source_topics = empty_list(n2)
+            for step in range(n2):
                 # subtopologies[].repartition_source_topics[]
                 # name: compact string
-                n = data[pos] - 1
+                n3 = data[pos] - 1
                 pos += 1
-                if n < 0 or n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
+                if n3 < 0 or n3 > 126:
+                    n3, pos = read_string_length(data, pos)
+                end = pos + n3
                 repartition_source_topics_name = data[pos:end].decode()
                 pos = end
                 repartition_source_topics_partitions = read_i32_be(data, pos)
                 repartition_source_topics_replication_factor = read_i16_be(data, pos + 4)
                 # topic_configs: compact array
-                n = data[pos + 6] - 1
+                n3 = data[pos + 6] - 1
                 pos += 7
-                if n < 0 or n > 126:
-                    n, pos = read_length(data, pos)
-                repartition_source_topics_topic_configs = empty_list(n)
-                repartition_source_topics_topic_configs_count = n
-                for repartition_source_topics_topic_configs_step in range(
-                    repartition_source_topics_topic_configs_count
-                ):
+                if n3 < 0 or n3 > 126:
+                    n3, pos = read_length(data, pos)
+                repartition_source_topics_topic_configs = empty_list(n3)
+                for step in range(n3):
                     # subtopologies[].repartition_source_topics[].topic_configs[]
                     # key: compact string
-                    n = data[pos] - 1
+                    n4 = data[pos] - 1
                     pos += 1
-                    if n < 0 or n > 126:
-                        n, pos = read_string_length(data, pos)
-                    end = pos + n
+                    if n4 < 0 or n4 > 126:
+                        n4, pos = read_string_length(data, pos)
+                    end = pos + n4
                     repartition_source_topics_topic_configs_key = data[pos:end].decode()
                     pos = end
                     # value: compact string
-                    n = data[pos] - 1
+                    n4 = data[pos] - 1
                     pos += 1
-                    if n < 0 or n > 126:
-                        n, pos = read_string_length(data, pos)
-                    end = pos + n
+                    if n4 < 0 or n4 > 126:
+                        n4, pos = read_string_length(data, pos)
+                    end = pos + n4
                     repartition_source_topics_topic_configs_value = data[pos:end].decode()
                     pos = end
                     repartition_source_topics_topic_configs_item = new_TopicConfig(
@@ -517,42 +502,41 @@ class StreamsGroupTopologyValue(Message):
                     pos += 1
                 subtopologies_repartition_source_topics.append(subtopologies_repartition_source_topics_item)
             # copartition_groups: compact array
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_length(data, pos)
-            copartition_groups = empty_list(n)
-            copartition_groups_count = n
-            for copartition_groups_step in range(copartition_groups_count):
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_length(data, pos)
+            copartition_groups = empty_list(n2)
+            for step in range(n2):
                 # subtopologies[].copartition_groups[]
                 # source_topics: compact array
-                n = data[pos] - 1
+                n3 = data[pos] - 1
                 pos += 1
-                if n < 0 or n > 126:
-                    n, pos = read_length(data, pos)
-                if n:
-                    copartition_groups_source_topics = read_i16s(data, pos, n)
-                    pos += 2 * n
+                if n3 < 0 or n3 > 126:
+                    n3, pos = read_length(data, pos)
+                if n3:
+                    copartition_groups_source_topics = read_i16s(data, pos, n3)
+                    pos += 2 * n3
                 else:
                     copartition_groups_source_topics = []
                 # source_topic_regex: compact array
-                n = data[pos] - 1
+                n3 = data[pos] - 1
                 pos += 1
-                if n < 0 or n > 126:
-                    n, pos = read_length(data, pos)
-                if n:
-                    copartition_groups_source_topic_regex = read_i16s(data, pos, n)
-                    pos += 2 * n
+                if n3 < 0 or n3 > 126:
+                    n3, pos = read_length(data, pos)
+                if n3:
+                    copartition_groups_source_topic_regex = read_i16s(data, pos, n3)
+                    pos += 2 * n3
                 else:
                     copartition_groups_source_topic_regex = []
                 # repartition_source_topics: compact array
-                n = data[pos] - 1
+                n3 = data[pos] - 1
                 pos += 1
-                if n < 0 or n > 126:
-                    n, pos = read_length(data, pos)
-                if n:
-                    copartition_groups_repartition_source_topics = read_i16s(data, pos, n)
-                    pos += 2 * n
+                if n3 < 0 or n3 > 126:
+                    n3, pos = read_length(data, pos)
+                if n3:
+                    copartition_groups_repartition_source_topics = read_i16s(data, pos, n3)
+                    pos += 2 * n3
                 else:
                     copartition_groups_repartition_source_topics = []
                 copartition_groups_item = new_CopartitionGroup(

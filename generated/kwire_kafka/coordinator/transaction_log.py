@@ -276,9 +276,10 @@ class TransactionLogValue(Message):
     def _read(data: bytes, pos: i64, version: i64) -> tuple[TransactionLogValue, i64]:
         """Version 1."""
         n: i64
+        step: i64
+        n2: i64
         end: i64
         transaction_partitions: list[PartitionsSchema] | None
-        transaction_partitions_step: i64
         topic: str
         partition_ids: list[int]
         if version < 1:
@@ -299,25 +300,24 @@ class TransactionLogValue(Message):
             if n > 126:
                 n, pos = read_length(data, pos)
             transaction_partitions = empty_list(n)
-            transaction_partitions_count = n
-            for transaction_partitions_step in range(transaction_partitions_count):
+            for step in range(n):
                 # transaction_partitions[]
                 # topic: compact string
-                n = data[pos] - 1
+                n2 = data[pos] - 1
                 pos += 1
-                if n < 0 or n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
+                if n2 < 0 or n2 > 126:
+                    n2, pos = read_string_length(data, pos)
+                end = pos + n2
                 topic = data[pos:end].decode()
                 pos = end
                 # partition_ids: compact array
-                n = data[pos] - 1
+                n2 = data[pos] - 1
                 pos += 1
-                if n < 0 or n > 126:
-                    n, pos = read_length(data, pos)
-                if n:
-                    partition_ids = read_i32s(data, pos, n)
-                    pos += 4 * n
+                if n2 < 0 or n2 > 126:
+                    n2, pos = read_length(data, pos)
+                if n2:
+                    partition_ids = read_i32s(data, pos, n2)
+                    pos += 4 * n2
                 else:
                     partition_ids = []
                 transaction_partitions_item = new_PartitionsSchema(topic, partition_ids)
@@ -402,9 +402,10 @@ class TransactionLogValue(Message):
     def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[TransactionLogValue, i64]:
         """Version 0."""
         n: int
+        step: i64
+        n2: int
         end: i64
         transaction_partitions: list[PartitionsSchema] | None
-        transaction_partitions_step: i64
         topic: str
         partition_ids: list[int]
         if version < 0:
@@ -421,25 +422,24 @@ class TransactionLogValue(Message):
             transaction_partitions = None
         else:
             transaction_partitions = empty_list(n)
-            transaction_partitions_count = n
-            for transaction_partitions_step in range(transaction_partitions_count):
+            for step in range(n):
                 # transaction_partitions[]
                 # topic: string
-                n = read_i16_be(data, pos)
+                n2 = read_i16_be(data, pos)
                 pos += 2
-                if n < 0:
+                if n2 < 0:
                     give_up()
-                end = pos + n
+                end = pos + n2
                 topic = data[pos:end].decode()
                 pos = end
                 # partition_ids: array
-                n = read_i32_be(data, pos)
+                n2 = read_i32_be(data, pos)
                 pos += 4
-                if n < 0:
+                if n2 < 0:
                     give_up()
-                if n:
-                    partition_ids = read_i32s(data, pos, n)
-                    pos += 4 * n
+                if n2:
+                    partition_ids = read_i32s(data, pos, n2)
+                    pos += 4 * n2
                 else:
                     partition_ids = []
                 transaction_partitions_item = new_PartitionsSchema(topic, partition_ids)

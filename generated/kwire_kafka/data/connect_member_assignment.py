@@ -113,14 +113,14 @@ class ConnectMemberAssignment(Message):
         """Versions 0-2."""
         n: int
         end: i64
+        step: i64
+        n2: int
         leader: str
         leader_url: str
         assignment: list[ConnectorTasks] | None
-        assignment_step: i64
         assignment_connector: str
         assignment_tasks: list[int]
         revoked: list[ConnectorTasks] | None
-        revoked_step: i64
         revoked_connector: str
         revoked_tasks: list[int]
         if version < 0 or version > 2:
@@ -154,25 +154,24 @@ class ConnectMemberAssignment(Message):
                 give_up()
         else:
             assignment = empty_list(n)
-            assignment_count = n
-            for assignment_step in range(assignment_count):
+            for step in range(n):
                 # assignment[]
                 # connector: string
-                n = read_i16_be(data, pos)
+                n2 = read_i16_be(data, pos)
                 pos += 2
-                if n < 0:
+                if n2 < 0:
                     give_up()
-                end = pos + n
+                end = pos + n2
                 assignment_connector = data[pos:end].decode()
                 pos = end
                 # tasks: array
-                n = read_i32_be(data, pos)
+                n2 = read_i32_be(data, pos)
                 pos += 4
-                if n < 0:
+                if n2 < 0:
                     give_up()
-                if n:
-                    assignment_tasks = read_i32s(data, pos, n)
-                    pos += 4 * n
+                if n2:
+                    assignment_tasks = read_i32s(data, pos, n2)
+                    pos += 4 * n2
                 else:
                     assignment_tasks = []
                 assignment_item = new_ConnectorTasks(assignment_connector, assignment_tasks)
@@ -185,25 +184,24 @@ class ConnectMemberAssignment(Message):
                 revoked = None
             else:
                 revoked = empty_list(n)
-                revoked_count = n
-                for revoked_step in range(revoked_count):
+                for step in range(n):
                     # revoked[]
                     # connector: string
-                    n = read_i16_be(data, pos)
+                    n2 = read_i16_be(data, pos)
                     pos += 2
-                    if n < 0:
+                    if n2 < 0:
                         give_up()
-                    end = pos + n
+                    end = pos + n2
                     revoked_connector = data[pos:end].decode()
                     pos = end
                     # tasks: array
-                    n = read_i32_be(data, pos)
+                    n2 = read_i32_be(data, pos)
                     pos += 4
-                    if n < 0:
+                    if n2 < 0:
                         give_up()
-                    if n:
-                        revoked_tasks = read_i32s(data, pos, n)
-                        pos += 4 * n
+                    if n2:
+                        revoked_tasks = read_i32s(data, pos, n2)
+                        pos += 4 * n2
                     else:
                         revoked_tasks = []
                     revoked_item = new_ConnectorTasks(revoked_connector, revoked_tasks)

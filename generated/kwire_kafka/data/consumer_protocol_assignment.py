@@ -87,9 +87,10 @@ class ConsumerProtocolAssignment(Message):
     def _read(data: bytes, pos: i64, version: i64) -> tuple[ConsumerProtocolAssignment, i64]:
         """Versions 0-3."""
         n: int
+        step: i64
+        n2: int
         end: i64
         assigned_partitions: list[TopicPartition]
-        assigned_partitions_step: i64
         topic: str
         partitions: list[int]
         user_data: bytes | None
@@ -102,25 +103,24 @@ class ConsumerProtocolAssignment(Message):
         if n < 0:
             give_up()
         assigned_partitions = empty_list(n)
-        assigned_partitions_count = n
-        for assigned_partitions_step in range(assigned_partitions_count):
+        for step in range(n):
             # assigned_partitions[]
             # topic: string
-            n = read_i16_be(data, pos)
+            n2 = read_i16_be(data, pos)
             pos += 2
-            if n < 0:
+            if n2 < 0:
                 give_up()
-            end = pos + n
+            end = pos + n2
             topic = data[pos:end].decode()
             pos = end
             # partitions: array
-            n = read_i32_be(data, pos)
+            n2 = read_i32_be(data, pos)
             pos += 4
-            if n < 0:
+            if n2 < 0:
                 give_up()
-            if n:
-                partitions = read_i32s(data, pos, n)
-                pos += 4 * n
+            if n2:
+                partitions = read_i32s(data, pos, n2)
+                pos += 4 * n2
             else:
                 partitions = []
             assigned_partitions_item = new_TopicPartition(topic, partitions)

@@ -106,12 +106,12 @@ class ConsumerProtocolSubscription(Message):
     def _read(data: bytes, pos: i64, version: i64) -> tuple[ConsumerProtocolSubscription, i64]:
         """Versions 0-3."""
         n: int
+        step: i64
+        n2: int
         end: i64
         topics: list[str]
-        topics_step: i64
         user_data: bytes | None
         owned_partitions: list[TopicPartition]
-        owned_partitions_step: i64
         topic: str
         partitions: list[int]
         rack_id: str | None
@@ -124,14 +124,13 @@ class ConsumerProtocolSubscription(Message):
         if n < 0:
             give_up()
         topics = empty_list(n)
-        topics_count = n
-        for topics_step in range(topics_count):
+        for step in range(n):
             # topics[]: string
-            n = read_i16_be(data, pos)
+            n2 = read_i16_be(data, pos)
             pos += 2
-            if n < 0:
+            if n2 < 0:
                 give_up()
-            end = pos + n
+            end = pos + n2
             topics_item = data[pos:end].decode()
             pos = end
             topics.append(topics_item)
@@ -151,25 +150,24 @@ class ConsumerProtocolSubscription(Message):
             if n < 0:
                 give_up()
             owned_partitions = empty_list(n)
-            owned_partitions_count = n
-            for owned_partitions_step in range(owned_partitions_count):
+            for step in range(n):
                 # owned_partitions[]
                 # topic: string
-                n = read_i16_be(data, pos)
+                n2 = read_i16_be(data, pos)
                 pos += 2
-                if n < 0:
+                if n2 < 0:
                     give_up()
-                end = pos + n
+                end = pos + n2
                 topic = data[pos:end].decode()
                 pos = end
                 # partitions: array
-                n = read_i32_be(data, pos)
+                n2 = read_i32_be(data, pos)
                 pos += 4
-                if n < 0:
+                if n2 < 0:
                     give_up()
-                if n:
-                    partitions = read_i32s(data, pos, n)
-                    pos += 4 * n
+                if n2:
+                    partitions = read_i32s(data, pos, n2)
+                    pos += 4 * n2
                 else:
                     partitions = []
                 owned_partitions_item = new_TopicPartition(topic, partitions)

@@ -98,10 +98,9 @@ class LeaderChangeMessage(Message):
     def _read(data: bytes, pos: i64, version: i64) -> tuple[LeaderChangeMessage, i64]:
         """Versions 0-1."""
         n: i64
+        step: i64
         voters: list[Voter]
-        voters_step: i64
         granting_voters: list[Voter]
-        granting_voters_step: i64
         if version < 0 or version > 1:
             give_up()
 
@@ -113,8 +112,7 @@ class LeaderChangeMessage(Message):
         if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         voters = empty_list(n)
-        voters_count = n
-        for voters_step in range(voters_count):
+        for step in range(n):
             # voters[]
             voters_voter_id = read_i32_be(data, pos)
             pos += 4
@@ -135,8 +133,7 @@ class LeaderChangeMessage(Message):
         if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         granting_voters = empty_list(n)
-        granting_voters_count = n
-        for granting_voters_step in range(granting_voters_count):
+        for step in range(n):
             # granting_voters[]
             granting_voters_voter_id = read_i32_be(data, pos)
             pos += 4

@@ -124,8 +124,8 @@ class ProducerSnapshot(Message):
     def _read(data: bytes, pos: i64, version: i64) -> tuple[ProducerSnapshot, i64]:
         """Version 1."""
         n: int
+        step: i64
         producer_entries: list[ProducerEntry]
-        producer_entries_step: i64
         if version < 1 or version > 1:
             give_up()
 
@@ -136,8 +136,7 @@ class ProducerSnapshot(Message):
         if n < 0:
             give_up()
         producer_entries = empty_list(n)
-        producer_entries_count = n
-        for producer_entries_step in range(producer_entries_count):
+        for step in range(n):
             # producer_entries[]
             producer_id = read_i64_be(data, pos)
             epoch = read_i16_be(data, pos + 8)

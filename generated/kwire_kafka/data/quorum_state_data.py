@@ -122,9 +122,9 @@ class QuorumStateData(Message):
         """Versions 0-1."""
         n: i64
         end: i64
+        step: i64
         cluster_id: str
         current_voters: list[Voter] | None
-        current_voters_step: i64
         if version < 0 or version > 1:
             give_up()
 
@@ -160,8 +160,7 @@ class QuorumStateData(Message):
                 if n > 126:
                     n, pos = read_length(data, pos)
                 current_voters = empty_list(n)
-                current_voters_count = n
-                for current_voters_step in range(current_voters_count):
+                for step in range(n):
                     # current_voters[]
                     voter_id = read_i32_be(data, pos)
                     current_voters_item = new_Voter(voter_id)

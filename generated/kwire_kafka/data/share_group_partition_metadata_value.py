@@ -132,14 +132,15 @@ class ShareGroupPartitionMetadataValue(Message):
     def _read(data: bytes, pos: i64, version: i64) -> tuple[ShareGroupPartitionMetadataValue, i64]:
         """Version 0."""
         n: i64
+        step: i64
+        n2: i64
         end: i64
+        n3: i64
+        n4: i64
         topics: list[TopicMetadata]
-        topics_step: i64
         topic_name: str
         partition_metadata: list[PartitionMetadata]
-        partition_metadata_step: i64
         racks: list[str]
-        racks_step: i64
         if version < 0 or version > 0:
             give_up()
 
@@ -149,43 +150,40 @@ class ShareGroupPartitionMetadataValue(Message):
         if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         topics = empty_list(n)
-        topics_count = n
-        for topics_step in range(topics_count):
+        for step in range(n):
             # topics[]
             topic_id = Uuid(data[pos : pos + 16])
             # topic_name: compact string
-            n = data[pos + 16] - 1
+            n2 = data[pos + 16] - 1
             pos += 17
-            if n < 0 or n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_string_length(data, pos)
+            end = pos + n2
             topic_name = data[pos:end].decode()
             pos = end
             num_partitions = read_i32_be(data, pos)
             # partition_metadata: compact array
-            n = data[pos + 4] - 1
+            n2 = data[pos + 4] - 1
             pos += 5
-            if n < 0 or n > 126:
-                n, pos = read_length(data, pos)
-            partition_metadata = empty_list(n)
-            partition_metadata_count = n
-            for partition_metadata_step in range(partition_metadata_count):
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_length(data, pos)
+            partition_metadata = empty_list(n2)
+            for step in range(n2):
                 # topics[].partition_metadata[]
                 partition = read_i32_be(data, pos)
                 # racks: compact array
-                n = data[pos + 4] - 1
+                n3 = data[pos + 4] - 1
                 pos += 5
-                if n < 0 or n > 126:
-                    n, pos = read_length(data, pos)
-                racks = empty_list(n)
-                racks_count = n
-                for racks_step in range(racks_count):
+                if n3 < 0 or n3 > 126:
+                    n3, pos = read_length(data, pos)
+                racks = empty_list(n3)
+                for step in range(n3):
                     # racks[]: compact string
-                    n = data[pos] - 1
+                    n4 = data[pos] - 1
                     pos += 1
-                    if n < 0 or n > 126:
-                        n, pos = read_string_length(data, pos)
-                    end = pos + n
+                    if n4 < 0 or n4 > 126:
+                        n4, pos = read_string_length(data, pos)
+                    end = pos + n4
                     racks_item = data[pos:end].decode()
                     pos = end
                     racks.append(racks_item)

@@ -87,9 +87,10 @@ class StickyAssignorUserData(Message):
     def _read(data: bytes, pos: i64, version: i64) -> tuple[StickyAssignorUserData, i64]:
         """Versions 0-1."""
         n: int
+        step: i64
+        n2: int
         end: i64
         previous_assignment: list[TopicPartitions]
-        previous_assignment_step: i64
         topic: str
         partitions: list[int]
         if version < 0 or version > 1:
@@ -101,25 +102,24 @@ class StickyAssignorUserData(Message):
         if n < 0:
             give_up()
         previous_assignment = empty_list(n)
-        previous_assignment_count = n
-        for previous_assignment_step in range(previous_assignment_count):
+        for step in range(n):
             # previous_assignment[]
             # topic: string
-            n = read_i16_be(data, pos)
+            n2 = read_i16_be(data, pos)
             pos += 2
-            if n < 0:
+            if n2 < 0:
                 give_up()
-            end = pos + n
+            end = pos + n2
             topic = data[pos:end].decode()
             pos = end
             # partitions: array
-            n = read_i32_be(data, pos)
+            n2 = read_i32_be(data, pos)
             pos += 4
-            if n < 0:
+            if n2 < 0:
                 give_up()
-            if n:
-                partitions = read_i32s(data, pos, n)
-                pos += 4 * n
+            if n2:
+                partitions = read_i32s(data, pos, n2)
+                pos += 4 * n2
             else:
                 partitions = []
             previous_assignment_item = new_TopicPartitions(topic, partitions)

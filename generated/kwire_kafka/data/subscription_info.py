@@ -108,11 +108,10 @@ class SubscriptionInfo(Message):
     def _read(data: bytes, pos: i64, version: i64) -> tuple[SubscriptionInfo, i64]:
         """Versions 1-6."""
         n: int
+        step: i64
         end: i64
         prev_tasks: list[TaskId]
-        prev_tasks_step: i64
         standby_tasks: list[TaskId]
-        standby_tasks_step: i64
         user_end_point: bytes
         if version < 1 or version > 6:
             give_up()
@@ -131,8 +130,7 @@ class SubscriptionInfo(Message):
         if n < 0:
             give_up()
         prev_tasks = empty_list(n)
-        prev_tasks_count = n
-        for prev_tasks_step in range(prev_tasks_count):
+        for step in range(n):
             # prev_tasks[]
             prev_tasks_topic_group_id = read_i32_be(data, pos)
             prev_tasks_partition = read_i32_be(data, pos + 4)
@@ -145,8 +143,7 @@ class SubscriptionInfo(Message):
         if n < 0:
             give_up()
         standby_tasks = empty_list(n)
-        standby_tasks_count = n
-        for standby_tasks_step in range(standby_tasks_count):
+        for step in range(n):
             # standby_tasks[]
             standby_tasks_topic_group_id = read_i32_be(data, pos)
             standby_tasks_partition = read_i32_be(data, pos + 4)

@@ -233,19 +233,16 @@ class SubscriptionInfoData(Message):
     def _read(data: bytes, pos: i64, version: i64) -> tuple[SubscriptionInfoData, i64]:
         """Versions 1-11."""
         n: int
+        step: i64
         end: i64
+        n2: int
         prev_tasks: list[TaskId]
-        prev_tasks_step: i64
         standby_tasks: list[TaskId]
-        standby_tasks_step: i64
         user_end_point: bytes
         task_offset_sums: list[TaskOffsetSum]
-        task_offset_sums_step: i64
         named_topology: str | None
         partition_to_offset_sum: list[PartitionToOffsetSum]
-        partition_to_offset_sum_step: i64
         client_tags: list[ClientTag]
-        client_tags_step: i64
         key: bytes
         value: bytes
         if version < 1 or version > 11:
@@ -267,8 +264,7 @@ class SubscriptionInfoData(Message):
             if n < 0:
                 give_up()
             prev_tasks = empty_list(n)
-            prev_tasks_count = n
-            for prev_tasks_step in range(prev_tasks_count):
+            for step in range(n):
                 # prev_tasks[]
                 prev_tasks_topic_group_id = read_i32_be(data, pos)
                 prev_tasks_partition = read_i32_be(data, pos + 4)
@@ -281,8 +277,7 @@ class SubscriptionInfoData(Message):
             if n < 0:
                 give_up()
             standby_tasks = empty_list(n)
-            standby_tasks_count = n
-            for standby_tasks_step in range(standby_tasks_count):
+            for step in range(n):
                 # standby_tasks[]
                 standby_tasks_topic_group_id = read_i32_be(data, pos)
                 standby_tasks_partition = read_i32_be(data, pos + 4)
@@ -310,8 +305,7 @@ class SubscriptionInfoData(Message):
             if n < 0:
                 give_up()
             task_offset_sums = empty_list(n)
-            task_offset_sums_count = n
-            for task_offset_sums_step in range(task_offset_sums_count):
+            for step in range(n):
                 # task_offset_sums[]
                 task_offset_sums_topic_group_id = read_i32_be(data, pos)
                 pos += 4
@@ -319,12 +313,12 @@ class SubscriptionInfoData(Message):
                     task_offset_sums_partition = read_i32_be(data, pos)
                     task_offset_sums_offset_sum = read_i64_be(data, pos + 4)
                     # named_topology: nullable string
-                    n = read_i16_be(data, pos + 12)
+                    n2 = read_i16_be(data, pos + 12)
                     pos += 14
-                    if n < 0:
+                    if n2 < 0:
                         named_topology = None
                     else:
-                        end = pos + n
+                        end = pos + n2
                         named_topology = data[pos:end].decode()
                         pos = end
                     partition_to_offset_sum = []
@@ -333,13 +327,12 @@ class SubscriptionInfoData(Message):
                     task_offset_sums_offset_sum = 0
                     named_topology = ""
                     # partition_to_offset_sum: array
-                    n = read_i32_be(data, pos)
+                    n2 = read_i32_be(data, pos)
                     pos += 4
-                    if n < 0:
+                    if n2 < 0:
                         give_up()
-                    partition_to_offset_sum = empty_list(n)
-                    partition_to_offset_sum_count = n
-                    for partition_to_offset_sum_step in range(partition_to_offset_sum_count):
+                    partition_to_offset_sum = empty_list(n2)
+                    for step in range(n2):
                         # task_offset_sums[].partition_to_offset_sum[]
                         partition_to_offset_sum_partition = read_i32_be(data, pos)
                         partition_to_offset_sum_offset_sum = read_i64_be(data, pos + 4)
@@ -375,23 +368,22 @@ class SubscriptionInfoData(Message):
             if n < 0:
                 give_up()
             client_tags = empty_list(n)
-            client_tags_count = n
-            for client_tags_step in range(client_tags_count):
+            for step in range(n):
                 # client_tags[]
                 # key: bytes
-                n = read_i32_be(data, pos)
+                n2 = read_i32_be(data, pos)
                 pos += 4
-                if n < 0:
+                if n2 < 0:
                     give_up()
-                end = pos + n
+                end = pos + n2
                 key = data[pos:end]
                 pos = end
                 # value: bytes
-                n = read_i32_be(data, pos)
+                n2 = read_i32_be(data, pos)
                 pos += 4
-                if n < 0:
+                if n2 < 0:
                     give_up()
-                end = pos + n
+                end = pos + n2
                 value = data[pos:end]
                 pos = end
                 client_tags_item = new_ClientTag(key, value)

@@ -181,11 +181,12 @@ class VotersRecord(Message):
     def _read(data: bytes, pos: i64, version: i64) -> tuple[VotersRecord, i64]:
         """Version 0."""
         n: i64
+        step: i64
+        n2: i64
+        n3: i64
         end: i64
         voters: list[Voter]
-        voters_step: i64
         endpoints: list[Endpoint]
-        endpoints_step: i64
         name: str
         host: str
         kraft_version_feature: KRaftVersionFeature
@@ -199,34 +200,32 @@ class VotersRecord(Message):
         if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         voters = empty_list(n)
-        voters_count = n
-        for voters_step in range(voters_count):
+        for step in range(n):
             # voters[]
             voter_id = read_i32_be(data, pos)
             voter_directory_id = Uuid(data[pos + 4 : pos + 4 + 16])
             # endpoints: compact array
-            n = data[pos + 20] - 1
+            n2 = data[pos + 20] - 1
             pos += 21
-            if n < 0 or n > 126:
-                n, pos = read_length(data, pos)
-            endpoints = empty_list(n)
-            endpoints_count = n
-            for endpoints_step in range(endpoints_count):
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_length(data, pos)
+            endpoints = empty_list(n2)
+            for step in range(n2):
                 # voters[].endpoints[]
                 # name: compact string
-                n = data[pos] - 1
+                n3 = data[pos] - 1
                 pos += 1
-                if n < 0 or n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
+                if n3 < 0 or n3 > 126:
+                    n3, pos = read_string_length(data, pos)
+                end = pos + n3
                 name = data[pos:end].decode()
                 pos = end
                 # host: compact string
-                n = data[pos] - 1
+                n3 = data[pos] - 1
                 pos += 1
-                if n < 0 or n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
+                if n3 < 0 or n3 > 126:
+                    n3, pos = read_string_length(data, pos)
+                end = pos + n3
                 host = data[pos:end].decode()
                 pos = end
                 port = read_u16(data, pos)

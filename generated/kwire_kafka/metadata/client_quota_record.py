@@ -106,9 +106,10 @@ class ClientQuotaRecord(Message):
     def _read(data: bytes, pos: i64, version: i64) -> tuple[ClientQuotaRecord, i64]:
         """Version 0."""
         n: i64
+        step: i64
+        n2: i64
         end: i64
         entity: list[EntityData]
-        entity_step: i64
         entity_type: str
         entity_name: str | None
         key: str
@@ -121,26 +122,25 @@ class ClientQuotaRecord(Message):
         if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         entity = empty_list(n)
-        entity_count = n
-        for entity_step in range(entity_count):
+        for step in range(n):
             # entity[]
             # entity_type: compact string
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_string_length(data, pos)
+            end = pos + n2
             entity_type = data[pos:end].decode()
             pos = end
             # entity_name: compact nullable string
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0:
+            if n2 < 0:
                 entity_name = None
             else:
-                if n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
+                if n2 > 126:
+                    n2, pos = read_string_length(data, pos)
+                end = pos + n2
                 entity_name = data[pos:end].decode()
                 pos = end
             entity_item = new_EntityData(entity_type, entity_name)

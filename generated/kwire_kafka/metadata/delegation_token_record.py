@@ -92,10 +92,11 @@ class DelegationTokenRecord(Message):
         """Version 0."""
         n: i64
         end: i64
+        step: i64
+        n2: i64
         owner: str
         requester: str
         renewers: list[str]
-        renewers_step: i64
         token_id: str
         if version < 0 or version > 0:
             give_up()
@@ -122,14 +123,13 @@ class DelegationTokenRecord(Message):
         if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         renewers = empty_list(n)
-        renewers_count = n
-        for renewers_step in range(renewers_count):
+        for step in range(n):
             # renewers[]: compact string
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_string_length(data, pos)
+            end = pos + n2
             renewers_item = data[pos:end].decode()
             pos = end
             renewers.append(renewers_item)

@@ -161,13 +161,13 @@ class RegisterControllerRecord(Message):
     def _read(data: bytes, pos: i64, version: i64) -> tuple[RegisterControllerRecord, i64]:
         """Version 0."""
         n: i64
+        step: i64
+        n2: i64
         end: i64
         end_points: list[ControllerEndpoint]
-        end_points_step: i64
         end_points_name: str
         host: str
         features: list[ControllerFeature]
-        features_step: i64
         features_name: str
         if version < 0 or version > 0:
             give_up()
@@ -181,23 +181,22 @@ class RegisterControllerRecord(Message):
         if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         end_points = empty_list(n)
-        end_points_count = n
-        for end_points_step in range(end_points_count):
+        for step in range(n):
             # end_points[]
             # name: compact string
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_string_length(data, pos)
+            end = pos + n2
             end_points_name = data[pos:end].decode()
             pos = end
             # host: compact string
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_string_length(data, pos)
+            end = pos + n2
             host = data[pos:end].decode()
             pos = end
             port = read_u16(data, pos)
@@ -215,15 +214,14 @@ class RegisterControllerRecord(Message):
         if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         features = empty_list(n)
-        features_count = n
-        for features_step in range(features_count):
+        for step in range(n):
             # features[]
             # name: compact string
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_string_length(data, pos)
+            end = pos + n2
             features_name = data[pos:end].decode()
             pos = end
             min_supported_version = read_i16_be(data, pos)

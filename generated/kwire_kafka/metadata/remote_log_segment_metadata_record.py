@@ -258,11 +258,11 @@ class RemoteLogSegmentMetadataRecord(Message):
         """Version 0."""
         n: i64
         end: i64
+        step: i64
         remote_log_segment_id: RemoteLogSegmentIdEntry
         topic_id_partition: TopicIdPartitionEntry
         name: str
         segment_leader_epochs: list[SegmentLeaderEpochEntry]
-        segment_leader_epochs_step: i64
         custom_metadata: bytes | None
         if version < 0 or version > 0:
             give_up()
@@ -303,8 +303,7 @@ class RemoteLogSegmentMetadataRecord(Message):
         if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         segment_leader_epochs = empty_list(n)
-        segment_leader_epochs_count = n
-        for segment_leader_epochs_step in range(segment_leader_epochs_count):
+        for step in range(n):
             # segment_leader_epochs[]
             leader_epoch = read_i32_be(data, pos)
             offset = read_i64_be(data, pos + 4)

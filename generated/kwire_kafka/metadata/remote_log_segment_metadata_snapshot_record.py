@@ -178,9 +178,9 @@ class RemoteLogSegmentMetadataSnapshotRecord(Message):
     def _read(data: bytes, pos: i64, version: i64) -> tuple[RemoteLogSegmentMetadataSnapshotRecord, i64]:
         """Version 0."""
         n: i64
+        step: i64
         end: i64
         segment_leader_epochs: list[SegmentLeaderEpochEntry]
-        segment_leader_epochs_step: i64
         custom_metadata: bytes | None
         if version < 0 or version > 0:
             give_up()
@@ -197,8 +197,7 @@ class RemoteLogSegmentMetadataSnapshotRecord(Message):
         if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         segment_leader_epochs = empty_list(n)
-        segment_leader_epochs_count = n
-        for segment_leader_epochs_step in range(segment_leader_epochs_count):
+        for step in range(n):
             # segment_leader_epochs[]
             leader_epoch = read_i32_be(data, pos)
             offset = read_i64_be(data, pos + 4)

@@ -396,17 +396,16 @@ class ClockRequest(Message):
         """Versions 2-4."""
         n: int
         end: i64
+        step: i64
+        n2: i64
         client_name: str
         zones: list[str] | None
-        zones_step: i64
         correction: Correction | None
         correction_at: Moment
         reason: str | None
         alarms: list[Alarm]
-        alarms_step: i64
         alarms_at: Moment
         snoozes: list[Snooze]
-        snoozes_step: i64
         if version < 2:
             return ClockRequest._read_classic(data, pos, version)
         if version > 4:
@@ -429,14 +428,13 @@ class ClockRequest(Message):
             if n > 126:
                 n, pos = read_length(data, pos)
             zones = empty_list(n)
-            zones_count = n
-            for zones_step in range(zones_count):
+            for step in range(n):
                 # zones[]: compact string
-                n = data[pos] - 1
+                n2 = data[pos] - 1
                 pos += 1
-                if n < 0 or n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
+                if n2 < 0 or n2 > 126:
+                    n2, pos = read_string_length(data, pos)
+                end = pos + n2
                 zones_item = data[pos:end].decode()
                 pos = end
                 zones.append(zones_item)
@@ -485,8 +483,7 @@ class ClockRequest(Message):
         if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         alarms = empty_list(n)
-        alarms_count = n
-        for alarms_step in range(alarms_count):
+        for step in range(n):
             # alarms[]
             id_ = read_i32_be(data, pos)
             # alarms[].at
@@ -499,13 +496,12 @@ class ClockRequest(Message):
             else:
                 pos += 17
             # snoozes: compact array
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_length(data, pos)
-            snoozes = empty_list(n)
-            snoozes_count = n
-            for snoozes_step in range(snoozes_count):
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_length(data, pos)
+            snoozes = empty_list(n2)
+            for step in range(n2):
                 # alarms[].snoozes[]
                 after_ms = read_i64_be(data, pos)
                 snoozes_item = new_Snooze(after_ms)
@@ -635,14 +631,14 @@ class ClockRequest(Message):
         """Versions 0-1."""
         n: int
         end: i64
+        step: i64
+        n2: int
         client_name: str
         zones: list[str] | None
-        zones_step: i64
         correction: Correction | None
         correction_at: Moment
         reason: str | None
         alarms: list[Alarm]
-        alarms_step: i64
         alarms_at: Moment
         snoozes: list[Snooze]
         if version < 0:
@@ -666,14 +662,13 @@ class ClockRequest(Message):
                 give_up()
         else:
             zones = empty_list(n)
-            zones_count = n
-            for zones_step in range(zones_count):
+            for step in range(n):
                 # zones[]: string
-                n = read_i16_be(data, pos)
+                n2 = read_i16_be(data, pos)
                 pos += 2
-                if n < 0:
+                if n2 < 0:
                     give_up()
-                end = pos + n
+                end = pos + n2
                 zones_item = data[pos:end].decode()
                 pos = end
                 zones.append(zones_item)
@@ -712,8 +707,7 @@ class ClockRequest(Message):
         if n < 0:
             give_up()
         alarms = empty_list(n)
-        alarms_count = n
-        for alarms_step in range(alarms_count):
+        for step in range(n):
             # alarms[]
             id_ = read_i32_be(data, pos)
             # alarms[].at
@@ -1137,12 +1131,12 @@ class ClockResponse(Message):
 
     def _read_tags(self, data: bytes, pos: i64, version: i64) -> i64:
         n: i64
+        step: i64
         end: i64
         master: Master
         backup: Backup | None
         ticks: list[int] | None
         peers: list[Peer]
-        peers_step: i64
         blob: bytes
         unknown: list[tuple[int, bytes]] = []
         previous: i64 = -1
@@ -1209,8 +1203,7 @@ class ClockResponse(Message):
                 if n < 0 or n > 126:
                     n, pos = read_length(data, pos)
                 peers = empty_list(n)
-                peers_count = n
-                for peers_step in range(peers_count):
+                for step in range(n):
                     # peers[]
                     weight = read_f64_be(data, pos)
                     peers_item = new_Peer(weight)
@@ -1381,12 +1374,12 @@ class ClockResponse(Message):
         """Versions 2-4."""
         n: i64
         end: i64
+        step: i64
+        n2: i64
         error_message: str | None
         zones: list[ZoneTime]
-        zones_step: i64
         name: str
         leaps: list[Leap] | None
-        leaps_step: i64
         log_book: bytes | None
         raw_: bytes
         if version < 2:
@@ -1412,34 +1405,32 @@ class ClockResponse(Message):
         if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         zones = empty_list(n)
-        zones_count = n
-        for zones_step in range(zones_count):
+        for step in range(n):
             # zones[]
             # name: compact string
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0 or n > 126:
-                n, pos = read_string_length(data, pos)
-            end = pos + n
+            if n2 < 0 or n2 > 126:
+                n2, pos = read_string_length(data, pos)
+            end = pos + n2
             name = data[pos:end].decode()
             pos = end
             port = read_u16(data, pos)
             quarters = (data[pos + 2] ^ 128) - 128
             drift_rate = read_f64_be(data, pos + 3)
             # leaps: compact nullable array
-            n = data[pos + 11] - 1
+            n2 = data[pos + 11] - 1
             pos += 12
-            if n < 0:
+            if n2 < 0:
                 if version >= 3:
                     leaps = None
                 else:
                     give_up()
             else:
-                if n > 126:
-                    n, pos = read_length(data, pos)
-                leaps = empty_list(n)
-                leaps_count = n
-                for leaps_step in range(leaps_count):
+                if n2 > 126:
+                    n2, pos = read_length(data, pos)
+                leaps = empty_list(n2)
+                for step in range(n2):
                     # zones[].leaps[]
                     at = read_i64_be(data, pos)
                     added = data[pos + 8] != 0
@@ -1591,12 +1582,12 @@ class ClockResponse(Message):
         """Versions 0-1."""
         n: int
         end: i64
+        step: i64
+        n2: int
         error_message: str | None
         zones: list[ZoneTime]
-        zones_step: i64
         name: str
         leaps: list[Leap] | None
-        leaps_step: i64
         log_book: bytes | None
         raw_: bytes
         if version < 0:
@@ -1622,15 +1613,14 @@ class ClockResponse(Message):
         if n < 0:
             give_up()
         zones = empty_list(n)
-        zones_count = n
-        for zones_step in range(zones_count):
+        for step in range(n):
             # zones[]
             # name: string
-            n = read_i16_be(data, pos)
+            n2 = read_i16_be(data, pos)
             pos += 2
-            if n < 0:
+            if n2 < 0:
                 give_up()
-            end = pos + n
+            end = pos + n2
             name = data[pos:end].decode()
             pos = end
             port = read_u16(data, pos)
@@ -1639,13 +1629,12 @@ class ClockResponse(Message):
             if version >= 1:
                 drift_rate = read_f64_be(data, pos)
                 # leaps: array
-                n = read_i32_be(data, pos + 8)
+                n2 = read_i32_be(data, pos + 8)
                 pos += 12
-                if n < 0:
+                if n2 < 0:
                     give_up()
-                leaps = empty_list(n)
-                leaps_count = n
-                for leaps_step in range(leaps_count):
+                leaps = empty_list(n2)
+                for step in range(n2):
                     # zones[].leaps[]
                     at = read_i64_be(data, pos)
                     added = data[pos + 8] != 0

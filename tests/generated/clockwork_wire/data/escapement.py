@@ -328,11 +328,12 @@ class Escapement(Message):
     def _read_tags(self, data: bytes, pos: i64, version: i64) -> i64:
         n: i64
         end: i64
+        step: i64
+        n2: i64
         names_: str | None
         exit_: Pallet | None
         exit_stone: str | None
         jewels: list[Jewel]
-        jewels_step: i64
         jewels_stone: str
         setting: Jewel | None
         setting_stone: str
@@ -394,18 +395,17 @@ class Escapement(Message):
                     if n < 0 or n > 126:
                         n, pos = read_length(data, pos)
                     jewels = empty_list(n)
-                    jewels_count = n
-                    for jewels_step in range(jewels_count):
+                    for step in range(n):
                         # exit.jewels[]
                         jewels_angle = read_i32_be(data, pos)
                         pos += 4
                         if version >= 5:
                             # stone: compact string
-                            n = data[pos] - 1
+                            n2 = data[pos] - 1
                             pos += 1
-                            if n < 0 or n > 126:
-                                n, pos = read_string_length(data, pos)
-                            end = pos + n
+                            if n2 < 0 or n2 > 126:
+                                n2, pos = read_string_length(data, pos)
+                            end = pos + n2
                             jewels_stone = data[pos:end].decode()
                             pos = end
                         else:
@@ -694,19 +694,18 @@ class Escapement(Message):
         """Versions 4-5."""
         n: int
         end: i64
+        step: i64
+        n2: i64
         rest: Pallet
         rest_stone: str | None
         rest_jewels: list[Jewel]
-        rest_jewels_step: i64
         rest_jewels_stone: str
         rest_setting: Jewel | None
         rest_setting_stone: str
         rest_note: str
         pallets: list[Pallet] | None
-        pallets_step: i64
         pallets_stone: str | None
         pallets_jewels: list[Jewel]
-        pallets_jewels_step: i64
         pallets_jewels_stone: str
         pallets_setting: Jewel | None
         pallets_setting_stone: str
@@ -714,7 +713,6 @@ class Escapement(Message):
         spare: Pallet | None
         spare_stone: str | None
         spare_jewels: list[Jewel]
-        spare_jewels_step: i64
         spare_jewels_stone: str
         spare_setting: Jewel | None
         spare_setting_stone: str
@@ -723,14 +721,11 @@ class Escapement(Message):
         lift: Jewel | None
         lift_stone: str
         marks: list[Mark]
-        marks_step: i64
         ids: list[Uuid]
         rates: list[float] | None
-        rates_step: i64
         beats: list[bool]
         origin: str | None
         len_: list[bytes] | None
-        len__step: i64
         data_: bytes | None
         bearing: Jewel | None
         bearing_stone: str
@@ -760,18 +755,17 @@ class Escapement(Message):
         if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         rest_jewels = empty_list(n)
-        rest_jewels_count = n
-        for rest_jewels_step in range(rest_jewels_count):
+        for step in range(n):
             # rest.jewels[]
             rest_jewels_angle = read_i32_be(data, pos)
             pos += 4
             if version >= 5:
                 # stone: compact string
-                n = data[pos] - 1
+                n2 = data[pos] - 1
                 pos += 1
-                if n < 0 or n > 126:
-                    n, pos = read_string_length(data, pos)
-                end = pos + n
+                if n2 < 0 or n2 > 126:
+                    n2, pos = read_string_length(data, pos)
+                end = pos + n2
                 rest_jewels_stone = data[pos:end].decode()
                 pos = end
             else:
@@ -833,30 +827,28 @@ class Escapement(Message):
                 if n > 126:
                     n, pos = read_length(data, pos)
                 pallets = empty_list(n)
-                pallets_count = n
-                for pallets_step in range(pallets_count):
+                for step in range(n):
                     # pallets[]
                     pallets_angle = read_f64_be(data, pos)
                     # stone: compact nullable string
-                    n = data[pos + 8] - 1
+                    n2 = data[pos + 8] - 1
                     pos += 9
-                    if n < 0:
+                    if n2 < 0:
                         pallets_stone = None
                     else:
-                        if n > 126:
-                            n, pos = read_string_length(data, pos)
-                        end = pos + n
+                        if n2 > 126:
+                            n2, pos = read_string_length(data, pos)
+                        end = pos + n2
                         pallets_stone = data[pos:end].decode()
                         pos = end
                     pallets_worn = 0
                     # jewels: compact array
-                    n = data[pos] - 1
+                    n2 = data[pos] - 1
                     pos += 1
-                    if n < 0 or n > 126:
-                        n, pos = read_length(data, pos)
-                    pallets_jewels = empty_list(n)
-                    pallets_jewels_count = n
-                    for pallets_jewels_step in range(pallets_jewels_count):
+                    if n2 < 0 or n2 > 126:
+                        n2, pos = read_length(data, pos)
+                    pallets_jewels = empty_list(n2)
+                    for step in range(n2):
                         # pallets[].jewels[]
                         pallets_jewels_angle = read_i32_be(data, pos)
                         pallets_jewels_stone = "ruby"
@@ -868,9 +860,9 @@ class Escapement(Message):
                             pos += 5
                         pallets_jewels.append(pallets_jewels_item)
                     # setting: nullable struct
-                    n = data[pos]
+                    n2 = data[pos]
                     pos += 1
-                    if n > 127:
+                    if n2 > 127:
                         pallets_setting = None
                     else:
                         # pallets[].setting
@@ -883,11 +875,11 @@ class Escapement(Message):
                         else:
                             pos += 5
                     # note: compact string
-                    n = data[pos] - 1
+                    n2 = data[pos] - 1
                     pos += 1
-                    if n < 0 or n > 126:
-                        n, pos = read_string_length(data, pos)
-                    end = pos + n
+                    if n2 < 0 or n2 > 126:
+                        n2, pos = read_string_length(data, pos)
+                    end = pos + n2
                     pallets_note = data[pos:end].decode()
                     pos = end
                     pallets_item = new_Pallet(
@@ -926,18 +918,17 @@ class Escapement(Message):
             if n < 0 or n > 126:
                 n, pos = read_length(data, pos)
             spare_jewels = empty_list(n)
-            spare_jewels_count = n
-            for spare_jewels_step in range(spare_jewels_count):
+            for step in range(n):
                 # spare.jewels[]
                 spare_jewels_angle = read_i32_be(data, pos)
                 pos += 4
                 if version >= 5:
                     # stone: compact string
-                    n = data[pos] - 1
+                    n2 = data[pos] - 1
                     pos += 1
-                    if n < 0 or n > 126:
-                        n, pos = read_string_length(data, pos)
-                    end = pos + n
+                    if n2 < 0 or n2 > 126:
+                        n2, pos = read_string_length(data, pos)
+                    end = pos + n2
                     spare_jewels_stone = data[pos:end].decode()
                     pos = end
                 else:
@@ -1014,8 +1005,7 @@ class Escapement(Message):
         if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         marks = empty_list(n)
-        marks_count = n
-        for marks_step in range(marks_count):
+        for step in range(n):
             # marks[]
             id_ = Uuid(data[pos : pos + 16])
             marks_item = new_Mark(id_)
@@ -1044,8 +1034,7 @@ class Escapement(Message):
             if n > 126:
                 n, pos = read_length(data, pos)
             rates = empty_list(n)
-            rates_count = n
-            for rates_step in range(rates_count):
+            for step in range(n):
                 rates_item = read_f64_be(data, pos)
                 pos += 8
                 rates.append(rates_item)
@@ -1064,19 +1053,18 @@ class Escapement(Message):
         if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         len_ = empty_list(n)
-        len__count = n
-        for len__step in range(len__count):
+        for step in range(n):
             # len[]: compact bytes
-            n = data[pos] - 1
+            n2 = data[pos] - 1
             pos += 1
-            if n < 0:
+            if n2 < 0:
                 give_up()
-            if n > 126:
-                n += (data[pos] - 1) * 128
+            if n2 > 126:
+                n2 += (data[pos] - 1) * 128
                 pos += 1
-                if n < 127 or n > 16382:
-                    n, pos = read_length(data, pos - 1)
-            end = pos + n
+                if n2 < 127 or n2 > 16382:
+                    n2, pos = read_length(data, pos - 1)
+            end = pos + n2
             len__item = data[pos:end]
             pos = end
             len_.append(len__item)
@@ -1532,20 +1520,19 @@ class Escapement(Message):
         """Versions 1-3."""
         n: int
         end: i64
+        step: i64
+        n2: int
         rest: Pallet
         rest_stone: str | None
         rest_jewels: list[Jewel]
         rest_setting: Jewel | None
-        rest_jewels_step: i64
         rest_jewels_stone: str
         rest_setting_stone: str
         rest_note: str
         pallets: list[Pallet] | None
-        pallets_step: i64
         pallets_stone: str | None
         pallets_jewels: list[Jewel]
         pallets_setting: Jewel | None
-        pallets_jewels_step: i64
         pallets_jewels_stone: str
         pallets_setting_stone: str
         pallets_note: str
@@ -1554,22 +1541,17 @@ class Escapement(Message):
         spare_jewels: list[Jewel]
         spare_setting: Jewel | None
         spare_note: str
-        spare_jewels_step: i64
         spare_jewels_stone: str
         spare_setting_stone: str
         exit_: Pallet | None
         lift: Jewel | None
         lift_stone: str
         marks: list[Mark]
-        marks_step: i64
         ids: list[Uuid]
         rates: list[float] | None
-        rates_step: i64
         beats: list[bool]
-        beats_step: i64
         origin: str | None
         len_: list[bytes] | None
-        len__step: i64
         data_: bytes | None
         bearing: Jewel | None
         bearing_stone: str
@@ -1608,8 +1590,7 @@ class Escapement(Message):
             if n < 0:
                 give_up()
             rest_jewels = empty_list(n)
-            rest_jewels_count = n
-            for rest_jewels_step in range(rest_jewels_count):
+            for step in range(n):
                 # rest.jewels[]
                 rest_jewels_angle = read_i32_be(data, pos)
                 rest_jewels_stone = "ruby"
@@ -1640,20 +1621,19 @@ class Escapement(Message):
                     give_up()
             else:
                 pallets = empty_list(n)
-                pallets_count = n
-                for pallets_step in range(pallets_count):
+                for step in range(n):
                     # pallets[]
                     pallets_angle = read_f64_be(data, pos)
                     # stone: nullable string
-                    n = read_i16_be(data, pos + 8)
+                    n2 = read_i16_be(data, pos + 8)
                     pos += 10
-                    if n < 0:
+                    if n2 < 0:
                         if version >= 3:
                             pallets_stone = None
                         else:
                             give_up()
                     else:
-                        end = pos + n
+                        end = pos + n2
                         pallets_stone = data[pos:end].decode()
                         pos = end
                     if version <= 2:
@@ -1664,13 +1644,12 @@ class Escapement(Message):
                     else:
                         pallets_worn = 0
                         # jewels: array
-                        n = read_i32_be(data, pos)
+                        n2 = read_i32_be(data, pos)
                         pos += 4
-                        if n < 0:
+                        if n2 < 0:
                             give_up()
-                        pallets_jewels = empty_list(n)
-                        pallets_jewels_count = n
-                        for pallets_jewels_step in range(pallets_jewels_count):
+                        pallets_jewels = empty_list(n2)
+                        for step in range(n2):
                             # pallets[].jewels[]
                             pallets_jewels_angle = read_i32_be(data, pos)
                             pallets_jewels_stone = "ruby"
@@ -1678,9 +1657,9 @@ class Escapement(Message):
                             pos += 4
                             pallets_jewels.append(pallets_jewels_item)
                         # setting: nullable struct
-                        n = data[pos]
+                        n2 = data[pos]
                         pos += 1
-                        if n > 127:
+                        if n2 > 127:
                             pallets_setting = None
                         else:
                             # pallets[].setting
@@ -1741,8 +1720,7 @@ class Escapement(Message):
                 if n < 0:
                     give_up()
                 spare_jewels = empty_list(n)
-                spare_jewels_count = n
-                for spare_jewels_step in range(spare_jewels_count):
+                for step in range(n):
                     # spare.jewels[]
                     spare_jewels_angle = read_i32_be(data, pos)
                     spare_jewels_stone = "ruby"
@@ -1788,8 +1766,7 @@ class Escapement(Message):
         if n > len(data) - pos:
             give_up()
         marks = empty_list(n)
-        marks_count = n
-        for marks_step in range(marks_count):
+        for step in range(n):
             # marks[]
             id_ = Uuid(data[pos : pos + 16])
             marks_item = new_Mark(id_)
@@ -1813,8 +1790,7 @@ class Escapement(Message):
                 rates = None
             else:
                 rates = empty_list(n)
-                rates_count = n
-                for rates_step in range(rates_count):
+                for step in range(n):
                     rates_item = read_f64_be(data, pos)
                     pos += 8
                     rates.append(rates_item)
@@ -1827,8 +1803,7 @@ class Escapement(Message):
             if n < 0:
                 give_up()
             beats = empty_list(n)
-            beats_count = n
-            for beats_step in range(beats_count):
+            for step in range(n):
                 beats_item = data[pos] != 0
                 pos += 1
                 beats.append(beats_item)
@@ -1853,14 +1828,13 @@ class Escapement(Message):
                 give_up()
         else:
             len_ = empty_list(n)
-            len__count = n
-            for len__step in range(len__count):
+            for step in range(n):
                 # len[]: bytes
-                n = read_i32_be(data, pos)
+                n2 = read_i32_be(data, pos)
                 pos += 4
-                if n < 0:
+                if n2 < 0:
                     give_up()
-                end = pos + n
+                end = pos + n2
                 len__item = data[pos:end]
                 pos = end
                 len_.append(len__item)

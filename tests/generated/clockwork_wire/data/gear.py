@@ -114,10 +114,10 @@ class Gear(Message):
     def _read(data: bytes, pos: i64, version: i64) -> tuple[Gear, i64]:
         """Version 2."""
         n: i64
+        step: i64
         end: i64
         teeth_of: list[int]
         wheels: list[Wheel]
-        wheels_step: i64
         empty: Empty
         serial: bytes | None
         if version < 2:
@@ -132,8 +132,7 @@ class Gear(Message):
         if n < 0 or n > 126:
             n, pos = read_length(data, pos)
         wheels = empty_list(n)
-        wheels_count = n
-        for wheels_step in range(wheels_count):
+        for step in range(n):
             # wheels[]
             teeth = read_i32_be(data, pos)
             # wheels[].empty
@@ -217,9 +216,9 @@ class Gear(Message):
     def _read_classic(data: bytes, pos: i64, version: i64) -> tuple[Gear, i64]:
         """Versions 0-1."""
         n: int
+        step: i64
         teeth_of: list[int]
         wheels: list[Wheel]
-        wheels_step: i64
         empty: Empty
         serial: bytes | None
         if version < 0:
@@ -245,8 +244,7 @@ class Gear(Message):
             if n < 0:
                 give_up()
             wheels = empty_list(n)
-            wheels_count = n
-            for wheels_step in range(wheels_count):
+            for step in range(n):
                 # wheels[]
                 teeth = read_i32_be(data, pos)
                 empty = Empty()
