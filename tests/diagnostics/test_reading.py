@@ -128,6 +128,8 @@ def test_all_files_of_a_run_have_a_limit_in_bytes(tmp_path: Path, monkeypatch: p
     found = [read_sources([tmp_path / f"{name}.json"], report, required=False) for name in "AB"]
     assert [len(sources) for sources in found] == [1, 1]
     assert not report.diagnostics
+    again = [tmp_path / "A.json"] * 2 + [tmp_path / "B.json"]
+    assert [len(found) for found in (read(*again)[0], read(*again)[1].diagnostics)] == [2, 0]  # each counts once
     sources, report = read(tmp_path)
     [refusal] = report.diagnostics
     assert names(sources, tmp_path) == ["A.json", "B.json"]
@@ -249,6 +251,15 @@ def test_files_of_an_archive_are_packed_as_in_a_jar(tmp_path: Path, method: int)
     with zipfile.ZipFile(tmp_path / "a.zip", "w", method) as packed:
         packed.writestr("A.json", MESSAGE)
     assert refused(tmp_path / "a.zip") == "`A.json` is neither stored nor deflated, as everything in a jar is"
+
+
+def test_an_archive_with_a_password_is_refused(tmp_path: Path) -> None:
+    path = archive(tmp_path / "a.zip", A=MESSAGE)
+    data = bytearray(path.read_bytes())
+    for head, flags in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+        data[data.index(head) + flags] |= 1
+    path.write_bytes(data)
+    assert "is encrypted, password required" in refused(path)
 
 
 def test_no_more_is_unpacked_than_the_archive_announces(tmp_path: Path) -> None:

@@ -50,6 +50,11 @@ def test_json_has_one_object_per_line_with_the_place_in_lines_and_columns(found:
     assert (second["line"], second["end_line"]) == (2, 3)
 
 
+def test_json_has_all_labels(finder: Any) -> None:
+    one = finder(TEXT).finding('"Millis"', "here", ('"Clock"', "there"), ('"fields"', "and there"))
+    assert [label["text"] for label in json.loads(render([one], "json"))["labels"]] == ["here", "there", "and there"]
+
+
 def test_json_survives_what_no_encoding_can_write(found: list[Any]) -> None:
     text = render(found, "json")
     assert text.isascii()

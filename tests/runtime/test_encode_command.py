@@ -62,6 +62,8 @@ def test_header_and_size(run: Any) -> None:
         (["MetadataResponse", "--header", "--client-id", "c"], "--client-id is only valid for a request"),
         (["MetadataResponse", "--header", "--client-id", ""], "--client-id is only valid for a request"),
         (["Metadata", "--client-id", "c"], "require --header or --frame"),
+        (["Metadata", "--client-id", ""], "require --header or --frame"),
+        (["Metadata", "--correlation-id", "0"], "require --header or --frame"),
     ],
 )
 def test_what_cannot_be_encoded_is_a_usage_error(run: Any, arguments: list[str], problem: str) -> None:

@@ -205,6 +205,8 @@ def test_an_envelope_is_opened(run: Any) -> None:
     assert "request_data.group_id" in [span["path"] for span in found["spans"]]
     broken = run(envelope(REQUEST[:-1]))
     assert broken.code == 1
+    found = json.loads(run("--format", "json", envelope(REQUEST[:-1])).out)
+    assert "".join(span["bytes"] for span in found["spans"]) == envelope(REQUEST[:-1])
     assert "not readable: the number of tagged fields takes 1 byte, 0 left" in broken.out
     twice = run(envelope(bytes.fromhex(envelope(REQUEST))))
     assert (twice.code, twice.out.count("Heartbeat")) == (0, 0)  # Kafka does not forward what was forwarded

@@ -208,14 +208,16 @@ def oauthbearer() -> Conversation:
     yield b""
 
 
-def scram(algorithm: str, *, iterations: int = 4096, nonce: str = "", proves: bool = True) -> Conversation:
+def scram(
+    algorithm: str, *, iterations: int = 4096, nonce: str = "", proves: bool = True, more: str = ""
+) -> Conversation:
     first: str = (yield b"").decode()
     fields = dict(part.split("=", 1) for part in first.removeprefix("n,,").split(","))
     if re.search("=(?!2C|3D)", fields["n"]):
         raise Refused("not a name of SCRAM")
     user = fields["n"].replace("=2C", ",").replace("=3D", "=")
     salt, joined = os.urandom(12), (nonce or fields["r"]) + "server"
-    challenge = f"r={joined},s={b64encode(salt).decode()},i={iterations}"
+    challenge = f"r={joined},s={b64encode(salt).decode()},i={iterations}{more}"
     last: str = (yield challenge.encode()).decode()
     bare, _, proof = last.rpartition(",p=")
     salted = hashlib.pbkdf2_hmac(algorithm, USERS.get(user, "?").encode(), salt, iterations)
@@ -225,7 +227,7 @@ def scram(algorithm: str, *, iterations: int = 4096, nonce: str = "", proves: bo
     if b64decode(proof) != bytes(one ^ other for one, other in zip(client_key, signature, strict=True)):
         raise Refused("invalid credentials")
     proved = hmac.digest(hmac.digest(salted, b"Server Key", algorithm), signed, algorithm)
-    yield b"v=" + b64encode(proved if proves else bytes(len(proved)))
+    yield b"v=" + b64encode(proved if proves else bytes(len(proved))) + more.encode()
 
 
 MECHANISMS: dict[str, Callable[[], Conversation]] = {

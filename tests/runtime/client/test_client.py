@@ -264,6 +264,26 @@ def test_a_server_that_breaks_the_rules_of_scram_is_not_trusted(conversation: An
         talk(broker.port, security=Security(sasl=sasl))
 
 
+def test_a_server_of_scram_may_add_extensions_to_what_it_says() -> None:
+    """As RFC 5802 allows: the client signs them and does not read them."""
+    sasl = Sasl(mechanism="SCRAM-SHA-256", username="alice", password="alice-secret")
+    with Loopback(mechanisms={"SCRAM-SHA-256": partial(scram, "sha256", more=",x=new")}) as broker:
+        assert talk(broker.port, security=Security(sasl=sasl)).cluster_id == "cluster"
+
+
+def test_a_client_has_a_name_for_the_quotas_and_logs_of_the_broker() -> None:
+    seen: list[str | None] = []
+
+    def answer(request: Any) -> Message:
+        seen.append(request.header.client_id)
+        return metadata(request)
+
+    for settings in ({}, {"client_id": "mine"}, {"client_id": None}):
+        with Loopback({"Metadata": answer}) as broker:
+            talk(broker.port, **settings)
+    assert seen == ["kwire", "mine", None]
+
+
 def test_long_texts_of_a_broker_are_cut() -> None:
     sasl = Sasl(mechanism="OAUTHBEARER", token="abc.def")
 
@@ -564,6 +584,7 @@ def test_a_connection_that_the_broker_closed_stays_closed() -> None:
 def test_an_error_instead_of_versions_is_one_of_the_connection() -> None:
     with Loopback({"ApiVersions": lambda request: ApiVersionsResponse(error_code=42)}) as broker:
         assert refusal(broker.port) == "answers ApiVersions with error 42"
+    assert broker.asked == [("ApiVersions", NEWEST)]
 
 
 def test_the_address_of_a_broker_can_be_read_again() -> None:

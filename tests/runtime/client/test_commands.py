@@ -92,11 +92,19 @@ def test_a_broker_that_fits(run: Any) -> None:
 
 
 def test_the_answer_as_json_can_be_read_again(run: Any) -> None:
+    """Also that of a broker without an API that the release has."""
+    for lacks in (None, DESCRIBE_GROUPS):
+        listed = standard()
+        listed.api_keys = [api for api in listed.api_keys if api.api_key != lacks]
+        answers: dict[str, Any] = {"ApiVersions": lambda request, listed=listed: listed}
+        with Loopback(answers) as broker:
+            result = run("broker", broker.address, "--format", "json")
+        assert json.loads(result.out)["exact"] is (lacks is None)
+        answer = BrokerAnswer.from_json(json.loads(result.out))
+        assert (answer.name, answer.apis[0]) == (broker.address, range(12))
+        assert (DESCRIBE_GROUPS in answer.apis) is (lacks is None)
     with Loopback() as broker:
-        result = run("broker", broker.address, "--format", "json")
-    found = json.loads(result.out)
-    answer = BrokerAnswer.from_json(found)
-    assert (answer.name, answer.apis[0]) == (broker.address, range(12))
+        found = json.loads(run("broker", broker.address, "--format", "json").out)
     assert (found["exact"], found["listener"]) == (True, "broker")
     assert "3.9.1" in found["releases"]
     assert found["nodes"] == [{"id": 1, "host": "b1", "port": 9092, "rack": "a"}]
