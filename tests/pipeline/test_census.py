@@ -92,6 +92,7 @@ def test_no_more_rows_than_asked_for() -> None:
     versions = census(clients, top=4).table("versions")
     assert versions.column("version") == [2, 3, 4, 5]
     assert versions.more == 2
+    assert census(clients_of(*(client(version=version) for version in range(201)))).table("versions").more == 1
 
 
 def test_nothing_was_seen() -> None:

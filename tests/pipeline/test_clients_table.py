@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -106,6 +107,11 @@ def test_clients_that_were_counted_before_are_added_up() -> None:
     assert (seen["last_seen"] - seen["first_seen"], seen["position"]) == (timedelta(seconds=2), 7)
     assert [row["unread"] for row in both.problems.rows()] == [5]
     assert [row["requests"] for row in both.table.rows() if row["seen_in"] == "server_log"] == [1]
+
+
+def test_what_is_made_of_an_incomplete_table_is_incomplete() -> None:
+    one, other = clients_of(client()), replace(clients_of(client()), complete=False)
+    assert [clients(*seen).complete for seen in ([one], [one, other], [other, one])] == [True, False, False]
 
 
 def test_something_else_is_refused() -> None:

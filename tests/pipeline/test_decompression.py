@@ -52,6 +52,14 @@ def test_the_file_tells_its_format(tmp_path: Path, name: str) -> None:
     assert not is_compressed(str(path))
 
 
+def test_zstd_may_begin_with_what_is_skipped(tmp_path: Path) -> None:
+    for first in (0x50, 0x5F):
+        path = tmp_path / "log"
+        path.write_bytes(bytes([first]) + b"\x2a\x4d\x18" + b"\3\0\0\0" + b"abc" + COMPRESS["zstd"](LOG))
+        assert read(path.read_bytes()) == (LOG, "")
+        assert find([path]).request_logs == (str(path),)
+
+
 def test_texts_that_begin_like_bzip2_are_plain() -> None:
     assert read(b"BZh is no compression\n") == (b"BZh is no compression\n", "")
 

@@ -13,6 +13,7 @@ from kwire.frames import frame
 from kwire_inspect.capture import Broken, Piece, read_pieces
 from kwire_inspect.connections import ConnectionProjection, ConnectionRows, frame_batches
 from kwire_inspect.connections.projection import ALL, CODES, Table
+from kwire_inspect.projection import Condition
 from kwire_inspect.reasons import HTTP, MISSING, NO_FRAME, PARTIAL, STRAY
 from kwire_inspect.schemas import EXCHANGES
 from kwire_kafka import (
@@ -187,6 +188,19 @@ def test_a_newer_version_of_api_versions_that_falls_back_says_that_it_is_newer()
     (row,) = values(given, "version", "response_version", "outcome", "reason", table="exchanges")
     assert row[:3] == (99, 0, "answered")
     assert row[3].startswith("ApiVersions 99 is newer than")
+
+
+def test_conditions_choose_exchanges_if_only_codes_are_wanted() -> None:
+    """Also among those that are passed over without decoding, as all but the first few are."""
+    beats = [step for number in range(9) for step in (asked(BEAT, 4, number), answered(BEATEN, 4, number))]
+    chosen = frame_batches(
+        pieces(beats),
+        FACTS,
+        table="exchanges",
+        bodies=CODES,
+        conditions=[Condition("correlation_id", ">", 6)],
+    )
+    assert [row["correlation_id"] for batch in chosen for row in batch.to_pylist()] == [7, 8]
 
 
 def test_the_contents_of_an_envelope_are_rows_if_only_codes_are_wanted() -> None:

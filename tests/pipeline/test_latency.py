@@ -179,6 +179,8 @@ def test_of_all_tables_the_first_rows_are_shown_and_the_others_counted() -> None
     assert report.table("throttled").column("throttle_ms") == [16, 9, 4]
     slowest = report.table("slowest")
     assert (slowest.column("latency_ms")[:4], slowest.column("position")[:4]) == ([5.0] * 4, [0, 1000, 2000, 3000])
+    many = latency(exchanges_of(*(exchange(at=at, latency_ms=1.0) for at in range(21))))
+    assert len(many.table("slowest").rows) == 20
 
 
 @pytest.mark.parametrize("api", ["Fetch", "ShareFetch", "JoinGroup", "SyncGroup", "Heartbeat"])

@@ -14,11 +14,12 @@ from kwire.command import main as run
 from kwire_inspect.inputs import find
 from kwire_inspect.reasons import NO_DEPRECATED
 from kwire_inspect.reports.client_usage import uses_of
+from kwire_inspect.reports.readiness import readiness as make_report
 from kwire_inspect.schemas import COUNTED
 from kwire_inspect.text_logs import dumps, metrics_batches
 from kwire_inspect.text_logs.metrics import NAMELESS
 from kwire_kafka import PROTOCOL
-from tests.pipeline.report_rows import client
+from tests.pipeline.report_rows import client, clients_of
 
 SAMPLE = Path(__file__).parents[1] / "data" / "metrics"
 DUMPS = ("exporter.prom", "exporter-rules.prom", "jmxtool-original.csv", "jmxtool-csv.csv", "jolokia.json")
@@ -203,6 +204,12 @@ def test_of_a_series_that_an_answer_has_twice_the_last_counts(tmp_path: Path) ->
     path = tmp_path / "twice.json"
     path.write_text(json.dumps({name: {mbean: {"Count": count}} for name, count in (("first", 4), ("second", 7))}))
     assert counts(rows_of(path)) == {("Produce", 1, "app", None, 7)}
+
+
+def test_what_only_metrics_saw_comes_first_then_what_they_count_most_of() -> None:
+    counted = [client(0, n, c, seen_in="metrics", client_id=None, client_host=None) for n, c in enumerate((3, 9, 1))]
+    report = make_report(clients_of(*counted, client(0, 0, 5), client(0, 1, 6)), "4.4.0")
+    assert report.table("metrics").column("version") == [2, 1, 0]
 
 
 def test_the_last_line_of_jmxtool_counts(tmp_path: Path) -> None:

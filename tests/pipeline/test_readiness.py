@@ -149,7 +149,8 @@ def test_what_no_release_has_or_is_not_sure_to_take_is_no_version_in_common() ->
 
 
 def test_what_brokers_say_among_themselves_is_apart() -> None:
-    report = told("4.1.1", use(LEADER_AND_ISR, 5), use(LEADER_AND_ISR, 4), use(FETCH, 12))
+    again = use(LEADER_AND_ISR, 5, client=at(2))
+    report = told("4.1.1", use(LEADER_AND_ISR, 5), use(LEADER_AND_ISR, 4), use(FETCH, 12), again)
     assert report.exit_code == 0
     assert report.table("between-brokers").column("state") == ["refused"]
     assert report.table("between-brokers").column("versions") == [(4, 5)]
@@ -327,6 +328,8 @@ def test_a_broker_is_no_client_but_one_that_sends_anything_else_is() -> None:
         produced = full(client_id=other[0]["client_id"], api_key=PRODUCE, version=2, api="Produce")
         report = report_on(uses_of([*other, produced]), RELEASES["4.1.1"])
         assert report.exit_code == 1, "no client hides behind an API of brokers"
+    passed = full(client_id="1", api_key=30, version=2, api="CreateAcls", seen_in="forwarded")
+    assert clients_in(*broker, passed)[0] == set(), "what it passes on is of others"
     elsewhere = full(client_id="1", client_host="10.0.0.2", api_key=FETCH, version=3, api="Fetch")
     assert report_on(uses_of([*broker, elsewhere]), RELEASES["4.1.1"]).exit_code == 1
     nameless = [full(client_id=None, api_key=ENVELOPE), full(client_id=None, api_key=FETCH, version=3, api="Fetch")]
@@ -376,6 +379,11 @@ def test_checks_keep_their_names_when_addresses_change() -> None:
 
 def produced(number: int) -> Use:
     return use(PRODUCE, 1, client=at(number))
+
+
+def test_clients_of_one_verdict_are_in_the_order_of_their_software_whatever_their_addresses() -> None:
+    uses = [use(PRODUCE, 9, client=at(number, software=f"lib {9 - number}")) for number in (1, 2, 3)]
+    assert rows_of(told("4.1.1", *uses), "clients", "software") == [("lib 6",), ("lib 7",), ("lib 8",)]
 
 
 def test_a_client_at_one_address_has_no_table_of_addresses() -> None:
@@ -545,7 +553,8 @@ def test_a_topic_that_a_broker_creates_under_the_id_of_a_client_is_no_request_of
     assert [use.client.host for use in uses_of([logged, created])] == ["10.0.0.1"]
     here = full(seen_in="forwarded", api_key=19, version=7)
     assert [use.api_key for use in uses_of([logged, here])] == [METADATA]
-    assert [use.api_key for use in uses_of([created])] == [19], "nobody saw whether the client sent it"
+    for alone in (created, here):
+        assert [use.api_key for use in uses_of([alone])] == [19], "nobody saw whether the client sent it"
     older = uses_of([logged, created | {"version": 6}])
     assert [use.api_key for use in older] == [METADATA, 19], "those brokers pass on what clients send"
 
@@ -620,6 +629,11 @@ def test_of_too_many_rows_those_that_are_accepted_are_left_out(
         assert report.table("clients").more == more
         said = "1 row of clients, APIs and versions left out, accepted ones first."
         assert (said in report.summary) == bool(more)
+    mixed = [client(JOIN_GROUP, 1, client_id="a"), client(JOIN_GROUP, 5, client_id="b")]
+    mixed += [client(JOIN_GROUP, 6, client_id="c"), client(JOIN_GROUP, 7, client_id="d")]
+    for order in (mixed, mixed[::-1]):  # 4.0.0 alone refuses the first
+        report = readiness(clients_of(*order), ("4.1.1", "4.0.0"))
+        assert "a" in report.table("clients").column("client_id")
     least = census(clients_of(*(one | {"requests": number} for number, one in enumerate(rows))))
     assert {*least.table("clients").column("client_id")} == expected
     said = "1 row of clients, APIs and versions left out: those with the fewest requests."

@@ -161,6 +161,11 @@ def test_values_of_any_length_are_kept(values: list[bytes | None]) -> None:
     assert [row["value"] for row in found.rows()] == values
 
 
+def test_what_no_engine_knows_is_no_table() -> None:
+    with pytest.raises(TypeError, match="expected a table of an engine, got list"):
+        collect("SELECT 1 FROM {t}", t=[1])
+
+
 def test_a_table_is_dropped_with_its_object() -> None:
     database = Database()
     kept, dropped = database.table(PLACES), database.table(PLACES)

@@ -121,9 +121,10 @@ def test_neither_submission_nor_size_chooses_spark_for_it(monkeypatch: pytest.Mo
 
 
 def test_the_sources_of_spark_refuse_it() -> None:
-    source = KafkaCapture({"path": STDIN})
-    with pytest.raises(OptionError, match="the standard input, which is read without Spark"):
-        source.reader(source.schema())
+    for options in ({"path": STDIN}, {"paths": f'["a.pcap", "{STDIN}"]'}):
+        source = KafkaCapture(options)
+        with pytest.raises(OptionError, match="the standard input, which is read without Spark"):
+            source.reader(source.schema())
     assert Options({"path": STDIN}).files() == [STDIN]
 
 

@@ -53,6 +53,8 @@ def test_no_packet_is_taken_for_text() -> None:
     for conversation in recorded("kafka-python-on-3.9.1"):
         for packet in packets(conversation):
             assert not topic._other(link_frame(packet, ETHERNET))
+    assert [topic._other(bytes([65, control])) for control in (0, 8, 11, 12, 14, 31, 127)] == [""] * 7
+    assert {topic._other(bytes([65, space])) for space in (9, 10, 13, 32)} == {"text"}
 
 
 def test_random_bytes_are_counted_by_what_they_may_be() -> None:
