@@ -117,7 +117,7 @@ def test_what_comes_through_a_pipe_is_cut_between_packets(
 
 
 def test_a_file_ends_when_its_time_is_over(tmp_path: Path, files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    cutter = Cutter(Ring(files, PLENTY), LO)
+    cutter = Cutter(Ring(files, PLENTY), "br/0")  # a name that is none of a file
     cutter.add(capture_in(tmp_path, TALK))
     cutter.rotate()
     assert [path.name[0] for path in files.iterdir()] == ["."], "nobody reads it yet"

@@ -72,7 +72,9 @@ def test_a_formula_is_one_after_any_space(start: str, sign: str) -> None:
     formula = f"{start}{sign}cmd|' /C calc'!A0"
     assert csv_cell(formula) == printable(f"'{formula}")
     assert csv_cell(f"a{formula}") == printable(f"a{formula}")
-    assert [csv_cell(f"{first}a")[0] for first in "\t\r\n"] == ["'"] * 3  # which some programs take for an end of a cell
+    assert [csv_cell(f"{first}a")[0] for first in "\t\r\n"] == [
+        "'"
+    ] * 3  # which some programs take for an end of a cell
 
 
 @pytest.mark.parametrize("text", ACTED_ON)
