@@ -167,6 +167,11 @@ def test_a_package_cannot_have_every_name(package: str) -> None:
     assert not Path("out").exists()
 
 
+def test_a_package_may_be_private() -> None:
+    Path("Clock.json").write_text(CLOCK)
+    assert kwirec("generate", "Clock.json", "--package", "__clock", "--out", "out").exit_code == 0
+
+
 def test_merging_again_with_less_is_refused() -> None:
     assert kwirec("merge", "--release", "1.0.0", "defs", "--into", "union").exit_code == 0
     before = {p: p.read_bytes() for p in Path("union").rglob("*.json")}
@@ -332,6 +337,7 @@ def test_dump_of_one_message_leaves_out_all_else_and_tells_its_errors() -> None:
         shown = kwirec("dump", "--stage", stage, "Clock.krm", "--message", "ClockRequest")
         assert ("ClockRequest" in shown.stdout, "NEW" in shown.stdout) == (True, False)
     Path("Clock.json").write_text(TYPO)
+    assert kwirec("dump", "Clock.json", "defs", "--stage", "layout").stdout == ""
     broken = kwirec("dump", "Clock.json", "--message", "Clock")
     assert (broken.exit_code, "there is no type `strng`" in broken.stderr) == (1, True)
 
@@ -356,7 +362,7 @@ def test_explain_knows_the_rules_of_diff() -> None:
         "FIELD_ADDED_TO_VERSION (wire, error)\n\nA field was added to an existing version."
     )
     assert '"name": "Hour"' in shown.stdout.partition("After:")[2]
-    assert kwirec("explain", "field-added-to-version").stdout == shown.stdout
+    assert kwirec("explain", " field-added-to-version ").stdout == shown.stdout
     assert "did you mean `FIELD_REORDERED`?" in kwirec("explain", "FIELD_REORDRED").stderr
 
 

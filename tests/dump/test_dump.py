@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 
 from kwirec.diagnostics.diagnostic import Report
+from kwirec.diagnostics.examples import clock
 from kwirec.diagnostics.reading import read_sources
+from kwirec.diagnostics.source import Source
 from kwirec.dump import dump_layouts, dump_schema, dump_syntax
 from kwirec.frontend import Document, parse
 from kwirec.ir import Schema, resolve
@@ -69,3 +71,8 @@ def test_equal_layouts_are_shown_once_with_all_their_versions(schema: Schema) ->
         "ClockRequest v3-4",
     ]
     assert "SundialRequest none" in heads
+
+
+def test_the_first_api_key_is_shown() -> None:
+    schema = resolve([parse(Source("Clock.json", clock(type="metadata", apiKey=0)), Report())], Report())
+    assert dump_schema(schema).startswith("message Clock  metadata key=0 valid=0-2 ")

@@ -174,3 +174,10 @@ def test_former_names_in_quotes_are_read_without_them() -> None:
     [message] = parse(Source("Ask.krm", text), Report()).messages
     [one] = message.fields or ()
     assert [alias.value for alias in (*message.aliases, *one.aliases)] == ["Old-Ask", "Older", "a-b", "C"]
+
+
+def test_an_enum_keeps_its_comment_and_that_it_has_no_values() -> None:
+    [phase] = parse(Source("Phase.json", f"// Ours.\n{enum()}"), Report()).enums
+    text = json_definition(phase)
+    assert text.startswith("// Ours.\n{\n")
+    assert '"values": []' in text

@@ -310,3 +310,22 @@ def test_fields_after_an_empty_line_still_belong_to_the_struct_before_it() -> No
     document = parse(Source("Ask.krm", "AskRequest => key 7, max version 0\n  A: int8\n\n  B: int8\n"), report)
     assert [one.name.value for one in document.messages[0].fields or ()] == ["A", "B"]
     assert [one.message for one in report.diagnostics] == ["an indented line outside of a struct"]
+
+
+def test_numbers_of_values_may_begin_with_zeroes() -> None:
+    text = "Phase int8 (\n  01: NEW\n  -09: OLD\n  0x0a: FULL\n)\n"
+    [found] = parse(Source("Phase.krm", text), report := Report()).enums
+    assert [one.value.value for one in found.values] == [1, -9, 10]
+    assert report.diagnostics == []
+
+
+def test_what_franz_go_does_not_take_as_a_value() -> None:
+    for value, taken in (("1: NEW", True), ("-1: NEW", False), ("1: NEW2", False)):
+        parse(Source("enums", f"Phase int8 (\n  {value}\n)\n"), report := Report())
+        assert (report.diagnostics == []) is taken, value
+
+
+def test_listeners_in_quotes_are_read_without_them() -> None:
+    text = 'AskRequest => key 1, max version 0, listeners broker "my own"\n  A: int8\n'
+    [message] = parse(Source("Ask.krm", text), Report()).messages
+    assert [one.value for one in message.listeners or ()] == ["broker", "my own"]

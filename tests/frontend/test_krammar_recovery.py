@@ -145,3 +145,8 @@ def test_the_owner_of_a_struct_is_looked_for_among_all_messages() -> None:
     text = f"{HEAD}  A: int8\n\nBell => data, max version 0\n  B: int8\n\nTone => not top level, of Bel\n  C: int8\n"
     parse(Source("Clock.krm", text), report)
     assert [one.helps for one in report.diagnostics] == [("did you mean `Bell`?",)]
+
+
+def test_mistakes_below_a_field_without_a_type_are_told_too() -> None:
+    found = findings(f"{HEAD}  A: [=>]]\n    B: [int8\n")
+    assert found.count("error[") == 2

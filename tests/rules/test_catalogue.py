@@ -49,6 +49,10 @@ def test_write_pages(tmp_path: Path) -> None:
     assert set(first) == {"notes.md", *catalogue.pages()}
 
 
+def test_a_suggestion_is_spelled_as_codes_are() -> None:
+    assert catalogue.suggestion("k6022") == "did you mean `K602`?"
+
+
 def test_index_links_every_page() -> None:
     for code in catalogue.CODES:
         assert f"[{code.number}]({code.number}.md)" in catalogue.index()

@@ -67,6 +67,7 @@ WAIVER = '[[tool.kwirec.waivers]]\ncode = "K207"\nmessage = "Clock"\nreason = "o
         ('[tool.kwirec]\nseverity = "off"', "`severity` must be a table"),
         ('[tool.kwirec]\nseverities = { K207 = "off" }', "has no `severities`; did you mean `severity`?"),
         ("[tool.kwirec]\nwaivers = 3", "write each waiver as its own [[tool.kwirec.waivers]]"),
+        ("[tool.kwirec]\nwaivers = [3]", "write each waiver as its own [[tool.kwirec.waivers]]"),
         (WAIVER.replace('reason = "ours"', ""), "waiver 1: `reason` is missing"),
         (WAIVER.replace("ours", " "), "waiver 1: `reason` is missing"),
         (WAIVER + WAIVER.replace("K207", "K270"), "waiver 2: unknown code `K270`"),
