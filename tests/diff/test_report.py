@@ -254,6 +254,14 @@ def test_a_union_that_is_compared_as_a_whole_gives_a_hint() -> None:
     Path("old/releases.json").write_text(json.dumps(releases))
     told = kwirec("diff", "old", "new").stderr
     assert f"{hint}; `release:2.0.0`, with `--union old`, is one of them\n" in told
+    Path("old/Alarm.json").unlink()
+    lowest = kwirec("diff", "old", "new")
+    assert ("MESSAGE_REMOVED" in lowest.stdout, hint in lowest.stderr) == (False, True)
+    Path("new/ClockRequest.json").write_text(OLD["ClockRequest"])
+    Path("new/ClockResponse.json").write_text(response(validVersions="0-1"))
+    Path("old/ClockResponse.json").write_text(response())
+    highest = kwirec("diff", "old", "new")
+    assert ("VERSION_MAX_LOWERED" in highest.stdout, hint in highest.stderr) == (True, True)
     assert hint not in kwirec("diff", "old", "old").stderr
     Path("new/releases.json").write_text(json.dumps(releases))
     assert hint not in kwirec("diff", "old", "new").stderr

@@ -8,7 +8,7 @@ import pytest
 
 from kwirec.convert import convert
 from kwirec.diagnostics.diagnostic import Report
-from kwirec.diagnostics.examples import ABSENT, clock, enum, field, request, struct, value
+from kwirec.diagnostics.examples import ABSENT, clock, enum, field, request, response, struct, value
 from kwirec.diagnostics.source import Source
 from kwirec.frontend import parse
 from kwirec.frontend.json_writer import json_definition
@@ -181,3 +181,15 @@ def test_an_enum_keeps_its_comment_and_that_it_has_no_values() -> None:
     text = json_definition(phase)
     assert text.startswith("// Ours.\n{\n")
     assert '"values": []' in text
+
+
+@pytest.mark.parametrize(
+    ("name", "key", "flexible"), [("ClockResponse", 901, "1+"), ("Clock", 900, "1+"), ("ClockResponse", 900, "2+")]
+)
+def test_what_a_response_has_of_its_own_is_written(name: str, key: int, flexible: str) -> None:
+    texts = request(), response(name=name, apiKey=key, flexibleVersions=flexible)
+    pair = [parse(Source("x.json", text), Report()).messages[0] for text in texts]
+    written = krammar_text(pair, Report())
+    _, again = parse(Source("x.krm", written), report := Report()).messages
+    assert report.diagnostics == []
+    assert json_definition(again) == json_definition(pair[1])
