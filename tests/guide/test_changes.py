@@ -93,7 +93,8 @@ def test_tagged_fields_within_others_that_came_with_their_version_are_no_news() 
     second = "Version 0 had no outer.second (tag 1) before 3.0.0."
     assert told("2.0.0", "3.0.0") == [second]
     assert told("1.0.0", "3.0.0") == ["Version 0 had no outer (tag 0) before 2.0.0.", second]
-    assert told("3.0.0") == []
+    assert told("3.0.0") == told("10.0.0") == []
+    assert list(former(message, {0: layout}, History(releases={"1.0.0": {}}))) == []  # no release is known to have it
 
 
 def test_null_that_is_allowed_later_is_named(union: Inputs) -> None:
@@ -147,7 +148,9 @@ def test_versions_name_their_proposals(site: Mapping[str, str], union: Inputs) -
     assert f'<a class="chip" href="{kip_address(320)}">KIP-320</a>' in rest.partition("<dt>")[0]
 
 
-@pytest.mark.parametrize("text", ["[]", '{"M": {"x": [1]}}', '{"M": {"1": ["<b>"]}}', '{"M": {"1": [true]}}', "{"])
+@pytest.mark.parametrize(
+    "text", ["[]", '{"M": {"1": [0]}}', '{"M": {"x": [1]}}', '{"M": {"1": ["<b>"]}}', '{"M": {"1": [true]}}', "{"]
+)
 def test_proposals_are_numbers(tmp_path: Path, text: str) -> None:
     (tmp_path / "kips.json").write_text(text)
     with pytest.raises(ValueError, match=r"kips\.json: "):

@@ -11,7 +11,7 @@ from kwire_guide.chapters import ChapterError, read_chapters
 from kwire_guide.fields import field_rows
 from kwire_guide.inputs import Inputs
 from kwire_guide.kips import kip_address
-from kwire_guide.rendering import coded
+from kwire_guide.rendering import breakable, coded
 from tests.guide.conftest import UNION
 
 
@@ -48,9 +48,12 @@ def test_html_and_addresses_that_run_are_text(tmp_path: Path) -> None:
 
 
 def test_proposals_are_links_outside_of_links(tmp_path: Path) -> None:
-    where = folder(tmp_path, x_md="# T\n\nSee KIP-848, [KIP-1](a.html) and `KIP-2`.\n")
+    where = folder(tmp_path, x_md="# T\n\nSee KIP-848, [KIP-1](a.html) and `KIP-2`, not XKIP-3 but KIP-4.\n")
     body = read_chapters([where])[0].prose.body
-    assert f'See <a href="{kip_address(848)}">KIP-848</a>, <a href="a.html">KIP-1</a> and <code>KIP-2</code>.' in body
+    assert (
+        f'See <a href="{kip_address(848)}">KIP-848</a>, <a href="a.html">KIP-1</a> and <code>KIP-2</code>, ' in body
+    )
+    assert f'not XKIP-3 but <a href="{kip_address(4)}">KIP-4</a>.' in body
 
 
 def test_chapters_are_in_the_order_of_their_names(tmp_path: Path) -> None:
@@ -85,7 +88,21 @@ def test_words_between_backticks_are_code() -> None:
         "Is <code>ignorable</code>, &lt;b&gt;<code>x&lt;y</code>&lt;/b&gt;."
     )
     assert coded("a ` b") == "a ` b"
+    assert coded("a `b\nc` d") == "a `b\nc` d"
     assert "\u202e" not in coded("`\u202e`")
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("ShortNameXyz", "ShortNameXyz"),
+        ("ScramSha256Hash", "Scram<wbr>Sha256<wbr>Hash"),
+        ("num_of_<partitions>", "num_<wbr>of_<wbr>&lt;partitions&gt;"),
+        ("direction\u202echanged", "direction\ufffdchanged"),
+    ],
+)
+def test_long_names_may_be_broken_between_their_words(name: str, shown: str) -> None:
+    assert breakable(name) == shown
 
 
 @pytest.mark.slow

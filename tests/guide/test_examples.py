@@ -14,6 +14,7 @@ from kwire_guide.inputs import Inputs
 from kwire_guide.messages import fields_of_spans, message_view, place_of_span
 from kwire_guide.releases import Releases
 from kwire_guide.rows import rows
+from kwire_guide.synthetic_examples import synthetic_bytes
 from kwire_kafka import PROTOCOL
 from kwirec.emitters.compat_matrix import message_matrix
 from kwirec.emitters.modules import group_modules
@@ -21,6 +22,7 @@ from kwirec.ir.schema import MessageKind
 from kwirec.lowering.layout import (
     SCALARS,
     ArrayKind,
+    BlobKind,
     FieldLayout,
     MessageLayout,
     StructKind,
@@ -88,6 +90,15 @@ def test_spans_name_the_places_of_their_fields() -> None:
         *((0, ""), (0, "batch"), (1, "batch"), (1, "batch.size"), (2, "batch")),
         *((3, ""), (4, ""), (6, "limit")),
     ]
+
+
+def test_what_is_made_up_is_short_and_fits_its_type() -> None:
+    numbers = tuple(FieldLayout(f"Number{at}", SCALARS["int8"]) for at in range(130))
+    text = FieldLayout("TheLongNameOfAField", BlobKind(string=True, compact=False, nullable=False))
+    layout = MessageLayout("M", StructKind("M", (*numbers, text), None))
+    data = synthetic_bytes(message_class(layout, 0, {}), 0)
+    assert data[:130] == bytes([*range(1, 100), *range(1, 32)])
+    assert data[130:] == b"\0\x0cthe_long_nam"
 
 
 def test_a_line_that_is_no_example_is_named(tmp_path: Path) -> None:

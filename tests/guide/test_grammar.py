@@ -41,6 +41,7 @@ def test_equal_grammar_means_equal_bytes_for_every_version_of_the_protocol(union
     ("kind", "expected"),
     [
         (SCALARS["uint16"], "UINT16"),
+        (SCALARS["bool"], "BOOLEAN"),
         (BlobKind(string=True, compact=True, nullable=True), "COMPACT_NULLABLE_STRING"),
         (BlobKind(string=False, compact=False, nullable=True), "NULLABLE_BYTES"),
         (BlobKind(string=False, compact=True, nullable=False, records=True), "COMPACT_RECORDS"),
@@ -57,12 +58,19 @@ def test_names_of_types(kind: Kind, expected: str) -> None:
 def test_every_part_of_a_layout_is_in_its_grammar() -> None:
     inner = StructKind("Inner", (FieldLayout("Id", INT8),), ())
     tag = TagLayout("Limit", 3, SCALARS["int16"], 5)
-    body = StructKind("M", (FieldLayout("Things", ArrayKind(True, False, inner)), FieldLayout("One", INT8)), (tag,))
+    closed = StructKind("Closed", (), ())
+    fields = (
+        FieldLayout("Things", ArrayKind(True, False, inner)),
+        FieldLayout("One", INT8),
+        FieldLayout("None", closed),
+    )
+    body = StructKind("M", fields, (tag,))
     assert text(MessageLayout("M", body), "M (Version 2)") == (
-        "M (Version 2) => [things] one TAG_BUFFER\n"
+        "M (Version 2) => [things] one none TAG_BUFFER\n"
         "  things => COMPACT_ARRAY of id TAG_BUFFER\n"
         "    id => INT8\n"
         "  one => INT8\n"
+        "  none => STRUCT TAG_BUFFER\n"
         "  limit<tag 3> => INT16, default 5"
     )
 

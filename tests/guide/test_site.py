@@ -138,8 +138,13 @@ def test_errors_say_which_release_was_the_first_to_have_them(site: Mapping[str, 
 
 
 def test_a_protocol_of_its_own_has_no_pages_of_releases_and_errors() -> None:
-    site = {artifact.path: artifact.text for artifact in emit_site(inputs(CLOCKWORK))}
+    told: list[tuple[int, int]] = []
+    site = {
+        one.path: one.text for one in emit_site(inputs(CLOCKWORK), lambda done, total: told.append((done, total)))
+    }
     check(site)
+    pages = sum(path.endswith(".html") for path in site)
+    assert told == [(done, pages) for done in range(1, pages + 1)]
     assert "errors.html" not in site
     assert not [path for path in site if path.startswith("releases/")]
     assert "ClockRequest" in site["api/clock.html"]
