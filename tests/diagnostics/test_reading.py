@@ -101,6 +101,12 @@ def test_archive_gives_its_definitions_and_no_other_json(tmp_path: Path, suffix:
     assert report.diagnostics == []
 
 
+def test_one_member_of_an_archive_is_read_by_its_name(tmp_path: Path) -> None:
+    path = archive(tmp_path / "a.jar", common__Zone=MESSAGE, common__Clock=MESSAGE)
+    found = read_sources([path], Report(), member="common/Clock.json")
+    assert names(found, tmp_path) == ["a.jar!common/Clock.json"]
+
+
 def test_json_of_an_archive_is_a_definition_if_it_has_versions_or_fields(tmp_path: Path) -> None:
     path = archive(tmp_path / "a.jar", A='{ "validVersions": "none" }', B='{ "fields": [] }', C='{ "field": [] }')
     assert names(read(path)[0], tmp_path) == ["a.jar!A.json", "a.jar!B.json"]

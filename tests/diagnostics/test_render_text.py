@@ -303,6 +303,17 @@ def test_advice_follows_a_block_without_lines_at_once(finder: Any) -> None:
     assert [line.strip() for line in lines[at + 1 :]] == ["= note: it is not there", "= help: look"]
 
 
+def test_carets_end_where_the_line_ends(finder: Any) -> None:
+    found = finder("one two\nthree\n").finding("two\n")
+    assert render_text([found]).splitlines()[3:] == ["1 | one two", "  |     ^^^"]
+
+
+def test_a_place_without_text_and_words_adds_no_note() -> None:
+    report = Report()
+    report.add(codes.UNREADABLE, "cannot read `x.json`", Span(Source("x.json", ""), 0, 0))
+    assert render_text(report.diagnostics).splitlines()[1:] == [" --> x.json"]
+
+
 def test_a_span_to_one_within_it_keeps_its_end() -> None:
     source = Source("a.json", "abcdef")
     assert Span(source, 0, 5).to(Span(source, 1, 3)).text == "abcde"
@@ -325,6 +336,17 @@ def test_lines_of_what_a_file_has_often_are_listed_up_to_ten(more: int, told: tu
         for line in range(count):
             report.add(codes.SPACING, "two spaces", Span(source, 2 * line, 2 * line + 1))
     assert [one.notes for one in folded(report.diagnostics)] == [told, ()]
+
+
+def test_what_differs_in_notes_or_advice_is_shown_by_itself_and_lines_are_named_once() -> None:
+    source, report = Source("x.krm", "a b c d"), Report()
+    for start, details in enumerate([{}, {}, {}, {"notes": ["a fact"]}, {"helps": ["do this"]}]):
+        report.add(codes.SPACING, "two spaces", Span(source, start, start + 1), **details)  # type: ignore[arg-type]
+    assert [(one.notes, one.helps) for one in folded(report.diagnostics)] == [
+        (("the same 2 more times in line 1; `--format short` lists each",), ()),
+        (("a fact",), ()),
+        ((), ("do this",)),
+    ]
 
 
 def test_advice_that_says_nothing_is_left_out() -> None:

@@ -209,7 +209,7 @@ def oauthbearer() -> Conversation:
 
 
 def scram(
-    algorithm: str, *, iterations: int = 4096, nonce: str = "", proves: bool = True, more: str = ""
+    algorithm: str, *, iterations: int = 4096, nonce: str = "", final: bytes = b"", more: str = ""
 ) -> Conversation:
     first: str = (yield b"").decode()
     fields = dict(part.split("=", 1) for part in first.removeprefix("n,,").split(","))
@@ -227,7 +227,7 @@ def scram(
     if b64decode(proof) != bytes(one ^ other for one, other in zip(client_key, signature, strict=True)):
         raise Refused("invalid credentials")
     proved = hmac.digest(hmac.digest(salted, b"Server Key", algorithm), signed, algorithm)
-    yield b"v=" + b64encode(proved if proves else bytes(len(proved))) + more.encode()
+    yield final or b"v=" + b64encode(proved) + more.encode()
 
 
 MECHANISMS: dict[str, Callable[[], Conversation]] = {

@@ -8,7 +8,7 @@ import re
 import socket
 import ssl
 import threading
-from base64 import b64decode
+from base64 import b64decode, b64encode
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -249,7 +249,8 @@ def test_logins(mechanism: str, settings: dict[str, Any], bare: bool) -> None:
         (partial(scram, "sha256", iterations=1_000_001), "1000001 iterations"),
         (partial(scram, "sha256", iterations=10**12), "not one of SCRAM"),
         (partial(scram, "sha256", nonce="another"), "not one of SCRAM"),
-        (partial(scram, "sha256", proves=False), "could not prove that it knows the password"),
+        (partial(scram, "sha256", final=b"v=" + b64encode(bytes(32))), "could not prove that it knows the password"),
+        (partial(scram, "sha256", final=b"e=other-error"), "could not prove that it knows the password"),
         (lambda: iter([b"", b"\xff\0"]), "not one of SCRAM"),
         (lambda: iter([b"", b"r=,s=,i="]), "not one of SCRAM"),
     ],
@@ -699,14 +700,17 @@ def test_a_token_is_read_at_each_login(tmp_path: Path) -> None:
 def test_a_call_refuses_a_topic_by_name_in_a_version_that_has_ids() -> None:
     by_name = ProduceRequest(topic_data=[TopicProduceData(name="t")], acks=1)
 
-    async def refused(client: Client) -> str:
+    by_both = ProduceRequest(topic_data=[TopicProduceData(topic_id=Uuid(b"\1" * 16)), *by_name.topic_data], acks=1)
+
+    async def refused(client: Client, request: ProduceRequest = by_name) -> str:
         with pytest.raises(EncodeError) as caught:
-            await client.call(by_name, 13)
+            await client.call(request, 13)
         return str(caught.value)
 
     with Loopback({"ApiVersions": lambda request: standard("4.1.1"), "Produce": produced}) as broker:
         reason = "version 13 drops this field: set topic_id instead"
         assert talk(broker.port, refused) == f"ProduceRequest v13, field topic_data[0].name: {reason}"
+        assert f"field topic_data[1].name: {reason}" in talk(broker.port, partial(refused, request=by_both))
         assert talk(broker.port, lambda client: client.call(by_name, 12)).version == 12
         by_name.topic_data[0].topic_id = Uuid(b"\1" * 16)
         assert talk(broker.port, lambda client: client.call(by_name)).version == 13
