@@ -93,6 +93,12 @@ def test_floats(value: float) -> None:
         assert typed == value
         assert math.copysign(1, typed) == math.copysign(1, value)
     assert typed_default(7, of("float64")) == 7.0
+    assert [typed_default(literal, of("float64")) for literal in ("+1.5", ".5", "2.", " 1E2 ")] == [
+        1.5,
+        0.5,
+        2.0,
+        100.0,
+    ]
 
 
 def test_uuid_is_the_base64_of_sixteen_bytes() -> None:

@@ -621,6 +621,15 @@ def test_a_record_is_known_by_its_number_and_most_of_its_fields(union: Union) ->
     assert '"aliases": ["TickRecord"]' in union.definition("TockRecord")
 
 
+def test_what_was_not_published_is_noted_under_its_new_name(union: Union) -> None:
+    others = request(field("Id")), record("ThirdRecord", field("Y"), key=5)
+    union.merge("1.0.0", record("TickRecord", field("A")), *others)
+    merge(union.root, "2.0.0", [union.bundle("2.0.0", others[:1])], Report(), incomplete=True)
+    union.merge("3.0.0", record("TockRecord", field("A")), *others)
+    noted = json.loads((union.root / "releases.json").read_text())["2.0.0"]["unpublished"]
+    assert noted == ["ThirdRecord", "TockRecord"]
+
+
 def test_a_record_that_is_still_there_was_not_renamed(union: Union) -> None:
     """Records of different logs have the same numbers."""
     tick = record("TickRecord", field("A"), field("B"))

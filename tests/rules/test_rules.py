@@ -97,6 +97,7 @@ FINDINGS: dict[str, tuple[str, list[str]]] = {
     "enum with a keyword as its name": (enum(value("NEW", 0), name="None"), ['K801 - "None"']),
     "value named like an unknown one": (enum(value("unknown_7", 7)), ['K802 unknown_7 "unknown_7"']),
     "value named like an unknown one in capitals": (enum(value("UNKNOWN_7", 7)), ['K802 UNKNOWN_7 "UNKNOWN_7"']),
+    "value named like one of two digits": (enum(value("UNKNOWN_42", 42)), ['K802 UNKNOWN_42 "UNKNOWN_42"']),
     "value with a digit first": (enum(value("1_NEW", 1)), ['K802 1_NEW "1_NEW"']),
     "value below the lowest": (enum(value("NEW", -129)), ['K807 NEW -129 + "int8"']),
     "value above the highest": (enum(value("NEW", 128)), ['K807 NEW 128 + "int8"']),
@@ -774,3 +775,9 @@ def test_a_key_without_its_value_names_the_value_of_that_name(check: Check) -> N
     found = check(files(key, clock(type="coordinator-value", apiKey=1, name="ClockValue")))
     helps = [one.helps for one in found if one.code.number == "K708"]
     assert helps == [("`ClockValue` has api key 1",), ("`ClockKey` has api key 0",)]
+
+
+def test_known_listeners_and_coordinators_are_found_nothing_of(check: Check) -> None:
+    for sent_to in ("controller", "group", "transaction", "share"):
+        asked = request(listeners=["broker", "controller", "zkBroker"], sentTo=sent_to)
+        assert check(files(asked, response())) == []
