@@ -150,3 +150,14 @@ def test_headers_are_classes_of_the_runtime_and_not_emitted() -> None:
     text = emit_module(group_modules(schema)[0], lower(schema).halves).text
     assert "from kwire.headers import RequestHeader as RequestHeader" in text
     assert not [node for node in ast.parse(text).body if isinstance(node, ast.ClassDef | ast.FunctionDef)]
+
+
+@pytest.mark.parametrize("classic_first", [False, True])
+def test_a_length_that_is_sometimes_of_fixed_size_is_no_native_number(classic_first: bool) -> None:
+    """mypyc does not widen what an int16 was read into."""
+    fields = field("A"), field("B", flexibleVersions="none")
+    text = clock(*(fields[::-1] if classic_first else fields), flexibleVersions="0+")
+    schema = resolve([parse(Source("Clock.json", text), Report())], Report())
+    [group] = group_modules(schema)
+    code = emit_module(group, lower(schema).halves).text
+    assert ("n: int\n" in code, "n: i64\n" in code) == (True, False)

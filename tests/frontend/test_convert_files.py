@@ -193,3 +193,9 @@ def test_what_a_response_has_of_its_own_is_written(name: str, key: int, flexible
     _, again = parse(Source("x.krm", written), report := Report()).messages
     assert report.diagnostics == []
     assert json_definition(again) == json_definition(pair[1])
+
+
+@pytest.mark.parametrize(("names", "style"), [(("NEW", "FULL"), ""), (("NEW", "Full"), " camelcase")])
+def test_an_enum_is_camel_case_if_any_of_its_names_is(names: tuple[str, str], style: str) -> None:
+    text = enum(*(value(name, number) for number, name in enumerate(names)))
+    assert f"Phase int8{style} (\n" in krammar_text(parse(Source("Phase.json", text), Report()).enums, Report())

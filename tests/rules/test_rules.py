@@ -781,3 +781,10 @@ def test_known_listeners_and_coordinators_are_found_nothing_of(check: Check) -> 
     for sent_to in ("controller", "group", "transaction", "share"):
         asked = request(listeners=["broker", "controller", "zkBroker"], sentTo=sent_to)
         assert check(files(asked, response())) == []
+
+
+def test_descriptions_in_the_indentation_notation_say_nothing_of_those_in_json(check_files: CheckFiles) -> None:
+    texts = {"Clock.json": clock(about=""), "Alarm.json": clock(name="Alarm", about="")}
+    described = "// Rings.\nBell => data, max version 0, flexible v0+\n  // How loud.\n  Volume: int8\n"
+    found = [one for one in check_files(texts | {"Bell.krm": described}) if one.code.number == "K207"]
+    assert [one.message for one in found] == ["no message and no struct is described"]
