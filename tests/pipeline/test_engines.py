@@ -191,8 +191,10 @@ def test_inputs_are_read_without_spark_unless_something_needs_it(monkeypatch: py
         for name, more in (("local", {}), ("auto", {"processes": 2})):
             with pytest.raises(OptionError, match="which needs Spark"):
                 chosen(name, **needs, **more)
-    monkeypatch.setenv("MASTER", "local[2]")
-    assert chosen("auto") is SparkEngine
+    for name in ("MASTER", "PYSPARK_GATEWAY_PORT"):  # as of spark-submit
+        with monkeypatch.context() as submitted:
+            submitted.setenv(name, "1")
+            assert (chosen("auto"), chosen("local")) == (SparkEngine, LocalEngine)
 
 
 def test_large_inputs_are_read_by_as_many_processes_as_may_run(monkeypatch: pytest.MonkeyPatch) -> None:

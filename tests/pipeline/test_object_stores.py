@@ -186,6 +186,7 @@ def test_what_a_store_refuses_is_one_line(
     [
         ("s3://bucket/none", "s3://bucket/none: no such object or folder"),
         ("s3://bucket/none*/a", "s3://bucket/none*/a: no object matches this pattern"),
+        ("s3://bucket/te*/none", "s3://bucket/te*/none: no object matches this pattern"),
         ("s3://nobody/", "s3://nobody/: no such object or folder"),
         ("s3://bucket/text/", "no capture and no broker log in s3://bucket/text/"),
         ("s3://key:letmein@bucket/a", "s3://bucket: an address with a password"),

@@ -104,6 +104,13 @@ def test_lag_where_the_end_of_the_log_is_known(report: Report) -> None:
     ]
 
 
+def test_the_last_commit_of_a_group_counts_and_its_topics_once() -> None:
+    committed = [commit("g", "a", 0, 1), commit("g", "a", 1, 2, committed=WHEN.replace(hour=11))]
+    others = (table_of(schema) for schema in (columns.GROUPS, columns.MEMBERS, columns.TRANSACTIONS))
+    groups = report_on(Tables(table_of(columns.COMMITTED, *committed), *others)).table("groups")
+    assert [groups.column(name) for name in ("topics", "partitions", "committed")] == [[1], [2], [WHEN]]
+
+
 def test_groups_with_and_without_offsets(report: Report) -> None:
     assert [(row[0], *row[2:7]) for row in report.table("groups").rows] == [
         ("billing", "Stable", 1, 10, 2, 3),
