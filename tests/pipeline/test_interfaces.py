@@ -280,6 +280,17 @@ def test_a_program_that_does_not_capture_says_why(install: Install, files: Path,
         pass
 
 
+def test_no_program_goes_on_if_one_does_not_begin(
+    install: Install, files: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install()
+    monkeypatch.setattr(interfaces, "STARTING", 0.1)
+    capture = InterfaceCapture([LO, interfaces.ANY], files, most=PLENTY)
+    with pytest.raises(CaptureError, match="did not begin"), capture:
+        pass
+    assert all(one._process is not None and one._process.poll() is not None for one in capture._captures)
+
+
 def test_a_program_that_dies_says_why(install: Install, files: Path) -> None:
     folder = install(last=["dumpcap: The network adapter is no longer running"], stays=False, code=2)
     capture_in(folder, TALK)

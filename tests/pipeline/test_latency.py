@@ -179,6 +179,9 @@ def test_of_all_tables_the_first_rows_are_shown_and_the_others_counted() -> None
     assert report.table("throttled").column("throttle_ms") == [16, 9, 4]
     slowest = report.table("slowest")
     assert (slowest.column("latency_ms")[:4], slowest.column("position")[:4]) == ([5.0] * 4, [0, 1000, 2000, 3000])
+    assert report.summary[-1] == "At least 3 clients were throttled."
+    one = [exchange(key, at=at, throttle_ms=9) for key in (1, 3) for at in (1, 2)]
+    assert latency(exchanges_of(*one)).summary[-1] == "1 client was throttled."
     many = latency(exchanges_of(*(exchange(at=at, latency_ms=1.0) for at in range(21))))
     assert len(many.table("slowest").rows) == 20
 

@@ -146,7 +146,7 @@ def test_control_records_are_rows_unless_they_are_not_wanted(tmp_path: Path, con
         (BYTES_PER_TASK + 1, "a.pcap", 2),
         (2 * BYTES_PER_TASK, "a.pcap", 2),
         (2 * BYTES_PER_TASK + 1, "a.pcap", 3),
-        (BYTES_PER_TASK // 4 + 1, "a.pcap.gz", 2),
+        *((BYTES_PER_TASK // 4 + 1, f"a.pcap.{end}", 2) for end in ("gz", "zst", "zstd", "bz2", "xz", "lz4")),
         (100 * BYTES_PER_TASK, "a.pcap", 4),
     ],
 )

@@ -282,13 +282,17 @@ def test_broken_tables_are_one_line(call: Call, tmp_path: Path, engine: str) -> 
     assert "no capture and no broker log in" in told
 
 
-@pytest.mark.parametrize(("name", "value"), [("requests", None), ("refused", -1), ("first_seen", 1 << 62)])
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("requests", None), ("refused", -1), ("first_seen", 1 << 62), ("places", None), ("places", -1)],
+)
 def test_values_that_no_table_has_are_named(call: Call, tmp_path: Path, name: str, value: int | None) -> None:
     table = written(tmp_path, "clients", some(client()))
-    (file,) = table.glob("*.parquet")
-    place, field = CLIENTS.get_field_index(name), CLIENTS.field(name)
-    values = pa.array([value], pa.int64()).cast(field.type)
-    parquet.write_table(some(client()).set_column(place, field, values), file)
+    schema, row = (PROBLEMS, {"problem": "x"}) if name == "places" else (CLIENTS, client())
+    (file,) = (tmp_path / ("problems" if name == "places" else "clients")).glob("*.parquet")
+    values = pa.array([value], pa.int64()).cast(schema.field(name).type)
+    rows = pa.Table.from_pylist([row], schema)
+    parquet.write_table(rows.set_column(schema.get_field_index(name), schema.field(name), values), file)
     code, told, _ = call("clients", table, "--engine", "local")
     assert (code, told.count("\n")) == (3, 1)
     assert f"not a table of kwire: {name} is " in told

@@ -50,7 +50,7 @@ from kwire_inspect.tls import KeyLog, TlsConnection, decrypted, decryption, key_
 from kwire_inspect.tls.connection import TRIES
 from kwire_inspect.tls.hello import Hello, NotDecryptedError, NotTlsError, client_random, server_hello
 from kwire_inspect.tls.protection import Protection13, derive_tls12_keys, expand_label
-from kwire_inspect.tls.records import MAX_HELLO
+from kwire_inspect.tls.records import MAX_HELLO, Records
 from kwire_inspect.tls.suites import TLS12, TLS13, Suite
 
 NO_ENCRYPT_THEN_MAC = 1 << 19
@@ -718,3 +718,11 @@ def test_keys_may_be_updated(path: Path, keys: Path, pem: Path) -> None:
     client, server = contents(path, read_key_log(str(keys)))
     assert client == b"first\nsecond\nthird\nfourth\n"
     assert server == client.upper()
+
+
+def test_a_record_after_a_loss_is_found_whatever_there_is_of_the_next() -> None:
+    record = b"\x17\3\3\0\4" + bytes(4)
+    for size in range(6):
+        records = Records()
+        records.gap(9)
+        assert [one.fragment for one in records.feed(b"lost" + record + record[:size])] == [bytes(4)]

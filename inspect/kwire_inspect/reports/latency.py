@@ -220,7 +220,8 @@ def _summary(times: Table, errors: Table, throttled: Table) -> tuple[str, ...]:
         assert isinstance(responses, int)
         sentences.append(f"The most frequent error is {error} in {api}, in {counted(responses, 'response')}.")
     if clients := len({row[:3] for row in throttled.rows}):
-        sentences.append(f"{counted(clients, 'client')} {'was' if clients == 1 else 'were'} throttled.")
+        least = "At least " if throttled.more else ""
+        sentences.append(f"{least}{counted(clients, 'client')} {'was' if clients == 1 else 'were'} throttled.")
     return tuple(sentences)
 
 
