@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 from xml.etree import ElementTree
 
@@ -53,6 +54,14 @@ def test_json_has_one_object_per_line_with_the_place_in_lines_and_columns(found:
 def test_json_has_all_labels(finder: Any) -> None:
     one = finder(TEXT).finding('"Millis"', "here", ('"Clock"', "there"), ('"fields"', "and there"))
     assert [label["text"] for label in json.loads(render([one], "json"))["labels"]] == ["here", "there", "and there"]
+
+
+def test_every_form_but_the_short_one_has_the_page_of_the_guide(finder: Any) -> None:
+    page = "https://guide.example/api/clock.html"
+    one = finder(TEXT).finding('"Millis"')
+    for format in FORMATS:
+        assert (page in render([replace(one, guide=page)], format)) is (format != "short")
+        assert "guide" not in render([one], format)
 
 
 def test_json_survives_what_no_encoding_can_write(found: list[Any]) -> None:

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from kwire.connection import ConnectionDecoder
 from kwire.errors import UnknownApiError, UnknownReleaseError
-from kwire.releases import Change, format_range
+from kwire.releases import Api, Change, Release, format_range
 from kwire_kafka import PROTOCOL, ApiVersionsResponse
 from kwire_kafka.compat import MATRIX
 from kwire_kafka.releases import RELEASES, changes, negotiate
@@ -210,6 +210,10 @@ def test_reasons() -> None:
     assert negotiate({88: "7"}, "4.1.1")[88].reason == "unstable"
     assert negotiate({88: "7"}, "4.1.1", unstable=True)[88].reason == "client too new"
     assert str(negotiate({1: "0-3"}, "4.1.1")[1]) == "Fetch (1): none: client too old (client 0-3, broker 4-18)"
+    new = Release("new", "made up", {7: Api(7, "Clock", range(5, 6), range(5, 6))})
+    old = Release("old", "made up", {7: Api(7, "Clock", range(5), range(5), unstable=range(5, 6))})
+    assert negotiate(new, old)[7].reason == negotiate(old, new)[7].reason == "unstable"
+    assert negotiate(new, old, unstable=True)[7].version == negotiate(old, new, unstable=True)[7].version == 5
 
 
 def test_a_broker_whose_listeners_nobody_noted_offers_its_apis_on_each() -> None:

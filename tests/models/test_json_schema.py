@@ -103,6 +103,14 @@ def test_the_default_of_a_tagged_uuid_is_text() -> None:
     assert place["default"] == "AAAAAAAAAAAAAAAAAAAAAA"
 
 
+def test_fields_without_a_tag_have_no_default() -> None:
+    """Readers of the schema would fill in what the model refuses."""
+    for name in ("FetchResponse", "ProduceRequest"):
+        parts = model_of(PROTOCOL[name], 12).model_json_schema()["$defs"].values()
+        places = {key: place for part in parts for key, place in part["properties"].items()}
+        assert "default" not in places["records"].keys() | places["recordsSizeInBytes"].keys()
+
+
 def test_records_are_base64_or_a_size() -> None:
     cls = PROTOCOL["FetchResponse"]
     model = model_of(cls, 13)

@@ -137,6 +137,8 @@ def test_levels() -> None:
         small, large = compress(codec, data, level=strong), compress(codec, data, level=weak)
         assert len(small) < len(large)
         assert decompress(codec, small) == decompress(codec, large) == data
+    for codec, strongest in ((GZIP, 9), (LZ4, 17), (ZSTD, 22)):
+        assert decompress(codec, compress(codec, data, level=strongest)) == data
     assert compress(LZ4, data, level=9) == compress(LZ4, data), "Kafka's default level is the fast compressor"
     small = compress(LZ4, data, level=12, magic=0)
     assert decompress(LZ4, small, magic=0) == data

@@ -776,6 +776,8 @@ def test_a_value_of_an_enum_has_its_name() -> None:
     for text in (show(found), show(found, lambda span: "a note")):
         assert re.search(r" resource_type +int8 +2  TOPIC$", text, re.MULTILINE)
     assert show(found, lambda span: "a note").count("a note") > 1
+    produced = show(trace_message(ProduceRequest, ProduceRequest(acks=-1).encode(9), 9))
+    assert re.search(r" acks +int16 +-1  ALL$", produced, re.MULTILINE)
     types = GetTelemetrySubscriptionsResponse(accepted_compression_types=[4, 2, 9])
     found = trace_message(type(types), types.encode(0), 0)
     rows = [(span.kind, span.value, span.meaning) for span in found.spans if "compression" in span.path]

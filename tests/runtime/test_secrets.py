@@ -10,6 +10,7 @@ from typing import Any, cast
 
 import pytest
 
+from kwire import secrets
 from kwire.command import main
 from kwire.connection import NotKafka, SaslToken
 from kwire.connection.events import CLIENT
@@ -126,6 +127,12 @@ def test_the_original_is_left_as_it_is() -> None:
     response = SaslAuthenticateResponse(auth_bytes=b"v=signature", session_lifetime_ms=5)
     assert redacted(PROTOCOL, response) == SaslAuthenticateResponse(auth_bytes=b"", session_lifetime_ms=5)
     assert response.auth_bytes == b"v=signature"
+
+
+def test_names_of_configurations_that_others_choose_take_bounded_memory() -> None:
+    for number in range(2 * secrets.MAX_KNOWN):
+        assert is_sensitive(f"my.{number}.password")
+        assert len(secrets._KNOWN) <= secrets.MAX_KNOWN
 
 
 def test_only_secret_configurations_are_hidden() -> None:
