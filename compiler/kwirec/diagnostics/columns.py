@@ -7,8 +7,10 @@ characters (definitions bundled as ``.jsonl``) are cropped around the places tha
 from __future__ import annotations
 
 import unicodedata
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 
 WIDTH = 120
 """Longer source lines are cropped to about this many characters."""
@@ -19,32 +21,34 @@ CROPPED = "…"
 
 @dataclass(frozen=True)
 class ShownLine:
-    """The text to print for one line, and the column of each of its characters and of its end."""
+    """The text to print for one line, and the column of each character that is shown, of each ``…`` and of the end,
+    with the index in the line at which it starts."""
 
     text: str
-    _columns: Sequence[int]
+    _columns: Sequence[tuple[int, int]]
 
     def column(self, index: int) -> int:
         """The column (from 0) of the character at ``index``; cropped characters have that of the ``…``."""
-        return self._columns[min(index, len(self._columns) - 1)]
+        return self._columns[bisect_right(self._columns, index, key=itemgetter(0)) - 1][1]
 
 
 def show(line: str, marks: Sequence[tuple[int, int]]) -> ShownLine:
     """Lay out ``line`` so that the character ranges ``marks`` are visible."""
     text: list[str] = []
-    columns: list[int] = []
-    column = 0
+    columns: list[tuple[int, int]] = []
+    column = at = 0
     for start, end in (*_windows(len(line), marks), (len(line), len(line))):
-        if cropped := start - len(columns):
-            columns += [column] * cropped
+        if start > at:
+            columns.append((at, column))
             text.append(CROPPED)
             column += 1
-        for character in line[start:end]:
-            columns.append(column)
+        at = end
+        for index, character in enumerate(line[start:end], start):
+            columns.append((index, column))
             shown = " " * (TAB - column % TAB) if character == "\t" else printable(character)
             text.append(shown)
             column += sum(map(_cells, shown))
-    return ShownLine("".join(text), (*columns, column))
+    return ShownLine("".join(text), (*columns, (len(line), column)))
 
 
 def _windows(length: int, marks: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:

@@ -9,12 +9,16 @@ from __future__ import annotations
 import datetime
 import difflib
 import enum
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TypedDict, Unpack
+from itertools import takewhile
+from typing import TypedDict, TypeVar, Unpack
 
 from kwirec.diagnostics.source import Span
 from kwirec.versions import ALL, VersionRange
+
+T = TypeVar("T")
 
 MAX_FINDINGS = 10_000
 """How many findings a report has: a finding takes 100 times the bytes that it can be about."""
@@ -52,7 +56,7 @@ class Code:
         return self.number
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Label:
     """A span and the short text next to its carets."""
 
@@ -158,6 +162,7 @@ class Report:
     bytes_read: int = 0
     """How many bytes of definitions the run has read."""
     _diagnostics: dict[tuple[object, ...], Diagnostic] = field(default_factory=dict)
+    _counts: Counter[Severity] = field(default_factory=Counter)
 
     def add(self, code: Code, message: str, span: Span, label: str = "", **details: Unpack[Details]) -> None:
         """Record a finding; the arguments are those of :func:`finding`."""
@@ -168,6 +173,10 @@ class Report:
     def is_full(self) -> bool:
         """Whether the report takes no more findings; its last one, an error, says so."""
         return len(self._diagnostics) > MAX_FINDINGS
+
+    def until_full(self, items: Iterable[T]) -> Iterator[T]:
+        """The items, until the report takes no more findings about them: no pass reads on for nothing."""
+        return takewhile(lambda _: not self.is_full, items)
 
     def record(self, code: Code, found: Finding) -> None:
         """Record a finding, unless the project turned it off or waived it. Duplicates are recorded once."""
@@ -187,6 +196,7 @@ class Report:
         if len(self._diagnostics) == MAX_FINDINGS:
             diagnostic = _end(diagnostic.primary.span)
         self._diagnostics[diagnostic.sort_key] = diagnostic
+        self._counts[diagnostic.severity] += 1
 
     @property
     def diagnostics(self) -> list[Diagnostic]:
@@ -195,11 +205,11 @@ class Report:
 
     def has_errors(self) -> bool:
         """Whether a diagnostic is an error."""
-        return any(diagnostic.severity is Severity.ERROR for diagnostic in self._diagnostics.values())
+        return self._counts[Severity.ERROR] > 0
 
     def count(self, severity: Severity) -> int:
         """The number of diagnostics of this severity."""
-        return sum(diagnostic.severity is severity for diagnostic in self._diagnostics.values())
+        return self._counts[severity]
 
 
 def _end(span: Span) -> Diagnostic:

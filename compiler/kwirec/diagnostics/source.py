@@ -5,7 +5,7 @@ from __future__ import annotations
 import bisect
 import re
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import PurePosixPath
 
 
@@ -27,9 +27,7 @@ class Source:
 
     def line_text(self, line: int) -> str:
         """Line number ``line`` (from 1) without its end."""
-        start = self._line_starts[line - 1]
-        end = self.text.find("\n", start)
-        return self.text[start : len(self.text) if end < 0 else end].rstrip("\r")
+        return _line_text(self.text, self._line_starts[line - 1])
 
     @property
     def stem(self) -> str:
@@ -37,7 +35,14 @@ class Source:
         return PurePosixPath(self.name.replace("\\", "/").rpartition("!")[2]).name.split(".")[0]
 
 
-@dataclass(frozen=True)
+@lru_cache(1)
+def _line_text(text: str, start: int) -> str:
+    """The line of ``text`` from ``start``, kept until the next: one of megabytes can have thousands of findings."""
+    end = text.find("\n", start)
+    return text[start : len(text) if end < 0 else end].rstrip("\r")
+
+
+@dataclass(frozen=True, slots=True)
 class Span:
     """The characters ``start`` to ``end`` (exclusive) of a source."""
 

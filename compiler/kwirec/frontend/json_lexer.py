@@ -49,8 +49,8 @@ _TOKEN = re.compile(
     r"""
     [ \t\r\n]*+ (?:
       (?P<punctuation>[{}\[\]:,])
-    | (?P<string>"(?:[^"\\\n]|\\[^\n])*")
-    | (?P<open_string>"(?:[^"\\\r\n]|\\[^\r\n])*\\?)
+    | (?P<string>"(?:[^"\\\n]++|\\[^\n])*+")
+    | (?P<open_string>"(?:[^"\\\r\n]++|\\[^\r\n])*+\\?)
     | (?P<number>-?(?:0[xX][0-9a-fA-F]{1,99}|(?:0|[1-9][0-9]{0,99})(?:\.[0-9]+)?(?:[eE][+-]?[0-9]{1,9})?)(?![\w.]))
     | (?P<comment>//[^\n]* | /\*.*?\*/)
     | (?P<open_comment>/\*)
@@ -61,7 +61,7 @@ _TOKEN = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 
-_SKIPPED = re.compile(r"(?:[ \t\r\n]+|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
+_SKIPPED = re.compile(r"(?:[ \t\r\n]++|//[^\n]*+|/\*.*?\*/)*+", re.DOTALL)
 _ESCAPE = re.compile(r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\.", re.DOTALL)
 
 
@@ -69,7 +69,7 @@ def tokenize(source: Source, report: Report, comments: list[Span]) -> Iterator[T
     """All tokens of a source, the last of kind :attr:`Kind.END`. Comments go to ``comments``."""
     text = source.text
     swallowed = ""
-    for match in _TOKEN.finditer(text):
+    for match in report.until_full(_TOKEN.finditer(text)):
         kind = match.lastgroup
         assert kind is not None
         written, start = match[kind], match.start(kind)

@@ -135,7 +135,7 @@ def _attributes(
     values: dict[str, JsonValue] = {}
     misspelt: set[str] = set()
     first: dict[str, JsonMember] = {}
-    for member in value.members:
+    for member in report.until_full(value.members):
         if member.key in first:
             _written_twice(report, member, first[member.key], "attribute")
         elif member.key not in known:
@@ -211,7 +211,7 @@ class _Reader:
             self._wrong_kind(f"`{name}`", "a list", value)
             return ()
         items = value.items if isinstance(value, JsonArray) else (value,)
-        good = (item for item in items if not isinstance(item, JsonWrong))
+        good = (item for item in self._report.until_full(items) if not isinstance(item, JsonWrong))
         return tuple(item for item in map(read, good) if item is not None)
 
     def text(self, value: JsonValue, name: str) -> Spanned[str] | None:
@@ -265,7 +265,7 @@ class _Reader:
             return None
         entries = []
         first: dict[str, JsonMember] = {}
-        for member in value.members:
+        for member in self._report.until_full(value.members):
             if first.setdefault(member.key, member) is not member:
                 _written_twice(self._report, member, first[member.key], "entry")
                 continue

@@ -20,14 +20,14 @@ class JsonScalar(NamedTuple):
     span: Span
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class JsonWrong:
     """A placeholder for a missing or invalid value that has been reported."""
 
     span: Span
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class JsonArray:
     items: tuple[JsonValue, ...]
     span: Span
@@ -39,7 +39,7 @@ class JsonMember(NamedTuple):
     value: JsonValue
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class JsonObject:
     members: tuple[JsonMember, ...]
     span: Span

@@ -56,7 +56,8 @@ class Scope:
 
 def field_decls(fields: Iterable[WrittenField], scope: Scope, context: Context) -> tuple[FieldDecl, ...]:
     """The fields of a struct; those whose type cannot be read are left out."""
-    return tuple(one for one in (_field(written, scope, context) for written in fields) if one is not None)
+    read = (_field(written, scope, context) for written in context.report.until_full(fields))
+    return tuple(one for one in read if one is not None)
 
 
 def comment_texts(comment: Iterable[Line]) -> list[str]:

@@ -47,7 +47,7 @@ class Line:
 def read_lines(source: Source, report: Report) -> Iterator[Line]:
     """All lines of a source. A run of lines with tabs is one finding, every other line one of its own."""
     offset, tabbed = 0, False
-    for written in source.text.split("\n"):
+    for written in report.until_full(source.text.split("\n")):
         body = written.rstrip(" \t\r")
         text = body.lstrip(" \t")
         indent = body[: len(body) - len(text)]

@@ -63,11 +63,11 @@ class _Reader:
 
     def document(self, blocks: Sequence[Block]) -> Document:
         """document: (request [response] | message | struct | enum)*"""
-        read = ModifierReader(self._context)
-        heads = [read.head(block) for block in blocks if isinstance(block, WrittenStruct)]
+        read, report = ModifierReader(self._context), self._context.report
+        heads = [read.head(block) for block in report.until_full(blocks) if isinstance(block, WrittenStruct)]
         owned = [head for head in heads if "of" in head]
         previous: Head | None = None
-        for head in heads:
+        for head in report.until_full(heads):
             if "of" in head:
                 continue
             if "not_top_level" in head and "version_field" not in head:
@@ -75,7 +75,7 @@ class _Reader:
             else:
                 self._messages.append(self.message(head, previous))
             previous = head
-        for head in owned:
+        for head in report.until_full(owned):
             self.owned_struct(head)
         enums = tuple(self.enum(block) for block in blocks if isinstance(block, WrittenEnum))
         return Document(

@@ -33,8 +33,8 @@ FRANZ_GO_VALUE = re.compile("[A-Z_a-z]+")
 _VALUE = re.compile(r"(?P<value>-?(?:0x[0-9a-fA-F]{1,99}|[0-9]{1,99})): *(?P<name>[A-Za-z_][A-Za-z0-9_]*)")
 _FIELD = re.compile(rf"(?P<name>{NAME})(?P<colon>[ :]+)")
 _SPECIAL = re.compile(rf"(?P<name>{'|'.join(SPECIAL)})(?:\((?P<value>[0-9]{{1,9}})\))?(?= *(?://|$))")
-_STRING = re.compile(r'"(?:[^"\\]|\\.)*(?:"|$)')
-_PIECE = re.compile(r'(?:"(?:[^"\\]|\\.)*(?:"|$)|[^",])+')
+_STRING = re.compile(r'"(?:[^"\\]++|\\.)*+(?:"|$)')
+_PIECE = re.compile(r'(?:"(?:[^"\\]++|\\.)*+(?:"|$)|[^",]++)++')
 
 
 @dataclass(slots=True)

@@ -20,7 +20,7 @@ Notation = Literal["json", "krammar"]
 Dialect = Literal["kwire", "franz-go"]
 
 SUFFIXES: dict[str, Notation] = {".json": "json", ".jsonl": "json", ".krm": "krammar"}
-_SKIPPED = re.compile(r"(?:\s+|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
+_SKIPPED = re.compile(r"(?:\s++|//[^\n]*+|/\*.*?\*/)*+", re.DOTALL)
 _JSON = re.compile(r"[{\[]")
 _KRAMMAR = re.compile(r"[A-Za-z_][A-Za-z0-9_]* +(?:=>|[a-z0-9]+(?: +camelcase)? *\()")
 

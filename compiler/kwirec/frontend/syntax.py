@@ -19,7 +19,7 @@ from kwirec.versions import VersionRange
 T = TypeVar("T")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Spanned(Generic[T]):
     """A value and where it was written."""
 
@@ -34,7 +34,7 @@ Literal = str | int | float | bool | None
 """A default as written: JSON string, number, boolean or ``null``."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Comment:
     """The text of a comment that describes nothing to the compiler, in lines without their signs.
 
@@ -47,7 +47,7 @@ class Comment:
     span: Span = field(compare=False, repr=False)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TypeExpr:
     """A type such as ``int32``, ``[]string`` or ``[]Partition``: a name and the number of ``[]`` before it."""
 
@@ -60,7 +60,7 @@ class TypeExpr:
         return "[]" * self.array_depth + self.name
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FieldDecl:
     """One field. Attributes that were not written are ``None``."""
 
@@ -86,7 +86,7 @@ class FieldDecl:
     comments: tuple[Comment, ...] = ()
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StructDecl:
     """A struct that several fields of a message share (``commonStructs``)."""
 
@@ -98,7 +98,7 @@ class StructDecl:
     comments: tuple[Comment, ...] = ()
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class HeaderVersionsDecl:
     """Versions of a request or response and the version of their header: one entry of ``headerVersions``."""
 
@@ -107,7 +107,7 @@ class HeaderVersionsDecl:
     header: Spanned[int]
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MessageDecl:
     """One message definition. ``comment`` is the text before it in its file, as it was written; ``comments`` are
     within the definition, or after it. ``dialect`` is that of its file."""
@@ -133,7 +133,7 @@ class MessageDecl:
     dialect: Dialect = field(default="json", compare=False, repr=False)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class EnumValueDecl:
     """One named value of an enum."""
 
@@ -144,7 +144,7 @@ class EnumValueDecl:
     comments: tuple[Comment, ...] = ()
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class EnumDecl:
     """Names for the values of integer fields, in a definition of type ``enum``. ``comment`` is the text before it, as
     for messages."""
@@ -160,7 +160,7 @@ class EnumDecl:
     dialect: Dialect = field(default="json", compare=False, repr=False)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ErrorDecl:
     """One error code of ``errors.json``; ``since`` is the first release that has it."""
 
@@ -172,7 +172,7 @@ class ErrorDecl:
     about: Spanned[str]
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class NamedStruct:
     """A struct that the messages of all files may use. ``build`` gives a message's copy of it, from the versions that
     its fields have if they say nothing, and the flexible versions of the message."""
@@ -184,7 +184,7 @@ class NamedStruct:
     build: Callable[[VersionRange, VersionRange], StructDecl] = field(compare=False, repr=False)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Document:
     """The messages and enums of one source: usually one of them, many in a ``.jsonl`` bundle.
 

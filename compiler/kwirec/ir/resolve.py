@@ -58,7 +58,7 @@ def resolve(documents: Iterable[Document], report: Report) -> Schema:
     enums = _enums((declaration for document in read for declaration in document.enums), report)
     messages: dict[str, Message] = {}
     for document in link(read, report):
-        for declaration in document.messages:
+        for declaration in report.until_full(document.messages):
             message = _Resolver(declaration, enums, report).message()
             if message is None:
                 continue
@@ -75,7 +75,7 @@ def resolve(documents: Iterable[Document], report: Report) -> Schema:
 
 def _enums(declarations: Iterable[EnumDecl], report: Report) -> dict[str, Enum]:
     enums: dict[str, Enum] = {}
-    for decl in declarations:
+    for decl in report.until_full(declarations):
         values = (
             EnumValue(name=value.name.value, value=value.value.value, doc=_value(value.about, ""), decl=value)
             for value in decl.values
@@ -177,7 +177,9 @@ class _Resolver:
         return Struct(
             name=name,
             versions=_value(versions, NONE),
-            fields=tuple(field for field in map(self._field, decl.fields or ()) if field is not None),
+            fields=tuple(
+                field for field in map(self._field, self._report.until_full(decl.fields or ())) if field is not None
+            ),
             common=isinstance(decl, StructDecl),
             doc=_value(doc, ""),
             decl=decl,

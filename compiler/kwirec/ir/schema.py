@@ -51,7 +51,7 @@ ENTITY_TYPES = {
 """The entity types of Kafka's schemas and the primitive type of each."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class PrimitiveType:
     name: str
 
@@ -59,7 +59,7 @@ class PrimitiveType:
         return self.name
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class StructType:
     """A struct of the same message, by name: structs may mention each other before they are defined."""
 
@@ -69,7 +69,7 @@ class StructType:
         return self.name
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class ArrayType:
     element: Type
 
@@ -105,7 +105,7 @@ class Implicit(enum.Enum):
 IMPLICIT = Implicit.IMPLICIT
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class EnumValue:
     """A name for one value of an integer."""
 
@@ -115,7 +115,7 @@ class EnumValue:
     decl: EnumValueDecl = field(compare=False, repr=False)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Enum:
     """Names for values of integer fields. Peers may send values that it lacks."""
 
@@ -126,7 +126,7 @@ class Enum:
     decl: EnumDecl = field(compare=False, repr=False)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Field:
     """One field of a struct. ``tag`` and ``tagged`` come together; ``flexible`` overrides the length coding only."""
 
@@ -149,7 +149,7 @@ class Field:
     decl: FieldDecl = field(compare=False, repr=False)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Struct:
     """Fields in wire order. The root struct has the name of its message; ``common`` ones have uses by name."""
 

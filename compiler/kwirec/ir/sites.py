@@ -34,7 +34,7 @@ from kwirec.ir.schema import (
 from kwirec.versions import VersionRange
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Site:
     """A place in a message that findings can be about."""
 
@@ -53,7 +53,7 @@ class Site:
         return finding(message, span, label, **details)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FieldSite(Site):
     """One field of one struct."""
 
@@ -87,7 +87,7 @@ class FieldSite(Site):
         return within(self.reachable, versions)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StructSite(Site):
     """One struct: the message's own (the root), an inline or a common one."""
 
@@ -107,7 +107,7 @@ class StructSite(Site):
         return self.decl.type.name_span if isinstance(self.decl, FieldDecl) else self.decl.name.span
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MessageSite(Site):
     """One message with everything below it."""
 
@@ -132,7 +132,7 @@ class MessageSite(Site):
                 yield owner, attribute, written
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class EnumSite:
     """One enum with its values."""
 

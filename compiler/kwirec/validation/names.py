@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterator
 
 from kwirec.diagnostics.diagnostic import Finding, Severity
@@ -118,20 +119,22 @@ def alias_clash(at: StructSite) -> Iterator[Finding]:
 
     Request logs use the names of the broker's release. A name that refers to two fields of one version is ambiguous.
     """
-    known = [(site, site.field.name, site.decl.name.span) for site in at.fields]
-    for site in at.fields:
+    known: defaultdict[str, dict[int, tuple[FieldSite, Span]]] = defaultdict(dict)
+    for number, site in enumerate(at.fields):
+        known[site.field.name][number] = (site, site.decl.name.span)
+    for number, site in enumerate(at.fields):
         for alias in site.decl.aliases:
-            for other, name, span in known:
+            for other, span in known[alias.value].values():
                 shared = site.field.versions.intersect(other.field.versions)
-                if other is not site and name == alias.value and shared:
+                if other is not site and shared:
                     yield site.finding(
                         f"alias `{alias.value}` of `{site.field.name}` also refers to `{other.field.name}`",
                         alias.span,
                         f"both exist in {in_words(shared)}",
-                        others=[(span, f"`{name}` is also defined here")],
+                        others=[(span, f"`{alias.value}` is also defined here")],
                         helps=["remove the alias, or make the versions of the two fields disjoint"],
                     )
-            known.append((site, alias.value, alias.span))
+            known[alias.value].setdefault(number, (site, alias.span))
 
 
 @rule(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
 
 from kwire_rules import MAX_TAG
@@ -42,13 +43,13 @@ def duplicate_tag(at: StructSite) -> Iterator[Finding]:
 
     Tagged fields are identified only by their tags on the wire.
     """
-    seen: list[FieldSite] = []
+    seen: defaultdict[int, list[FieldSite]] = defaultdict(list)
     for site in at.fields:
         if site.decl.tag is None:
             continue
-        for earlier in seen:
+        for earlier in seen[site.decl.tag.value]:
             shared = site.field.tagged.intersect(earlier.field.tagged)
-            if earlier.decl.tag and earlier.field.tag == site.field.tag and shared:
+            if earlier.decl.tag and shared:
                 yield site.finding(
                     f"tag {site.field.tag} is used by two fields",
                     site.decl.tag.span,
@@ -57,7 +58,7 @@ def duplicate_tag(at: StructSite) -> Iterator[Finding]:
                     helps=[_next_free(at.struct)],
                 )
                 break
-        seen.append(site)
+        seen[site.decl.tag.value].append(site)
 
 
 @rule(

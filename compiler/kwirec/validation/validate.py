@@ -26,8 +26,8 @@ def validate(schema: Schema, report: Report) -> None:
     subjects = Subjects(schema)
     indented = {one.decl.span.source for one in schema.messages if one.decl.dialect != "json"}
     indented |= {one.decl.span.source for one in schema.enums if one.decl.dialect != "json"}
-    for rule in RULES:
-        for finding in rule.check(subjects):
+    for rule in report.until_full(RULES):
+        for finding in report.until_full(rule.check(subjects)):
             is_json = finding.primary.span.source not in indented
             report.record(rule.code, finding if is_json else in_krammar(finding))
 
