@@ -21,6 +21,7 @@ from kwirec.driver import generate, load
 from kwirec.emitters.codecs import emit_module
 from kwirec.emitters.environment import docstring
 from kwirec.emitters.modules import class_names, group_modules
+from kwirec.emitters.views import described
 from kwirec.emitters.write import format_text
 from kwirec.frontend import parse
 from kwirec.ir import resolve
@@ -116,6 +117,8 @@ def test_a_field_that_became_tagged_is_in_the_tags_of_later_versions_only(packag
     assert dial.encode(0).hex(" ") == "02 61 00"  # the string, no tags
     assert dial.encode(1).hex(" ") == "01 00 02 02 61"  # one tag: number 0, two bytes, the string
     assert [package.Dial.decode(dial.encode(version), version) for version in (0, 1)] == [dial, dial]
+    models = (packages / "tagged_later" / "models" / "data" / "dial.py").read_text()
+    assert "zone: str = OPTIONAL" in models
 
 
 def test_json_with_a_former_name_of_a_field_is_read(packages: Path, tmp_path: Path) -> None:
@@ -161,3 +164,13 @@ def test_a_length_that_is_sometimes_of_fixed_size_is_no_native_number(classic_fi
     [group] = group_modules(schema)
     code = emit_module(group, lower(schema).halves).text
     assert ("n: int\n" in code, "n: i64\n" in code) == (True, False)
+
+
+@pytest.mark.parametrize(
+    ("versions", "told"), [("0-9", ""), ("1-2", "1+"), ("1-9", "1+"), ("2+", "2+"), ("0-1", "0-1"), ("1", "1")]
+)
+def test_a_description_says_which_versions_have_a_field(versions: str, told: str) -> None:
+    [message] = resolve(
+        [parse(Source("x.json", clock(field("A", versions=versions, about="A."))), Report())], Report()
+    ).messages
+    assert described(message, message.root.fields[0]) == (f"A. Versions {told}." if told else "A.")

@@ -11,6 +11,7 @@ from kwirec.convert import convert
 from kwirec.diagnostics.diagnostic import Report
 from kwirec.diagnostics.source import Source
 from kwirec.frontend import parse
+from kwirec.frontend.comment_text import comment_text
 from kwirec.frontend.krammar_writer import krammar_text
 from tests.frontend.comments import commented_json, commented_krammar, comments_of, read, total, written
 
@@ -169,3 +170,8 @@ def test_writing_many_comments_takes_linear_time(notation: str) -> None:
     comments = "// c\n" * 100_000
     text = '{ "type": "data", "validVersions": "0", "name": "A", ' + comments + '"fields": []' + comments + "}"
     assert written(read("x.json", text), notation).count(" c\n") == 200_000
+
+
+def test_text_within_a_comment_keeps_its_indentation() -> None:
+    assert comment_text("/*\n *   a\n * b\n */") == "  a\nb"
+    assert comment_text("//   a  ") == "  a"

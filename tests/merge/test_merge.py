@@ -718,3 +718,14 @@ def test_a_merge_on_a_full_disk_changes_nothing(union: Union, monkeypatch: pytes
         union.merge("2.0.0", request(field("Id"), field("New", versions="2+"), valid="0-2"))
     assert union.files() == before
     assert not (union.root / STAGE).exists()
+
+
+@pytest.mark.parametrize("order", [("1.0.0", "2.0.0"), ("2.0.0", "1.0.0")])
+def test_a_struct_that_other_fields_have_in_other_versions_is_one(union: Union, order: tuple[str, str]) -> None:
+    releases = {
+        "1.0.0": request(field("Areas", "[]Zone", fields=[field("Name", "string")]), valid="0"),
+        "2.0.0": request(field("Zones", "[]Zone", "1+", fields=[field("Name", "string", "1+")]), valid="1"),
+    }
+    for release in order:
+        assert not union.merge(release, releases[release]).failed
+    assert union.definition("ClockRequest").count('"name": "Zone"') == 1

@@ -63,3 +63,7 @@ def test_every_field_name_becomes_an_identifier(name: str) -> None:
     assert not keyword.iskeyword(result)
     assert is_python_keyword(name) <= result.endswith("_")
     assert snake_case(name).replace("_", "") == name.lower()
+
+
+def test_a_name_without_words_stays_as_it_is() -> None:
+    assert [snake_case(name) for name in ("É", "_", "")] == ["é", "_", ""]

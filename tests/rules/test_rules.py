@@ -589,6 +589,12 @@ CLEAN: dict[str, str] = {
     "largest api key": clock(type="metadata", apiKey=32767),
     "as many fields as may be": wide(MAX_FIELDS - 1),
     "as many fields as may be in all layouts": growing(FITTING),
+    "fields of which one follows another make one layout each": clock(
+        *(field(f"F{n}", "int8") for n in range(500)),
+        *(field(f"Then{n}", "int8", versions=f"{10 * n}-{10 * n + 9}") for n in range(19)),
+        validVersions="0-189",
+        flexibleVersions="none",
+    ),
     "elements of a struct that may be null": clock(
         field(
             "Rows",
