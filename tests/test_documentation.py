@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -168,3 +169,49 @@ def test_the_commands_agree_on_help_and_version(name: str) -> None:
     assert printed("--version") == f"{name} {kwire.__version__}{speed}\n"
     assert printed("-h") == printed("--help")
     assert printed("-h").lower().startswith(f"usage: {name} ")
+
+
+LIMITS = {
+    "files of settings, passwords": ("kwire.client.files.MAX_FILE", "kwire.command.json_input.MAX_BODY"),
+    "`kwire.client`, `kwire broker`": ("kwire.client.client.HTTP_SECONDS",),
+    "decompressed bytes of a batch": ("kwire.compression.DEFAULT_LIMIT",),
+    "records and headers of a batch": ("kwire.records.loops.MAX_OBJECTS",),
+    "records of batches that become columns": ("kwire.arrow.records.ROWS", "kwire.arrow.records.BYTES"),
+    "bytes of rows of a table": ("kwire_inspect.row_layout.BATCH_BYTES",),
+    "bytes of damage in a segment": ("kwire.records.errors.MAX_KEPT",),
+    "errors of a segment": ("kwire.logs.segment.MAX_ERRORS", "kwire.logs.window.WINDOW"),
+    "bytes of a broker's response": ("kwire.command.connecting.MAX_RESPONSE", "kwire.client.client.MAX_RESPONSE"),
+    "nodes and features that": ("kwire.command.broker.MAX_LINES",),
+    "lines of a message in a trace": ("kwire.trace.spans.MAX_SPANS",),
+    "records of a batch in a trace": ("kwire.trace.batches.MAX_RECORDS",),
+    "records of all compressed": ("kwire.trace.batches.MAX_COUNTED", "kwire.trace.batches.MAX_DECOMPRESSED"),
+    "bytes of a key or value in a trace": ("kwire.trace.batches.MAX_BYTES",),
+    "bytes that `kwire decode` reads": ("kwire.command.input_bytes.MAX_INPUT",),
+    "lines of all frames": ("kwire.command.decode.MAX_LINES", "kwire.trace.spans.MAX_SPANS"),
+    "bytes of a value that": ("kwire.trace.page.MAX_BYTES",),
+    "bytes of a message that": ("kwire.command.decode.MAX_DECODED",),
+    "levels of structs": ("kwirec.validation.types.MAX_NESTING",),
+    "fields of a message": ("kwirec.validation.types.MAX_FIELDS",),
+    "fields of all layouts": ("kwirec.validation.types.MAX_LAYOUT_FIELDS",),
+    "versions of a message": ("kwirec.validation.versions.MAX_VALID_VERSIONS",),
+    "files in an archive": ("kwirec.diagnostics.reading.MAX_MEMBERS",),
+    "bytes of all definitions": ("kwirec.diagnostics.reading.MAX_BYTES",),
+    "findings of a run": ("kwirec.diagnostics.diagnostic.MAX_FINDINGS",),
+    "bytes of a frame of a capture": ("kwire.frames.MAX_DECODED", "kwire.interpreter.large.MAX_VALUES"),
+    "levels of arrays and objects": ("kwire.logs.json_text.MAX_DEPTH",),
+    "bytes of the header of a frame": ("kwire.protocol.MAX_HEADER",),
+    "bytes of the value of a control": ("kwire.records.control.MAX_SIZE",),
+}
+"""How a row of the tables in `docs/security.md` begins, with the constants whose values it states."""
+
+
+@pytest.mark.parametrize("row", LIMITS)
+def test_limits_are_those_that_the_page_of_security_states(row: str) -> None:
+    text = (ROOT / "docs" / "security.md").read_text("utf-8")
+    (cell,) = re.findall(rf"^\| {re.escape(row)}.*? \| (.*?) \|", text, re.MULTILINE)
+    units = {"KiB": 1 << 10, "MiB": 1 << 20}
+    numbers = re.findall(r"(\d[\d,]*)(?: (KiB|MiB))?", re.sub("`[^`]*`", "", cell))
+    stated = {int(number.replace(",", "")) * units.get(unit, 1) for number, unit in numbers}
+    for name in LIMITS[row]:
+        module, _, constant = name.rpartition(".")
+        assert getattr(import_module(module), constant) in stated, (name, cell)

@@ -262,6 +262,7 @@ def test_columns_of_characters(characters: str, printed: str, columns: list[int]
         (400, [(100, 160)], [(70, 190)]),
         (400, [(100, 161)], [(78, 183)]),
         (400, [(100, 300)], [(78, 137), (263, 322)]),
+        (900, [(at, at + 1) for at in range(100, 800, 100)], [(at - 10, at + 11) for at in range(100, 800, 100)]),
     ],
 )
 def test_windows_of_long_lines(length: int, marks: list[tuple[int, int]], shown: list[tuple[int, int]]) -> None:

@@ -89,6 +89,7 @@ def test_long_data_is_cut_and_says_so() -> None:
     found = trace_request(PROTOCOL, REQUEST + bytes(MAX_BYTES))
     page = trace_page({"": found}, HERE)
     assert len(digits(page)) == 2 * MAX_BYTES
+    assert page.count('<span class="offset">') == MAX_BYTES // ROW
     assert f"and {len(REQUEST)} bytes more" in page
 
 

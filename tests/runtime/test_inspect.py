@@ -53,6 +53,7 @@ from kwire_kafka import (
     TopicRecord,
 )
 from kwire_kafka.api.describe_topic_partitions import DescribeTopicPartitionsRequestCursor as Cursor
+from kwire_kafka.api.describe_topic_partitions import TopicRequest
 from kwire_kafka.api.fetch import FetchableTopicResponse, PartitionData
 from kwire_kafka.api.produce import PartitionProduceData, TopicProduceData
 from kwire_kafka.releases import RELEASES
@@ -768,6 +769,13 @@ def test_a_nullable_struct_is_null_or_there() -> None:
         data = DescribeTopicPartitionsRequest(cursor=cursor).encode(0)
         text = show(trace_message(DescribeTopicPartitionsRequest, data, 0))
         assert re.findall(r"cursor +struct or null *(.*)$", text, re.MULTILINE) == ["" if cursor else "null"]
+
+
+def test_fields_after_tagged_ones_are_as_deep_as_those_before() -> None:
+    data = DescribeTopicPartitionsRequest(topics=[TopicRequest(name=name) for name in "abc"]).encode(0)
+    found = trace_message(DescribeTopicPartitionsRequest, data, 0)
+    assert {span.depth for span in found.spans if span.path.endswith("].name")} == {3}
+    assert {span.depth for span in found.spans if span.path.count(".") == 0 and span.kind == "int32"} == {1}
 
 
 def test_a_value_of_an_enum_has_its_name() -> None:
