@@ -77,6 +77,21 @@ def test_what_a_broker_lacks_and_has_more() -> None:
     assert row(answer, 999) == ApiFit(999, "api key 999", range(2), (), (range(2),), (), ())
 
 
+def test_releases_that_fit_by_another_listener_are_not_named() -> None:
+    """The listener of the newest release that fits is that of all."""
+    names = {"1": ("broker", "controller"), "2": ("controller", "broker"), "3": ("controller", "broker")}
+    releases = {
+        name: Release(
+            name,
+            "",
+            {key: Api(key, str(key), range(2), range(2), listeners=(of,)) for key, of in enumerate(listeners)},
+        )
+        for name, listeners in names.items()
+    }
+    found = fit(BrokerAnswer(name="b:1", apis={0: range(2)}), releases, str)
+    assert (found.releases, found.listener, found.exact) == (("2", "3"), "controller", True)
+
+
 def test_an_api_that_no_release_has_is_not_exactly_a_release() -> None:
     answer = answer_of(RELEASES["4.1.1"], "broker")
     assert RELEASES.fit(answer).exact

@@ -149,6 +149,14 @@ def test_an_archive_that_is_cut(tmp_path: Path, compress: Callable[[bytes], byte
     assert reason == said
 
 
+def test_an_archive_that_is_cut_behind_its_members(tmp_path: Path) -> None:
+    """All are read, but others may have followed."""
+    path = tmp_path / "a.tar.gz"
+    path.write_bytes(gzip.compress(tar(("a.log", LOG)))[:-4])
+    found = find([path])
+    assert (found.request_logs, found.skipped) == ((f"{path}!/a.log",), ((str(path), "truncated gzip data"),))
+
+
 def test_zips_with_what_is_not_supported(tmp_path: Path, sample: Path) -> None:
     path = tmp_path / "a.zip"
     path.write_bytes(zipped(sample, zipfile.ZIP_LZMA))

@@ -533,6 +533,16 @@ def test_whatever_order_records_are_stored_in_the_newest_snapshot_counts_and_the
         assert state == {"a.ms": "10, epoch 2", "c.ms": "log", "d.ms": "log"}
 
 
+def test_the_log_goes_on_after_what_the_disk_was_formatted_with() -> None:
+    """The offsets of ``bootstrap.checkpoint`` are its own."""
+    bootstrap, log = [setting("a.ms", "first"), setting("b.ms", "first")], [setting("a.ms", "log")]
+    files = {"bootstrap.checkpoint": bootstrap, f"{0:020}.log": log}
+    found = [records(f"{METADATA}/{name}", dict(enumerate(values))) for name, values in files.items()]
+    rows = [row for batch in found for row in batch.to_pylist()]
+    state = {row["name"]: row["value"] for row in groups.configs(table_of(RECORDS, *rows)).rows()}
+    assert state == {"a.ms": "log", "b.ms": "first"}
+
+
 def test_the_first_of_what_cannot_be_decoded_is_named() -> None:
     usual = {"topic": "__share_group_state", "key": b"\x7f\xffwhat", "value": b"", "control": False}
     places = [(2, 1, "a", 0), (1, 9, "a", 5), (1, 3, "b", 7), (1, 3, "b", 2)]

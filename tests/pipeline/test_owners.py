@@ -44,6 +44,7 @@ def test_the_first_line_that_fits_counts(tmp_path: Path) -> None:
 
 def test_nobody_owns_what_no_line_fits(tmp_path: Path) -> None:
     assert owners(tmp_path, "owner,software\nA,librdkafka *\n").of(client("a")) is None
+    assert owners(tmp_path, "owner,address\nA,0.0.0.0/0\n").of(client("a")) is None, "its address is unknown"
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -132,3 +133,9 @@ def test_a_command_prints_what_it_writes(tmp_path: Path, capfd: pytest.CaptureFi
     assert code in (0, 1, 4)
     assert told.out == (tmp_path / f"readiness.{ending}").read_text()
     assert "Report:" in told.err
+
+
+def test_times_in_json_are_in_utc() -> None:
+    noon = datetime(2026, 1, 2, 12, tzinfo=timezone(timedelta(hours=2)))
+    given_report = Report("r", "R", (), (Table("t", "T", rows=((noon,),)).with_columns("at"),))
+    assert json.loads(json_text(given_report))["tables"]["t"]["rows"] == [{"at": "2026-01-02T10:00:00+00:00"}]

@@ -15,9 +15,11 @@ from pathlib import Path
 
 import pyarrow.parquet as parquet
 import pytest
+from rich.console import Console
 
 from kwire.command import main as run
 from kwire_inspect.command.engines import LocalEngine, engine_for
+from kwire_inspect.command.interrupts import forward_sigint_to_writer
 from kwire_inspect.inputs import Inputs, find
 from kwire_inspect.options import OptionError, Options
 from kwire_inspect.storage import STDIN, Window, opened, standard_input
@@ -170,6 +172,17 @@ def test_a_cut_packet_is_reported_with_its_position(
 
 
 COMMAND = [sys.executable, "-m", "kwire", "clients", STDIN, "--out"]
+
+
+@pytest.mark.parametrize("interrupted", [False, True])
+def test_what_ctrl_c_does_is_as_before_when_all_is_read(interrupted: bool) -> None:
+    before = signal.getsignal(signal.SIGINT)
+    with forward_sigint_to_writer([STDIN], Console(file=io.StringIO())):
+        assert signal.getsignal(signal.SIGINT) is not before
+        if interrupted:
+            signal.raise_signal(signal.SIGINT)
+            assert signal.getsignal(signal.SIGINT) is before, "a second one ends this process"
+    assert signal.getsignal(signal.SIGINT) is before
 
 
 def test_a_writer_that_is_interrupted_with_this_process_is_read_to_its_end(tmp_path: Path) -> None:

@@ -237,9 +237,9 @@ def test_control_records_say_what_they_are() -> None:
     markers = [encode_control(name, EndTxnMarker(coordinator_epoch=5)) for name in ("commit", "abort")]
     rows = [{"key": one.key, "value": one.value} for one in markers] + [{"key": markers[0].key, "value": b"\0\x09"}]
     commit, abort, unknown = typed(RecordStructs(record_kind("EndTxnMarker")), batch(RECORDS, *rows))
-    assert [(row["type"], row["value"]) for row in (commit, abort)] == [
-        ("commit", {"coordinator_epoch": 5}),
-        ("abort", {"coordinator_epoch": 5}),
+    assert [(row["type"], row["version"], row["value"]) for row in (commit, abort)] == [
+        ("commit", 0, {"coordinator_epoch": 5}),
+        ("abort", 0, {"coordinator_epoch": 5}),
     ]
     assert (unknown["type"], unknown["value"], unknown["reason"]) == (
         "commit",

@@ -77,6 +77,8 @@ def test_names_of_apis(exchanges: DataFrame) -> None:
     assert messages(exchanges, "ListClientMetricsResources").count() == 0  # what ListConfigResources was called
     with pytest.raises(UnknownApiError, match="unknown API 'Ping'"):
         messages(exchanges, "Ping")
+    with pytest.raises(ValueError, match="expected parts request and response, got none"):
+        messages(MagicMock(), "Fetch", ())
     with pytest.raises(ValueError, match="expected parts request and response, got body"):
         messages(exchanges, "Metadata", ["body"])
 
