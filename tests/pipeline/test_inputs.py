@@ -41,6 +41,7 @@ LEVELS = [b"TRACE", b"DEBUG", b"INFO", b"WARN", b"ERROR", b"FATAL"]
         ("kafka-request.log.2026-01-02-12", REQUEST, "request_logs"),
         ("stdout", SERVER * 3 + REQUEST, "request_logs"),
         ("r.gz", gzip.compress(REQUEST, mtime=0), "request_logs"),
+        ("cut.gz", gzip.compress(REQUEST, mtime=0)[:-4], "request_logs"),  # reading it says where
         ("kafka-request.log", SERVER, "request_logs"),  # quiet so far
         ("server.log", SERVER, "server_logs"),
         ("out", b"received api key 0 with unsupported version 1\n", "server_logs"),

@@ -547,6 +547,11 @@ AZURE_OPTIONS = ("blob_storage_scheme", "blob_storage_authority", "dfs_storage_a
             "Unable to parse ExceptionName: SlowDown Message: Less, please (Request ID: 7)",
             "the store answered 503: SlowDown Message: Less, please",
         ),
+        ("AWS Error UNKNOWN (HTTP status 500) during GetObject operation:", "the store answered 500"),
+        (
+            f"AWS Error UNKNOWN (HTTP status 500) during GetObject operation: {'x' * 300}",
+            f"the store answered 500: {'x' * 200}",
+        ),
         ("something\n  else", "something else"),
         ("x" * 300, "x" * 200),
         ("", "OSError"),

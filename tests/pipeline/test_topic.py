@@ -21,6 +21,7 @@ from kwire_inspect.schemas import EPOCH, PACKETS
 from kwire_spark import packets as streamed
 from kwire_spark.packets import packet_batches, packet_of
 from kwire_spark.streams import topic
+from kwire_spark.streams.connections import too_late
 from tests.pipeline.capture_files import ETHERNET, ip_packet, packets, recorded, write_pcap
 from tests.pipeline.capture_files import frame as link_frame
 from tests.pipeline.wrapping import ethernet, ipv4, vxlan
@@ -55,6 +56,19 @@ def test_no_packet_is_taken_for_text() -> None:
             assert not topic._other(link_frame(packet, ETHERNET))
     assert [topic._other(bytes([65, control])) for control in (0, 8, 11, 12, 14, 31, 127)] == [""] * 7
     assert {topic._other(bytes([65, space])) for space in (9, 10, 13, 32)} == {"text"}
+
+
+def test_times_of_packets_are_rounded_to_microseconds() -> None:
+    micros = [1_700_000_000_000_000 + number for number in range(0, 1_000_000, 997)]
+    (batch,) = packet_batches(Packet(bytes(12), number / 1e6, "a", 0, 0, 0, 0, b"") for number in micros)
+    assert batch.column("time").cast(pa.int64()).to_pylist() == micros
+
+
+def test_packets_that_came_too_late_for_any_part_of_a_query_count() -> None:
+    progress: Any = [
+        {"stateOperators": [{"numRowsDroppedByWatermark": number} for number in some]} for some in ([2, 3], [], [4])
+    ]
+    assert too_late(progress) == 9
 
 
 def test_random_bytes_are_counted_by_what_they_may_be() -> None:
