@@ -126,14 +126,12 @@ def test_where_no_definitions_are_is_told_with_advice_for_folders(tmp_path: Path
         assert (found.message, bool(found.helps)) == (f"no definitions in `{path.as_posix()}`", has_advice)
 
 
-def test_all_files_of_a_run_have_a_limit_in_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_that_are_compiled_together_have_a_limit_in_bytes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for name in "ABCD":
         (tmp_path / f"{name}.json").write_text(MESSAGE)
     monkeypatch.setattr(reading, "MAX_BYTES", 2 * len(MESSAGE))
-    report = Report()
-    found = [read_sources([tmp_path / f"{name}.json"], report, required=False) for name in "AB"]
-    assert [len(sources) for sources in found] == [1, 1]
-    assert not report.diagnostics
     again = [tmp_path / "A.json"] * 2 + [tmp_path / "B.json"]
     assert [len(found) for found in (read(*again)[0], read(*again)[1].diagnostics)] == [2, 0]  # each counts once
     sources, report = read(tmp_path)

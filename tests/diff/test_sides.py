@@ -342,3 +342,17 @@ def test_a_member_of_an_archive_that_is_not_there_is_reported_as_a_missing_path(
     report = Report()
     read_sides(f"{tmp_path}/none.zip!A.json", f"{tmp_path}/none.zip!A.json", UNION, report)
     assert {one.code.number for one in report.diagnostics} == {"K001"}
+
+
+@pytest.mark.parametrize("room", [0, -1])
+def test_each_side_has_room_for_as_many_bytes_as_one_set_of_definitions(
+    room: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = clock(field("A"))
+    for name in ("old.json", "new.json"):
+        (tmp_path / name).write_text(text)
+    monkeypatch.setattr("kwirec.diagnostics.reading.MAX_BYTES", len(text) + room)
+    report = Report()
+    found = read_sides(str(tmp_path / "old.json"), str(tmp_path / "new.json"), UNION, report)
+    assert [one.code.number for one in report.diagnostics] == ["K001", "K001"] * -room
+    assert [len(side.schema.messages) for side in found] == [1 + room] * 2

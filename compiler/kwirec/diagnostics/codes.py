@@ -13,7 +13,7 @@ UNREADABLE = Code(
     number="K001",
     name="unreadable",
     what="A given path cannot be read: it does not exist, access is denied, an archive is damaged or too large, or "
-    "all definitions of the run have more than 2 MiB.",
+    "definitions that are compiled together have more than 2 MiB.",
     why="Continuing without it would silently compile an incomplete protocol. Memory and time grow with definitions: "
     "those of a release of Kafka have 0.7 MiB.",
     offending="kwirec check message_dfes/",

@@ -159,8 +159,6 @@ class Report:
     severities: Mapping[str, Severity] = field(default_factory=dict)
     waivers: tuple[Waiver, ...] = ()
     used_waivers: set[Waiver] = field(default_factory=set)
-    bytes_read: int = 0
-    """How many bytes of definitions the run has read."""
     _diagnostics: dict[tuple[object, ...], Diagnostic] = field(default_factory=dict)
     _counts: Counter[Severity] = field(default_factory=Counter)
 

@@ -10,6 +10,7 @@ import os
 import zipfile
 import zlib
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path, PurePosixPath
 
@@ -28,11 +29,26 @@ HEADER = 30
 """The smallest size of the header before each file in an archive."""
 
 MAX_MEMBERS, MAX_BYTES = 1 << 16, 2 << 20
-"""How many files an archive may contain, and how many bytes all definitions of a run, and all JSON files of an
-archive: a Kafka release has 0.7 MiB of definitions, compiling takes 100 times as much, and a small archive may
-unpack to gigabytes."""
+"""How many files an archive may contain, and how many bytes the definitions that are compiled together, and all JSON
+files of an archive: a Kafka release has 0.7 MiB of definitions, compiling takes 100 times as much, and a small archive
+may unpack to gigabytes."""
 
 TOO_MUCH = f"more than {MAX_BYTES >> 20} MiB of definitions in all: pass fewer files at a time"
+
+
+@dataclass
+class _Room:
+    """How many more bytes may be read."""
+
+    left: int
+
+    def take(self, data: bytes) -> bytes:
+        """The same bytes. ``ValueError`` if there is no room for them."""
+        self.left -= len(data)
+        if self.left < 0:
+            raise ValueError(TOO_MUCH)
+        return data
+
 
 NOT_DEFINITIONS = frozenset(
     {"releases.json", "layouts.json", "exceptions.json", "errors.json", "examples.jsonl", "kips.json"}
@@ -44,15 +60,16 @@ def read_sources(paths: Iterable[Path], report: Report, *, required: bool = True
     """All definition sources under ``paths``, each path's in sorted order, no file twice.
 
     With ``required``, a path without definitions is an error because it is probably mistyped. Of archives, only
-    ``member`` is read, if there is one. What all calls for a ``report`` read counts together.
+    ``member`` is read, if there is one. Each call has room for :data:`MAX_BYTES`: both sides of a diff, for example.
     """
+    room = _Room(MAX_BYTES)
     sources: dict[Path, list[Source]] = {}
     for path in paths:
         before = len(report.diagnostics)
         files = [(file.resolve(), file) for file in _files(path, report)]
         for resolved, file in files:
-            if resolved not in sources and report.bytes_read <= MAX_BYTES:
-                sources[resolved] = list(_read(file, report, member))
+            if resolved not in sources and room.left >= 0:
+                sources[resolved] = list(_read(file, report, member, room))
         if required and not any(sources.get(resolved) for resolved, _ in files) and len(report.diagnostics) == before:
             help = "in folders, files that end in .json, .jsonl and .krm are read; others are when they are named"
             helps = [help] if path.is_dir() else []
@@ -78,37 +95,29 @@ def _files(path: Path, report: Report) -> Iterator[Path]:
         _unreadable(report, path, "no such file or folder")
 
 
-def _read(path: Path, report: Report, member: str) -> Iterator[Source]:
+def _read(path: Path, report: Report, member: str, room: _Room) -> Iterator[Source]:
     try:
         if not path.is_file():  # a pipe or a device may never end
             _unreadable(report, path, "not a regular file")
         elif path.suffix in ARCHIVE_SUFFIXES:
-            yield from _read_archive(path, report, member)
+            yield from _read_archive(path, report, member, room)
         else:
             with path.open("rb") as file:
                 data = file.read(MAX_BYTES + 1)
-            yield from _counted(path.as_posix(), data, report)
+            yield from decode(path.as_posix(), room.take(data), report)
     except (OSError, EOFError, RuntimeError, ValueError, zipfile.BadZipFile, zlib.error) as problem:
         # RuntimeError and ValueError: archives that are encrypted or compressed in other ways.
         _unreadable(report, path, str(problem))
 
 
-def _read_archive(path: Path, report: Report, only: str) -> Iterator[Source]:
+def _read_archive(path: Path, report: Report, only: str, room: _Room) -> Iterator[Source]:
     with zipfile.ZipFile(path) as archive:
         for member in _members(archive, only):
             with archive.open(member) as file:
                 data = file.read(member.file_size)  # without a size, all of it would be unpacked at once
             json = PurePosixPath(member.filename).suffix != ".krm"
             if not json or b'"validVersions"' in data or b'"fields"' in data:  # else some other JSON of the jar
-                yield from _counted(f"{path.as_posix()}!{member.filename}", data, report)
-
-
-def _counted(name: str, data: bytes, report: Report) -> Iterator[Source]:
-    """The source of a file with this content. ``ValueError`` if the run has read more than it may by now."""
-    report.bytes_read += len(data)
-    if report.bytes_read > MAX_BYTES:
-        raise ValueError(TOO_MUCH)
-    yield from decode(name, data, report)
+                yield from decode(f"{path.as_posix()}!{member.filename}", room.take(data), report)
 
 
 def _members(archive: zipfile.ZipFile, only: str) -> list[zipfile.ZipInfo]:

@@ -90,7 +90,8 @@ def _read(
 def _load(sources: Iterable[Source], report: Report, notation: Notation | None) -> Schema:
     """The schema; errors that prevent compilation go to ``report``.
 
-    Errors about pairs of messages (K7xx) are ignored, so that single files can be compared.
+    Errors about pairs of messages (K7xx) are ignored, so that single files can be compared. With other errors the
+    schema is empty, to leave its memory to the other side.
     """
     findings = Report()
     schema = resolve([parse(source, findings, notation=notation) for source in sources], findings)
@@ -99,7 +100,7 @@ def _load(sources: Iterable[Source], report: Report, notation: Notation | None) 
     for diagnostic in findings.diagnostics:
         if diagnostic.severity is Severity.ERROR:
             report.merge(diagnostic)
-    return schema
+    return Schema(messages=()) if findings.has_errors() else schema
 
 
 def _at_revision(revision: str, path: str, report: Report) -> list[Source]:
