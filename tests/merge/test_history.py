@@ -106,6 +106,17 @@ def test_a_damaged_file_is_an_error_of_input(tmp_path: Path, name: str, text: st
             read_history(tmp_path)
 
 
+@pytest.mark.parametrize("attribute", ["accepts", "advertises", "deprecated", "unstable"])
+def test_the_versions_of_a_release_have_an_end(tmp_path: Path, attribute: str) -> None:
+    """The emitted ``releases.py`` has them as they are written, and kwire reads no open ranges there."""
+    api = {"name": "Fetch", "accepts": "0-3"} | {attribute: "0+"}
+    (tmp_path / "releases.json").write_text(json.dumps({"4.0.0": {"source": "jar", "apis": {"1": api}}}))
+    with pytest.raises(
+        HistoryError, match=f"`{attribute}` of api key 1 in 4.0.0 is '0[+]', .* write it, as in `0-4`"
+    ):
+        read_history(tmp_path)
+
+
 @pytest.mark.parametrize("wrong", [{"version": "7"}, {"version": True}, {"now": "1"}, {"now": 1.5}])
 def test_a_version_in_exceptions_that_is_no_number_is_an_error_of_input(
     tmp_path: Path, wrong: dict[str, object]

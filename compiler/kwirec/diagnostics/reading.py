@@ -30,8 +30,8 @@ HEADER = 30
 
 MAX_MEMBERS, MAX_BYTES = 1 << 16, 2 << 20
 """How many files an archive may contain, and how many bytes the definitions that are compiled together, and all JSON
-files of an archive: a Kafka release has 0.7 MiB of definitions, compiling takes 100 times as much, and a small archive
-may unpack to gigabytes."""
+files of an archive. A Kafka release has 0.7 MiB of definitions, compiling takes 100 times as much, and a small
+archive may unpack to gigabytes."""
 
 TOO_MUCH = f"more than {MAX_BYTES >> 20} MiB of definitions in all: pass fewer files at a time"
 

@@ -152,7 +152,8 @@ def read_history(root: Path) -> History:
     try:
         for release, facts in _read(path, {}).items():
             history.sources[_text(release, "a release")] = _text(facts["source"])
-            history.releases[release] = {int(key): _api_facts(**api) for key, api in facts["apis"].items()}
+            apis = facts["apis"].items()
+            history.releases[release] = {int(key): _api_facts((release, key), **api) for key, api in apis}
             if lacking := [_text(message) for message in facts.get("unpublished", ())]:
                 history.unpublished[release] = lacking
         path = root / LAYOUTS
@@ -170,9 +171,11 @@ def read_history(root: Path) -> History:
     return history
 
 
-def _api_facts(name: str, listeners: Iterable[str] = (), **versions: Any) -> ApiFacts:
-    for text in versions.values():
-        VersionRange.parse("none" if text is None else text)
+def _api_facts(place: tuple[str, str], name: str, listeners: Iterable[str] = (), **versions: Any) -> ApiFacts:
+    for attribute, text in versions.items():
+        if VersionRange.parse("none" if text is None else text).is_open:
+            where = f"`{attribute}` of api key {place[1]} in {place[0]}"
+            raise ValueError(f"{where} is {text!r}, but a release knows its last version: write it, as in `0-4`")
     return ApiFacts(_text(name, "the name of an API"), listeners=tuple(map(_text, listeners)), **versions)
 
 
