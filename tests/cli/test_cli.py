@@ -9,13 +9,16 @@ import runpy
 import shutil
 import sys
 from collections.abc import Callable
+from importlib.metadata import EntryPoint
 from pathlib import Path
 from xml.etree import ElementTree
 
+import click
 import pytest
 from click.testing import CliRunner, Result
 from syrupy.assertion import SnapshotAssertion
 
+from kwire_rules.commands import Commands
 from kwirec.__main__ import main as program
 from kwirec.command import main
 
@@ -591,3 +594,23 @@ def test_fmt_refuses_standard_input_beside_files_and_more_than_a_file_may_have(
 def test_any_dialect_is_refused_only_where_it_says_what_json_cannot() -> None:
     for dialect, code in (("kwire", 0), ("franz-go", 2)):
         assert kwirec("convert", "defs", "--to", "json", "--dialect", dialect, "--out", "out").exit_code == code
+
+
+def test_commands_of_other_packages_say_what_they_need(monkeypatch: pytest.MonkeyPatch) -> None:
+    places = {"absent": "kwire_absent.command:absent", "broken": "kwire_guide.absent:broken"}
+    points = [EntryPoint(name, place, "some.commands") for name, place in places.items()]
+    monkeypatch.setattr("importlib.metadata.entry_points", lambda group: points if group == "some.commands" else [])
+    own = {"describe": "kwire.command.describe:describe", "gone": "nowhere.command:gone"}
+    group = Commands(own=own, others="some.commands")
+    run = CliRunner().invoke
+    assert group.list_commands(click.Context(group)) == ["describe", "gone", "absent", "broken"]
+    for arguments in (["absent"], ["absent", "--help"], ["absent", "--option", "FILE"]):
+        result = run(group, arguments)
+        assert (result.exit_code, result.output.splitlines()[-1]) == (
+            2,
+            "Error: absent needs kwire_absent: pip install 'kwire[absent]'",
+        )
+    for mistake in ("broken", "gone"):  # of ours: nothing that a user could install
+        assert isinstance(run(group, [mistake]).exception, ModuleNotFoundError)
+    assert "No such command 'descr'. Did you mean 'describe'?" in run(group, ["descr"]).output
+    assert "No such command 'x'." in run(group, ["x"]).output
