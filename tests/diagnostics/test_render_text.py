@@ -341,12 +341,14 @@ def test_lines_of_what_a_file_has_often_are_listed_up_to_ten(more: int, told: tu
 
 def test_what_differs_in_notes_or_advice_is_shown_by_itself_and_lines_are_named_once() -> None:
     source, report = Source("x.krm", "a b c d"), Report()
-    for start, details in enumerate([{}, {}, {}, {"notes": ["a fact"]}, {"helps": ["do this"]}]):
+    others = [{"notes": ["a fact"]}, {"helps": ["do this"]}, {"label": "here"}]
+    for start, details in enumerate([{}, {}, {}, *others]):
         report.add(codes.SPACING, "two spaces", Span(source, start, start + 1), **details)  # type: ignore[arg-type]
     assert [(one.notes, one.helps) for one in folded(report.diagnostics)] == [
         (("the same 2 more times in line 1; `--format short` lists each",), ()),
         (("a fact",), ()),
         ((), ("do this",)),
+        ((), ()),
     ]
 
 
@@ -363,6 +365,13 @@ def test_only_relaxable_findings_have_other_severities_or_are_waived() -> None:
         report.add(codes.BAD_INDENTATION, "an error", span)
         report.add(codes.SPACING, "a warning", span)
         assert [one.message for one in report.diagnostics] == ["an error"]
+
+
+@pytest.mark.parametrize(("field", "found", "covers"), [("a", "a", True), ("a", None, False), ("*", None, True)])
+def test_a_waiver_for_a_field_covers_no_finding_about_the_whole(field: str, found: str | None, covers: bool) -> None:
+    waiver = Waiver(code="K021", message="Clock", field=field, reason="fine")
+    assert waiver.covers("K021", ["Clock"], [found]) is covers
+    assert not waiver.covers("K021", ["Watch"], [found])
 
 
 def test_every_error_is_shown_by_itself() -> None:

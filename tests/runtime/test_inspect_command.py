@@ -120,6 +120,7 @@ def test_frames_in_a_row_are_shown_one_by_one(run: Any) -> None:
     titles = [line for line in result.out.splitlines() if line.startswith("frame")]
     size = len(frame(REQUEST))
     assert titles == ["frame at byte 0:", f"frame at byte {size}:", f"frame at byte {2 * size - 1}:"]
+    assert "\n\n\n" not in result.out
     assert result.lines.count(["4", "000c", "api_key", "int16", "12  Heartbeat"]) == 3
     assert result.out.count("^^") == 1
     found = json.loads(run("--format", "json", data.hex()).out)
@@ -285,6 +286,8 @@ def test_codings_can_be_said(tmp_path: Path) -> None:
     assert read_input(["abcd"], "base64") == base64.b64decode("abcd")
     assert read_input(["-_-_"], "base64") == base64.urlsafe_b64decode("-_-_") == base64.b64decode("+/+/")
     assert read_input(["abcd"], "hex") == b"\xab\xcd"
+    with pytest.raises(ValueError, match="neither hex nor base64"):
+        read_input(["ab!cd"], "base64")
     path = tmp_path / "frame"
     path.write_bytes(b"abcd")
     assert read_input([str(path)], "raw") == b"abcd"
@@ -382,6 +385,16 @@ def test_a_response_that_was_taken_for_a_request_is_named(run: Any) -> None:
         ["--message", "TopicRecord", "--version", "0"],
     ):
         assert "--response" not in run(*arguments, payload.hex()).err
+
+
+def test_as_many_apis_as_are_named_leave_no_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(not_a_request, "MAX_NAMED", 1000)
+    count = len(not_a_request.responses(PROTOCOL, RESPONSE).partition(" fit ")[2].partition(": ")[0].split(", "))
+    for most, more in ((count, ""), (count - 1, " and 1 more")):
+        monkeypatch.setattr(not_a_request, "MAX_NAMED", most)
+        named = not_a_request.responses(PROTOCOL, RESPONSE).partition(": ")[0]
+        assert named.endswith(more)
+        assert ("more" in named) is bool(more)
 
 
 def test_large_payloads_are_not_tried_as_responses(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
