@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
 import sys
@@ -73,3 +74,14 @@ def test_the_digest_of_definitions_depends_on_their_texts_alone(tmp_path: Path) 
     assert digest_of(a=one, b=other, c=phase) == digest_of(c=one, a=other, b=phase)
     assert digest_of(a=one, c=phase) != digest_of(a=one) != digest_of(a=other)
     assert digest_of(a=one, c=phase) != digest_of(a=one, c=enum(value("FULL", 0)))
+
+
+def test_errors_of_all_folders_are_read(tmp_path: Path) -> None:
+    for code, name in enumerate(("ONE", "TWO")):
+        (tmp_path / name).mkdir()
+        error = {"code": code, "name": name, "retriable": False, "about": "An error."}
+        (tmp_path / name / "errors.json").write_text(json.dumps([error]))
+        (tmp_path / name / f"Clock{code}.json").write_text(clock(name=f"Clock{code}"))
+    report = Report()
+    loaded = load([tmp_path / "ONE", tmp_path / "TWO"], report)
+    assert (report.diagnostics, [error.name.value for error in loaded.errors]) == ([], ["ONE", "TWO"])

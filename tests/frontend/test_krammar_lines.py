@@ -381,3 +381,26 @@ def test_words_for_the_broker_that_gets_a_request(words: str, sent_to: str) -> N
     [message] = parse(Source("Ask.krm", text), Report()).messages
     assert message.sent_to is not None
     assert message.sent_to.value == sent_to
+
+
+@pytest.mark.parametrize(
+    ("field", "one"),
+    [
+        ("Topics", "Topic"),
+        ("Batches", "Batch"),
+        ("Brushes", "Brush"),
+        ("Classes", "Class"),
+        ("Boxes", "Box"),
+        ("Waltzes", "Waltz"),
+        ("Entries", "Entry"),
+        ("Status", "Status"),
+        ("Data", "Data"),
+    ],
+)
+def test_entries_are_named_after_one_of_many(field: str, one: str) -> None:
+    text = f"AskRequest => key 1, max version 0\n  {field}: [=>]\n    A: int8\n"
+    [message] = parse(Source("Ask.krm", text), Report()).messages
+    [found] = message.fields or ()
+    assert found.type.name == f"AskRequest{one}"
+    single = parse(Source("Ask.krm", text.replace("[=>]", "=>")), Report()).messages[0].fields or ()
+    assert single[0].type.name == f"AskRequest{field}"
