@@ -329,3 +329,10 @@ def test_listeners_in_quotes_are_read_without_them() -> None:
     text = 'AskRequest => key 1, max version 0, listeners broker "my own"\n  A: int8\n'
     [message] = parse(Source("Ask.krm", text), Report()).messages
     assert [one.value for one in message.listeners or ()] == ["broker", "my own"]
+
+
+def test_a_description_is_where_all_its_lines_are() -> None:
+    [message] = read("AskRequest => key 1, max version 0\n  // One.\n  // Two.\n  A: int8\n").messages
+    [one] = message.fields or ()
+    assert one.about is not None
+    assert (one.about.value, one.about.span.text) == ("One. Two.", "// One.\n  // Two.")

@@ -143,3 +143,11 @@ def test_a_pipe_is_not_read(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "releases.json")
     with pytest.raises(OSError, match="not a regular file"):
         read_history(tmp_path)
+
+
+def test_the_oldest_bytes_of_a_version_come_first(tmp_path: Path) -> None:
+    history = History()
+    for release, fingerprint in (("3.10.0", "aaaa"), ("3.9.1", "bbbb")):
+        history.record_layout("A", 0, fingerprint, release)
+    replace_files(tmp_path, history_files(history))
+    assert '"0": {"bbbb": "3.9.1", "aaaa": "3.10.0"}' in (tmp_path / "layouts.json").read_text()
