@@ -299,3 +299,10 @@ def test_a_module_of_a_bundle_is_a_text(parsed: Any) -> None:
     lines = (f'{{ "module": {module}, "schema": {{ {HEAD}, "fields": [] }} }}' for module in ('"a"', "5", "null"))
     document, findings = parsed("\n".join(lines), "all.jsonl")
     assert ([message.module for message in document.messages], findings) == (["a", None, None], "")
+
+
+@pytest.mark.parametrize(("text", "key"), [("7", 7), (" 7 ", 7), ("-1", -1), ("0x1f", 31), ("0X1F", 31), ("010", 10)])
+def test_integers_in_quotes_are_written_in_any_form(parsed: Any, text: str, key: int) -> None:
+    found = one_message(parsed, f'{{ {HEAD}, "apiKey": "{text}", "fields": [] }}').api_key
+    assert found is not None
+    assert found.value == key

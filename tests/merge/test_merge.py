@@ -734,7 +734,7 @@ def test_a_struct_that_other_fields_have_in_other_versions_is_one(union: Union, 
 @pytest.mark.parametrize("order", [("1.0.0", "2.0.0"), ("2.0.0", "1.0.0")])
 def test_what_one_release_knows_of_a_field_is_kept(union: Union, order: tuple[str, str]) -> None:
     for release in order:
-        more = {"mapKey": True, "entityType": "topicName"} if release == "1.0.0" else {}
+        more: Definition = {"mapKey": True, "entityType": "topicName"} if release == "1.0.0" else {}
         zones = field("Zones", "[]Zone", fields=[field("Name", "string", **more)])
         assert not union.merge(release, request(zones)).failed
     assert '"mapKey": true, "entityType": "topicName"' in union.definition("ClockRequest")
