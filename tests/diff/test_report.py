@@ -297,3 +297,8 @@ def test_a_new_version_shows_what_can_be_null_now(load: Load) -> None:
     old, new = (request(field("A", nullableVersions="3+"), validVersions=valid) for valid in ("0-2", "0-3"))
     shown = markdown(load, files(old, response()), files(new, response(validVersions="0-3")))
     assert "| `ClockRequest.A` | `string`, versions 0-2 | `string`, versions 0-3, nullable 3 |" in shown
+
+
+def test_numbers_of_records_are_no_api_keys(load: Load) -> None:
+    before, after = (clock(field("A", kind), type="metadata", apiKey=3) for kind in ("int8", "int16"))
+    assert [line for line in markdown(load, before, after) if line.startswith("### ")] == ["### Clock"]
