@@ -7,6 +7,7 @@ import pytest
 from kwire.connection import CLIENT, SERVER
 from kwire.frames import frame
 from kwire.headers import RequestHeader
+from kwire_inspect.connections import identity
 from kwire_kafka import (
     ApiVersionsRequest,
     ApiVersionsResponse,
@@ -170,3 +171,9 @@ def test_recorded_clients(name: str, user: str | None) -> None:
     rows = values(conversation_pieces(recorded(name)), "api", "principal", table="exchanges")
     known = {principal for api, principal in rows if api not in ("ApiVersions", "SaslHandshake", "SaslAuthenticate")}
     assert known == {user}
+
+
+def test_a_token_of_plain_has_three_parts() -> None:
+    """A password has no zero, so what has one is something else."""
+    tokens = (b"\0me\0secret", b"\0me\0sec\0ret", b"me\0secret")
+    assert [identity._user("PLAIN", token) for token in tokens] == ["User:me", None, None]

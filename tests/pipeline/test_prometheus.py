@@ -66,3 +66,13 @@ def test_series_with_names_are_limited() -> None:
     assert text.count("client_id=") == prometheus.MAX_CLIENTS
     assert 'client_id="c4"' not in text
     assert f'kwire_clients{{target="4.1.1",verdict="refused"}} {len(uses)}' in text
+
+
+def test_clients_may_become_fewer_and_requests_only_more() -> None:
+    kinds = [line.split()[2:] for line in exposition([], []).splitlines() if line.startswith("# TYPE")]
+    assert dict(kinds) == {
+        "kwire_requests_total": "counter",
+        "kwire_refusals_total": "counter",
+        "kwire_clients": "gauge",
+        "kwire_refused_client_requests_total": "counter",
+    }

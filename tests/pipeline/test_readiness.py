@@ -629,8 +629,8 @@ def test_of_too_many_rows_those_that_are_accepted_are_left_out(
         assert report.table("clients").more == more
         said = "1 row of clients, APIs and versions left out, accepted ones first."
         assert (said in report.summary) == bool(more)
-    mixed = [client(JOIN_GROUP, 1, client_id="a"), client(JOIN_GROUP, 5, client_id="b")]
-    mixed += [client(JOIN_GROUP, 6, client_id="c"), client(JOIN_GROUP, 7, client_id="d")]
+    mixed = [client(JOIN_GROUP, 1, client_id="a")]
+    mixed += [client(METADATA, version, client_id=str(version)) for version in (9, 10, 11)]
     for order in (mixed, mixed[::-1]):  # 4.0.0 alone refuses the first
         report = readiness(clients_of(*order), ("4.1.1", "4.0.0"))
         assert "a" in report.table("clients").column("client_id")
