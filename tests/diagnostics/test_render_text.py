@@ -305,8 +305,9 @@ def test_advice_follows_a_block_without_lines_at_once(finder: Any) -> None:
 
 
 def test_carets_end_where_the_line_ends(finder: Any) -> None:
-    found = finder("one two\nthree\n").finding("two\n")
-    assert render_text([found]).splitlines()[3:] == ["1 | one two", "  |     ^^^"]
+    for words, carets in (("two\n", "    ^^^"), ("tw⟨o\n⟩", "      ^")):
+        found = finder("one two\nthree\n").finding(words)
+        assert render_text([found]).splitlines()[3:] == ["1 | one two", f"  | {carets}"]
 
 
 def test_a_place_without_text_and_words_adds_no_note() -> None:

@@ -550,6 +550,7 @@ def test_times_have_notes(run: Any) -> None:
         (["--message", "metadatarequest", "--version", "1", "00"], "did you mean MetadataRequest"),
         (["--response", "--api-key", "ApiVersion", "--version", "1", "00"], "did you mean ApiVersions"),
         (["--key", "00"], "--key and --value require --topic"),
+        (["--key", ""], "--key and --value require --topic"),
         (["--value", "00", "00"], "--key and --value require --topic"),
         (["--api-key", "1", "00"], "--api-key is only valid with --response"),
         (
