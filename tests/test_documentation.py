@@ -172,7 +172,7 @@ def test_the_commands_agree_on_help_and_version(name: str) -> None:
 
 
 LIMITS = {
-    "files of settings, passwords": ("kwire.client.files.MAX_FILE", "kwire.command.json_input.MAX_BODY"),
+    "files of settings, passwords": ("kwire.client.files.MAX_FILE",),
     "`kwire.client`, `kwire broker`": ("kwire.client.client.HTTP_SECONDS",),
     "decompressed bytes of a batch": ("kwire.compression.DEFAULT_LIMIT",),
     "records and headers of a batch": ("kwire.records.loops.MAX_OBJECTS",),
@@ -181,6 +181,7 @@ LIMITS = {
     "bytes of damage in a segment": ("kwire.records.errors.MAX_KEPT",),
     "errors of a segment": ("kwire.logs.segment.MAX_ERRORS", "kwire.logs.window.WINDOW"),
     "bytes of a broker's response": ("kwire.command.connecting.MAX_RESPONSE", "kwire.client.client.MAX_RESPONSE"),
+    "bytes of JSON that": ("kwire.command.json_input.MAX_BODY", "kwire.command.json_input.MAX_VALUES"),
     "nodes and features that": ("kwire.command.broker.MAX_LINES",),
     "lines of a message in a trace": ("kwire.trace.spans.MAX_SPANS",),
     "records of a batch in a trace": ("kwire.trace.batches.MAX_RECORDS",),
@@ -195,7 +196,7 @@ LIMITS = {
     "fields of all layouts": ("kwirec.validation.types.MAX_LAYOUT_FIELDS",),
     "versions of a message": ("kwirec.validation.versions.MAX_VALID_VERSIONS",),
     "files in an archive": ("kwirec.diagnostics.reading.MAX_MEMBERS",),
-    "bytes of all definitions": ("kwirec.diagnostics.reading.MAX_BYTES",),
+    "bytes of definitions that": ("kwirec.diagnostics.reading.MAX_BYTES",),
     "findings of a run": ("kwirec.diagnostics.diagnostic.MAX_FINDINGS",),
     "bytes of a frame of a capture": ("kwire.frames.MAX_DECODED", "kwire.interpreter.large.MAX_VALUES"),
     "levels of arrays and objects": ("kwire.logs.json_text.MAX_DEPTH",),

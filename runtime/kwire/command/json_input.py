@@ -18,8 +18,9 @@ if TYPE_CHECKING:
     from kwire.message import Message
     from kwire.struct import Struct
 
-MAX_BODY = 100 << 20
-"""Limit of a file with a message: brokers refuse larger requests unless they are configured to accept them."""
+MAX_BODY, MAX_VALUES = 16 << 20, 100_000
+"""How many bytes of JSON a message may have, and how many values: an empty object of three bytes takes kilobytes as a
+struct with defaults."""
 
 
 def json_option(what: str) -> Callable[[Function], Function]:
@@ -34,14 +35,17 @@ def json_option(what: str) -> Callable[[Function], Function]:
 
 def read_json(text: str) -> Any:
     """The value that ``text`` denotes: JSON itself, ``@FILE`` or ``-`` for standard input."""
+    from kwire.client.files import read_small
+
     if text == "-":
         content = sys.stdin.buffer.read(MAX_BODY + 1)
         if len(content) > MAX_BODY:
             raise OSError(errno.EFBIG, f"more than {MAX_BODY >> 20} MiB", "standard input")
-        return json.loads(content)
-    from kwire.client.files import read_small
-
-    return json.loads(read_small(text[1:], MAX_BODY) if text.startswith("@") else text)
+    else:
+        content = read_small(text[1:], MAX_BODY) if text.startswith("@") else text.encode(errors="surrogateescape")
+    if sum(map(content.count, (b",", b"[", b"{"))) > MAX_VALUES:  # before any of them becomes an object
+        raise ValueError(f"the message has more than {MAX_VALUES:,} values")
+    return json.loads(content)
 
 
 def built(cls: type[Message], value: Any, version: int) -> Message:

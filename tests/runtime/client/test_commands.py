@@ -230,6 +230,21 @@ def test_a_message_from_standard_input_has_a_limit(run: Any, monkeypatch: pytest
         assert ("more than 0 MiB" in run("encode", "Metadata", "--json", "-").err) is refused
 
 
+@pytest.mark.parametrize("source", ["argument", "file", "-"])
+def test_a_message_in_json_has_a_limited_number_of_values(
+    run: Any, source: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each may become a struct of kilobytes. Texts, which records are, may be long."""
+    monkeypatch.setattr("kwire.command.json_input.MAX_VALUES", 8)
+    for names, refused in ((["a"], False), (["a" * 1000] * 2, False), (["a"] * 4, True)):
+        text = json.dumps({"topics": [{"name": name} for name in names]})
+        (tmp_path / "body").write_text(text)
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+        given = {"argument": text, "file": f"@{tmp_path / 'body'}", "-": "-"}[source]
+        result = run("encode", "Metadata", "--version", 1, "--json", given)
+        assert (result.code, "the message has more than 8 values" in result.err) == (2 * refused, refused)
+
+
 @pytest.mark.parametrize("command", [("broker",), ("call",)], ids=" ".join)
 def test_a_large_response_needs_an_option(run: Any, command: tuple[str, ...]) -> None:
     """One of the largest that are read takes as JSON up to 200 times its size."""
