@@ -14,6 +14,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 
 from tests.attack.worker import high_water
@@ -75,11 +76,10 @@ def _workers(process: int) -> Iterator[int]:
 
 
 def _main() -> None:
-    import kwire.command
-
     peak, sys.argv = sys.argv[1], sys.argv[2:]
+    module = {"kwire": "kwire.command", "kwirec": "kwirec.__main__"}[sys.argv[0]]
     try:
-        sys.exit(kwire.command.main())
+        sys.exit(import_module(module).main())
     finally:
         Path(peak).write_text(f"{high_water(os.getpid())} {time.process_time()}")
 

@@ -318,6 +318,47 @@ def metrics(size: int) -> bytes:
     return (head + "{}," * (size // 3) + "0]}").encode()
 
 
+def document(head: str, piece: str, tail: str = "") -> bytes:
+    """Definitions, or a message in JSON, as large as can be read: with as many of these pieces as fit."""
+    return (head + piece * ((LARGEST - len(head + tail)) // len(piece)) + tail).encode()
+
+
+def numbered(head: str, piece: str, tail: str = "") -> bytes:
+    """The same with a number in each piece, in place of ``#``."""
+    pieces = (
+        (piece.replace("#", f"{number:06}"))
+        for number in range((LARGEST - 200) // len(piece.replace("#", f"{0:06}")))
+    )
+    return (head + "".join(pieces) + tail).encode()
+
+
+LARGEST = (2 << 20) - 1000
+MESSAGE = '{"type":"data","name":"M","about":"a","validVersions":"0","flexibleVersions":"0+","fields":['
+TAGGED = '{"name":"A#","type":"int8","about":"a","versions":"0","taggedVersions":"0","tag":#},'.replace(":#", ":1#")
+DEFINITIONS = {
+    "numbers for fields": ("a.json", partial(document, MESSAGE, "1,", "1]}")),
+    "empty fields": ("a.json", partial(document, MESSAGE, "{},", "{}]}")),
+    "nested lists": ("a.json", partial(document, MESSAGE, "[" * 90 + "]" * 90 + ",", "1]}")),
+    "tagged fields": ("a.json", partial(numbered, MESSAGE, TAGGED, "{}]}")),
+    "a long name": ("a.json", partial(document, MESSAGE + '{"name":"', "a", '"}]}')),
+    "comments": ("a.json", partial(document, "", "//\n", MESSAGE + "]}")),
+    "a number on each line": ("a.jsonl", partial(document, "", "1\n")),
+    "fields without fields": ("a.krm", partial(document, "A =>\n", "  A: =>\n")),
+    "fields": ("a.krm", partial(document, "// a\nA => data, max version 0\n", "  A: int8\r\n")),
+    "steps of indentation": ("a.krm", partial(document, "A =>\n", "".join(" " * n + "a\n" for n in range(200)))),
+    "structs": ("a.krm", partial(numbered, "", "A# =>\n")),
+    "quotes": ("a.krm", partial(document, "A => ", '"')),
+}
+"""What ``kwirec`` reads, all with mistakes."""
+SMALL = "// a\nA# => data, max version 0\n  // a\n  B: int8\n"
+
+BODIES = {
+    "99,000 groups": lambda: ('{"groups":[' + "{}," * 49_500 + "{}]}").encode(),
+    "a text of 16 MB": lambda: ('{"groups":[{"groupId":"\U0001d54f' + "a" * 16 * MB + '"}]}').encode(),
+    "names of 16 MB": lambda: ('{"' + "\\ud835\\udd4f" * (4 * MB // 3) + '":1}').encode(),
+}
+"""What ``kwire encode`` reads."""
+
 OFFSETS, KEPT = "__consumer_offsets", 2 * MB
 ONE_VALUE = (record_of(bytes(90 * MB)), 1)
 OLD = [Record(None, bytes(KEPT), (), 1, n) for n in range(45)]
@@ -348,6 +389,9 @@ WHOLE = [
     File("50,000 requests", "frame", lambda: FETCH * 50_000, "kwire decode"),
     File("a request of 16 MB of records", "frame", lambda: produced(16 * MB), "kwire decode"),
     File("100 kB of batches of 1,000 records", "frame", lambda: compressed(MB // 10), "kwire decode"),
+    *(File(name, "body.json", content, "kwire encode") for name, content in BODIES.items()),
+    *(File(f"definitions: {name}", path, content, "kwirec") for name, (path, content) in DEFINITIONS.items()),
+    File("definitions: 37,000 messages", "a.krm", partial(numbered, "", SMALL), "kwirec check"),
     File("an answer of 2 MB", "answer", lambda: nodes(2 * MB), "kwire broker"),
     File("an answer of 4 MB", "answer", lambda: nodes(4 * MB), "kwire broker"),
     File("an answer of 2 MB, empty topics", "answer", lambda: empty_topics(2 * MB), "kwire call"),

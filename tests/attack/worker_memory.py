@@ -2,8 +2,9 @@
 
 ``python -m tests.attack.worker_memory [--only WORD]`` makes each file and reads it in a process of its own, with the
 imports of a worker and its output as an Arrow stream. With ``--engine local`` or ``spark``, commands read files; with
-``local`` also those of ``kwire``. The last rows have the largest figures of each command. Peaks are of resident
-memory, as Linux counts it (VmHWM). Seconds are of processor time, of commands without that of Spark's processes.
+``local`` also those of ``kwire`` and ``kwirec``. The last rows have the largest figures of each command. Peaks are of
+resident memory, as Linux counts it (VmHWM). Seconds are of processor time, of commands without that of Spark's
+processes.
 Exits with 1 if either is above what is promised.
 """
 
@@ -46,8 +47,11 @@ OF_RUNTIME = {
     ),
     "kwire broker": ("broker AT", "broker AT --format json", "call AT Metadata", "call AT Metadata --trace"),
     "kwire call": ("call AT ListOffsets --version 7", "call AT ListOffsets --version 7 --trace"),
+    "kwire encode": ("encode StreamsGroupDescribeResponse --json @FILE", "describe FetchRequest --format json"),
+    "kwirec check": ("check FILE",),
+    "kwirec": ("check FILE", "check --format junit FILE", "generate FILE --package made", "diff FILE FILE"),
 }
-"""The same of ``kwire``, of which some read what a broker answers."""
+"""Commands of ``kwire`` and ``kwirec`` that read a file in this process, or what a broker answers."""
 
 
 def main() -> None:
@@ -110,7 +114,7 @@ def measured_commands(file: File, engine: str, only: str) -> Iterator[tuple[str,
                     "watched" if watches else "out",
                 ]
             else:
-                args = ["kwire", *line.replace("FILE", str(path)).split()]
+                args = [file.source.split()[0], *line.replace("FILE", str(path)).split()]
             address = broker.address if broker else ""
             got = taken([address if word == "AT" else word for word in args], Path(folder))
             peaks = [f"{peak / MB:.0f}" for peak in (got.process, got.worker)]
