@@ -17,6 +17,7 @@ import tempfile
 from base64 import b64encode
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
+from operator import methodcaller
 from pathlib import Path
 
 import pyarrow as pa
@@ -49,8 +50,10 @@ def main() -> None:
     for count in (1, given.clients):
         made, opened, size = [], [], 0
         with tempfile.TemporaryDirectory() as folder:
-            write_parquet([clients(count)], CLIENTS, folder, "clients")
-            write_parquet([], PROBLEMS, folder, "problems")
+            write_parquet(methodcaller("__call__", [clients(count)]), folder, {"clients": iter})
+            write_parquet(
+                methodcaller("__call__", [pa.RecordBatch.from_pylist([], PROBLEMS)]), folder, {"problems": iter}
+            )
             words = ["readiness", "--engine", "local", "--target", "4.4.0", folder, "--out", f"{folder}/out", "-q"]
             page = Path(folder, "out", "readiness.html")
             for _ in range(given.rounds):

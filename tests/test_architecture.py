@@ -91,7 +91,7 @@ SPARK_LAYERS = (
     ("sources",),
     ("session",),
     ("output", "reading", "relations", "typed", "writing"),
-    ("streams", "topics"),
+    ("streams",),
     ("command",),
     ("engine",),
 )

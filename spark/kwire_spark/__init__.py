@@ -21,14 +21,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from kwire_inspect.tables.names import topic_names as topic_names
     from kwire_spark.reading import read_clients as read_clients
     from kwire_spark.reading import read_exchanges as read_exchanges
     from kwire_spark.reading import read_frames as read_frames
     from kwire_spark.reading import read_records as read_records
     from kwire_spark.reading import read_refusals as read_refusals
     from kwire_spark.session import spark_session as spark_session
-    from kwire_spark.topics import topic_names as topic_names
-    from kwire_spark.topics import with_topic_names as with_topic_names
     from kwire_spark.typed import messages as messages
     from kwire_spark.typed import typed_records as typed_records
     from kwire_spark.writing import write as write
@@ -42,9 +41,8 @@ _MODULES = {
     "read_records": "kwire_spark.reading",
     "read_refusals": "kwire_spark.reading",
     "spark_session": "kwire_spark.session",
-    "topic_names": "kwire_spark.topics",
+    "topic_names": "kwire_inspect.tables.names",
     "typed_records": "kwire_spark.typed",
-    "with_topic_names": "kwire_spark.topics",
     "write": "kwire_spark.writing",
     "write_clients": "kwire_spark.writing",
 }

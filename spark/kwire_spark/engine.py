@@ -3,21 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cached_property
+from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+
+from kwire_inspect.command.engines import PARQUET, Written
 from kwire_inspect.options import OptionError
+from kwire_inspect.tables.files import DATE
 from kwire_spark import relations as relations  # registers DataFrames
 from kwire_spark.output import checked_output
+from kwire_spark.types import spark_schema
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from kwire_inspect.command.common import Run
-    from kwire_inspect.command.engines import Tables
     from kwire_inspect.inputs import Inputs
-    from kwire_inspect.tables.clients import Clients
+    from kwire_inspect.stored import Origin
+    from kwire_inspect.tables.names import Typed
     from kwire_inspect.tables.relations import Relation
+
+AT_ONCE = 4
+"""Typed tables that are written in parallel: small ones take longer to start than to write."""
 
 
 class SparkEngine:
@@ -69,15 +77,40 @@ class SparkEngine:
         table.count()
         return table  # type: ignore[no-any-return]
 
-    def tables(self, run: Run) -> Tables:
-        from kwire_spark.command.tables import SparkTables
+    def write(
+        self, table: Any, schema: pa.Schema, folder: str, name: str, *, origin: Origin, by_date: bool = False
+    ) -> Written:
+        from kwire_spark.writing import write
 
-        return SparkTables(run)
+        few = table if by_date else table.coalesce(1)
+        path = write(few, folder, name, self.table_format, by_date=by_date, origin=origin)
+        reader = self.session.read.format(self.table_format)
+        if self.table_format == PARQUET:
+            reader = reader.schema(spark_schema([*schema, *([pa.field(DATE, pa.date32())] if by_date else [])]))
+            if (
+                by_date and reader.load(path).isEmpty()
+            ):  # and has no files: without dates, it has one with its columns
+                write(few.limit(0), folder, name, origin=origin)
+        stored = reader.load(path)
+        return Written(name, path, stored, stored.count)
 
-    def write_clients(self, seen: Clients[Any], folder: str) -> None:
-        from kwire_spark.writing import write_clients
+    def write_typed(self, table: Any, folder: str, typed: Mapping[str, Typed], *, origin: Origin) -> list[Written]:
+        from pyspark.sql import functions as F
 
-        write_clients(seen, folder, self.table_format)
+        from kwire_spark.typed import typed as made_of
+        from kwire_spark.writing import write
+
+        counted = {name: F.count_if(F.expr(made.structs.where)).alias(name) for name, made in typed.items()}
+        (row,) = table.agg(*counted.values()).collect()
+        counts = {name: count for name, count in sorted(row.asDict().items()) if count}
+
+        def written(name: str) -> Written:
+            rows = made_of(table, typed[name])
+            path = write(rows, folder, name, self.table_format, origin=origin)
+            return Written(name, path, rows, partial(counts.__getitem__, name))
+
+        with ThreadPoolExecutor(AT_ONCE) as workers:
+            return list(workers.map(written, counts))
 
 
 def _check_format(session: Any, name: str) -> None:

@@ -11,7 +11,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from kwire_inspect.tables.relations import Backend, Batches, Row, backend, query
+from kwire_inspect.tables.relations import Backend, Batches, Row, backend
 from kwire_spark.types import spark_schema
 
 
@@ -33,14 +33,23 @@ class SparkBackend:
         return self.query(text.replace("{part}", "true"), tables)
 
     def map_batches(
-        self, table: DataFrame, takes: pa.Schema, function: Batches, gives: pa.Schema, by: str, order: Sequence[str]
+        self,
+        table: DataFrame,
+        takes: pa.Schema,
+        function: Batches,
+        gives: pa.Schema,
+        where: str,
+        by: str,
+        order: Sequence[str],
     ) -> DataFrame:
-        columns = ", ".join(f"`{name}`" for name in takes.names)
-        needed = query(f"SELECT {columns} FROM {{table}}", table=table)
+        needed = table.where(where or "true").select(*takes.names)
         if by:
             needed = needed.repartition(by).sortWithinPartitions(by, *[F.expr(expression) for expression in order])
         called: Any = function
         return needed.mapInArrow(called, spark_schema(gives))
+
+    def to_arrow(self, table: DataFrame, schema: pa.Schema) -> pa.Table:
+        return table.select(*schema.names).toArrow().cast(schema)
 
     def like(self, table: DataFrame, rows: pa.Table) -> DataFrame:
         return table.sparkSession.createDataFrame(rows)

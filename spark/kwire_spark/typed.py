@@ -5,23 +5,23 @@
 the needed columns first. The structs are those of ``kwire_kafka.arrow``, or of another ``protocol``, unions of all
 versions; a field that the version lacks is null. Bytes that cannot be decoded are a null struct, with a ``reason``;
 so are those of over ``max_decoded`` bytes, unless a few large values, such as records, make up nearly all of it.
+
+``names`` is a table of names of topics, as ``topic_names`` returns it, which is brought to this process and to the
+workers. Structs with the id of a topic get its name, if they have none.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import reduce
-from operator import or_
 from typing import TYPE_CHECKING
 
-import pyarrow as pa
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F
+from pyspark.sql import DataFrame
 from pyspark.sql.types import StructType
 
 from kwire.errors import UnknownApiError
 from kwire.frames import MAX_DECODED
-from kwire_inspect.tables.record_structs import RecordKind, RecordStructs, record_kind
+from kwire_inspect.tables.names import Typed, names_by_id
+from kwire_inspect.tables.record_structs import RecordStructs, record_kind
 from kwire_inspect.tables.structs import REASON, ExchangeStructs
 from kwire_kafka import PROTOCOL
 from kwire_spark.types import spark_schema
@@ -38,6 +38,7 @@ def messages(
     parts: Sequence[str] = PARTS,
     protocol: MessageRegistry = PROTOCOL,
     *,
+    names: DataFrame | None = None,
     max_decoded: int = MAX_DECODED,
 ) -> DataFrame:
     """The exchanges of one API, with ``request`` and ``response``, or only one of them (``parts``), as structs.
@@ -52,13 +53,17 @@ def messages(
     request = protocol.request(api) if isinstance(api, int) else protocol[f"{api}Request"]
     assert request.API_KEY is not None
     decode = ExchangeStructs(request.API_KEY, parts, protocol, max_decoded)
-    of_api = exchanges.where(exchanges["api_key"] == decode.api_key)
-    schema = _schema(exchanges, PARTS, decode.fields())
-    return of_api.drop(*(part for part in PARTS if part not in parts)).mapInArrow(decode, schema)
+    needed = exchanges.drop(*(part for part in PARTS if part not in parts))
+    return typed(needed, Typed(decode, names_by_id(names) if names else None))
 
 
 def typed_records(
-    records: DataFrame, name: str, protocol: MessageRegistry = PROTOCOL, *, max_decoded: int = MAX_DECODED
+    records: DataFrame,
+    name: str,
+    protocol: MessageRegistry = PROTOCOL,
+    *,
+    names: DataFrame | None = None,
+    max_decoded: int = MAX_DECODED,
 ) -> DataFrame:
     """The records of one kind: ``key`` and ``value`` as structs, and ``version``, that of the value.
 
@@ -66,26 +71,15 @@ def typed_records(
     ``control``, ``key`` and ``value``. A tombstone has a null value and no ``reason``. Control records have ``type``
     and no key.
     """
-    kind = record_kind(name, protocol)
-    decode = RecordStructs(kind, protocol, max_decoded)
-    schema = _schema(records, ("key", "value"), decode.fields())
-    return records.where(is_of(records, kind)).mapInArrow(decode, schema)
+    decode = RecordStructs(record_kind(name, protocol), protocol, max_decoded)
+    return typed(records, Typed(decode, names_by_id(names) if names else None))
 
 
-def is_of(records: DataFrame, kind: RecordKind) -> Column:
-    """Whether a record is of this kind, by its topic and the type that its key or value starts with: without decoding
-    it."""
-    typed = records[kind.column]
-    starts = reduce(or_, [F.substring(typed, 1, len(start)) == F.lit(start) for start in kind.starts])
-    if kind.topic is None:
-        return records["control"] & starts
-    mine = records["topic"] == kind.topic if kind.value else records["topic"].rlike(f"^(?:{kind.topic})$")
-    return ~records["control"] & mine & starts
-
-
-def _schema(table: DataFrame, replaced: Sequence[str], fields: list[pa.Field]) -> StructType:
-    """The counterpart of ``structs.schema_with`` in Spark types, which other columns keep."""
-    gone = {*replaced, "_corrupt", *(field.name for field in fields)}
+def typed(table: DataFrame, made: Typed) -> DataFrame:
+    """What is made of the rows of its kind."""
+    structs, fields = made.structs, made.fields()
+    gone = {*structs.replaced, "_corrupt", *(field.name for field in fields)}
+    # the counterpart of structs.schema_with: other columns keep their types in Spark
     kept = [field for field in table.schema if field.name not in gone]
     added = spark_schema([*([] if "reason" in table.columns else [REASON]), *fields])
-    return StructType([*kept, *added])
+    return table.where(structs.where).mapInArrow(made, StructType([*kept, *added]))

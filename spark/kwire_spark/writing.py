@@ -15,7 +15,7 @@ from pyspark.sql.types import StringType
 
 from kwire_inspect.csv_cells import FORMULA, UNPRINTABLE
 from kwire_inspect.options import OptionError
-from kwire_inspect.stored import MAX_MARKER, UNKNOWN, Origin
+from kwire_inspect.stored import MARKER, MAX_MARKER, UNKNOWN, Origin
 from kwire_inspect.tables.clients import Clients
 from kwire_inspect.tables.files import DATE, Files
 
@@ -63,7 +63,9 @@ def write(
     if format.lower() not in FILES:
         writer.mode("overwrite").save(path)
         return path
-    with _Files(table.sparkSession, path).replacing(folder, name, origin) as written:
+    files = _Files(table.sparkSession, path)
+    with files.replacing(folder, name) as written:
+        files.create(f"{written}/{MARKER}", origin.marker())
         writer.mode("append").save(written)
     return path
 

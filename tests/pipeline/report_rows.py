@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any
@@ -9,15 +11,35 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
+from kwire_inspect.command.engines import LocalEngine
 from kwire_inspect.reports.report import Report
 from kwire_inspect.schemas import CLIENTS, EXCHANGES
+from kwire_inspect.stored import UNKNOWN
 from kwire_inspect.tables.clients import Clients, clients
 from kwire_inspect.tables.database import Database, LocalTable
+from kwire_inspect.tables.relations import Batches
 from kwire_kafka.releases import RELEASES
 
 START = datetime(2026, 1, 2, 12, 0, tzinfo=UTC)
 DATABASE = Database()
 NAMES: dict[int | None, str] = {0: "Produce", 1: "Fetch", 3: "Metadata", 11: "JoinGroup", 18: "ApiVersions"}
+
+
+@dataclass
+class Given:
+    """Batches as a table that the local engine writes."""
+
+    batches: Iterable[pa.RecordBatch]
+
+    def mapped(self, schema: pa.Schema, function: Batches, **how: Any) -> Iterable[pa.RecordBatch]:
+        return function(self.batches)
+
+
+def write_rows(
+    batches: Iterable[pa.RecordBatch], schema: pa.Schema, folder: object, name: str, **options: Any
+) -> str:
+    """Write a table as Parquet, as the local engine does; its path."""
+    return LocalEngine().write(Given(batches), schema, str(folder), name, **{"origin": UNKNOWN} | options).path
 
 
 def exchange(api_key: int | None = 3, version: int | None = 9, at: float = 0, **facts: Any) -> dict[str, Any]:

@@ -13,8 +13,8 @@ from kwire_inspect.inputs import PROBE_BYTES, Inputs, find, sniff
 from kwire_inspect.options import OptionError
 from kwire_inspect.schemas import PROBLEMS
 from kwire_inspect.storage import STDIN
-from kwire_inspect.tables.files import write_parquet
 from tests.pipeline.packing import tar
+from tests.pipeline.report_rows import write_rows
 
 DATA = Path(__file__).parents[1] / "data"
 PCAP = bytes.fromhex("d4c3b2a1020004000000000000000000ffff000001000000")
@@ -171,7 +171,7 @@ def test_of_an_archive_its_members_are_told(tmp_path: Path) -> None:
 
 def test_tables_beside_inputs_are_not_read(tmp_path: Path) -> None:
     (tmp_path / "a.pcap").write_bytes(PCAP)
-    write_parquet([], PROBLEMS, str(tmp_path), "problems")
+    write_rows([], PROBLEMS, str(tmp_path), "problems")
     found = find([tmp_path])
     assert (found.captures, found.tables) == ((str(tmp_path / "a.pcap"),), ())
     (tmp_path / "a.pcap").unlink()

@@ -21,10 +21,9 @@ from kwire_inspect.readers.stored import ROWS, stored_batches
 from kwire_inspect.schemas import CLIENTS, EXCHANGES, PROBLEMS
 from kwire_inspect.stored import Origin, StoredTable, are_complete, of_clients, parquet_files, stored_tables
 from kwire_inspect.tables.clients import clients
-from kwire_inspect.tables.files import write_parquet
 from kwire_spark.reading import read_clients, read_exchanges
 from tests.pipeline.capture_files import Conversation, packets, recorded, write_pcap
-from tests.pipeline.report_rows import client, clients_of, exchange
+from tests.pipeline.report_rows import client, clients_of, exchange, write_rows
 from tests.pipeline.small_sample import left_behind
 from tests.pipeline.test_late_captures import OTHER_PORTS
 
@@ -93,8 +92,8 @@ def test_every_report_leaves_a_table_for_others(call: Call, inputs: Path, tmp_pa
 def written(folder: Path, name: str, table: pa.Table, origin: Origin = Origin()) -> Path:  # noqa: B008
     """A table, with no problems beside it if it is one of clients."""
     if {*CLIENTS.names} <= {*table.column_names}:
-        write_parquet([], PROBLEMS, str(folder), "problems", origin=origin)
-    path, _ = write_parquet(table.to_batches(), table.schema, str(folder), name, origin=origin)
+        write_rows([], PROBLEMS, str(folder), "problems", origin=origin)
+    path = write_rows(table.to_batches(), table.schema, str(folder), name, origin=origin)
     return Path(path)
 
 
@@ -224,7 +223,7 @@ def test_spark_reads_clients_with_what_their_folder_says(spark: SparkSession, tm
     folder, origin = tmp_path / "a[b]{c}*", Origin("2 captures", (("a.pcap", "empty file"),), "today")
     written(folder, "clients", some(client(), client(1)), origin)
     unread = {"problem": "cut off", "places": 1, "connections": 0, "unread": 5, "source": "a", "position": 7}
-    write_parquet([pa.RecordBatch.from_pylist([unread], PROBLEMS)], PROBLEMS, str(folder), "problems", origin=origin)
+    write_rows([pa.RecordBatch.from_pylist([unread], PROBLEMS)], PROBLEMS, str(folder), "problems", origin=origin)
     written(folder, "exchanges", pa.Table.from_pylist([exchange()] * 3, EXCHANGES), origin)
     (tmp_path / "b").mkdir()
     (tmp_path / "b" / "a.prom").touch()

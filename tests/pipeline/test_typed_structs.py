@@ -310,7 +310,9 @@ def test_a_replay_leaves_out_large_records_of_many_values(monkeypatch: pytest.Mo
     assert replay.logged(row).record.reason == TOO_MANY.format(len(value))
 
 
-def test_each_record_is_of_one_kind_by_its_topic_and_how_it_starts() -> None:
+def records_of_kinds() -> tuple[pa.RecordBatch, list[tuple[int, str]]]:
+    """Four records for each beginning of each kind, and which of them is the first. It is of the kind; others
+    are of another topic, control records if the kind is none, and cut off."""
     topics = {pattern: f"connect-{of}" for of, pattern in PATTERNS.items()}
     rows, expected = [], []
     for name, kind in record_kinds().items():
@@ -321,9 +323,13 @@ def test_each_record_is_of_one_kind_by_its_topic_and_how_it_starts() -> None:
             elsewhere = mine | ({"control": False} if kind.topic is None else {"topic": other})
             rows += [mine, elsewhere, mine | {"control": not mine["control"]}, mine | {kind.column: start[:-1]}]
             expected.append((len(rows) - 4, name))
-    found = batch(RECORDS, *rows)
+    return batch(RECORDS, *rows), expected
+
+
+def test_each_record_is_of_one_kind_by_its_topic_and_how_it_starts() -> None:
+    found, expected = records_of_kinds()
     at = {
-        name: {row for row, is_of in enumerate(kind.of(found).to_pylist()) if is_of}
+        name: {row for row, is_of in enumerate(RecordStructs(kind).of(found).to_pylist()) if is_of}
         for name, kind in record_kinds().items()
     }
     for row, name in expected:

@@ -9,18 +9,20 @@ from unittest.mock import MagicMock
 import pyarrow as pa
 import pytest
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 
 from kwire.errors import UnknownApiError
 from kwire.logs import committed_offsets, internal_records
 from kwire.protocol import MessageRegistry
 from kwire_inspect.schemas import EXCHANGES, RECORDS
-from kwire_inspect.tables.record_structs import RecordStructs, record_kind
+from kwire_inspect.tables.names import Typed
+from kwire_inspect.tables.record_structs import RecordStructs, record_kind, record_kinds
 from kwire_inspect.tables.structs import ExchangeStructs
 from kwire_kafka import PROTOCOL, HeartbeatRequest, MetadataRequest, MetadataResponse
 from kwire_kafka.arrow import ARROW
-from kwire_spark import typed
 from kwire_spark.typed import messages, typed_records
 from kwire_spark.types import spark_schema, spark_type
+from tests.pipeline.test_typed_structs import records_of_kinds
 from tests.properties.values import FIXED, make
 
 LOG = "tests/data/logs/4.1.1/__consumer_offsets-0"
@@ -83,16 +85,25 @@ def test_names_of_apis(exchanges: DataFrame) -> None:
         messages(exchanges, "Metadata", ["body"])
 
 
-def test_workers_get_the_package_and_the_limit(newer: MessageRegistry, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_workers_get_the_package_and_the_limit(newer: MessageRegistry) -> None:
     given: Any = MagicMock()
-    given.schema = spark_schema(EXCHANGES)
+    given.schema, given.drop.return_value = spark_schema(EXCHANGES), given
     messages(given, "Metadata", ("request",), newer, max_decoded=7)
-    (of_workers, _), _ = given.where().drop().mapInArrow.call_args
-    assert of_workers == ExchangeStructs(METADATA, ("request",), newer, 7)
-    monkeypatch.setattr(typed, "is_of", lambda *_: None)
+    (of_workers, _), _ = given.where().mapInArrow.call_args
+    assert of_workers == Typed(ExchangeStructs(METADATA, ("request",), newer, 7))
     typed_records(given, "ConnectorConfig", newer, max_decoded=7)
     (of_workers, _), _ = given.where().mapInArrow.call_args
-    assert of_workers == RecordStructs(record_kind("ConnectorConfig", newer), newer, 7)
+    assert of_workers == Typed(RecordStructs(record_kind("ConnectorConfig", newer), newer, 7))
+
+
+def test_conditions_in_sql_find_the_kinds_that_are_found_in_arrow(spark: SparkSession) -> None:
+    records, _ = records_of_kinds()
+    kinds = [RecordStructs(kind) for kind in record_kinds().values()]
+    table = spark.createDataFrame(pa.Table.from_batches([records]))
+    found = table.select(*(F.expr(f"coalesce({kind.where}, false)") for kind in kinds)).collect()
+    assert [[*row] for row in found] == [
+        [*of] for of in zip(*([of is True for of in kind.of(records).to_pylist()] for kind in kinds), strict=True)
+    ]
 
 
 def test_records_of_connectors_have_json(spark: SparkSession) -> None:

@@ -28,12 +28,11 @@ from kwire_inspect.reports.client_usage import Client, Use
 from kwire_inspect.reports.judgement import Judgement
 from kwire_inspect.schemas import CLIENTS, PROBLEMS
 from kwire_inspect.tables.clients import EXCHANGE_COLUMNS
-from kwire_inspect.tables.files import write_parquet
 from kwire_kafka import PROTOCOL
 from kwire_spark.command import watch
 from kwire_spark.command.watch import ProgressPrinter
 from tests.pipeline.capture_files import packets, recorded, write_pcap
-from tests.pipeline.report_rows import client, clients_of
+from tests.pipeline.report_rows import client, clients_of, write_rows
 
 RECORDING = "kafka-python-on-3.9.1"
 LONGEST = 300.0
@@ -188,11 +187,11 @@ def test_a_refused_client_is_told_once_wherever_it_is(tmp_path: Path, capsys: py
 def test_its_page_is_that_of_the_command(tmp_path: Path, beside: str) -> None:
     unjudged = client(0, 2, client_id=None, seen_in="server_log", refused=3) | {"version": None}
     table = clients_of(client(0, 1, 5, refused=2), client(3, 12, client_id="two"), unjudged).table
-    write_parquet(table.batches(CLIENTS), CLIENTS, str(tmp_path), "clients")
+    write_rows(table.batches(CLIENTS), CLIENTS, str(tmp_path), "clients")
     unread = {"problem": TLS, "places": 1, "connections": 1, "unread": 10**9, "source": "a.pcap", "position": 7}
     if beside != "no problems":
         problems = pa.RecordBatch.from_pylist([unread] * (beside == "much unread"), PROBLEMS)
-        write_parquet([problems], PROBLEMS, str(tmp_path), "problems")
+        write_rows([problems], PROBLEMS, str(tmp_path), "problems")
     (tmp_path / "owners.csv").write_text("owner,client_id\nTeam A,two\n")
     given, owners = ["3.9.1", "4.1.1"], str(tmp_path / "owners.csv")
     assert live_report(str(tmp_path), "parquet", given, owners, PROTOCOL, Console(quiet=True)).update()

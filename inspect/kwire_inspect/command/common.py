@@ -144,10 +144,13 @@ class Run:
 
     def write_clients(self, seen: Clients[Any]) -> None:
         """Write the tables ``clients`` and ``problems`` below ``out``, unless these are the ones which were read."""
+        from kwire_inspect.stored import SCHEMAS
+
         if any(Path(table.path).resolve() == Path(self.out, "clients").resolve() for table in self.inputs.tables):
             return
         with self.step("Writing clients"):
-            self.engine.write_clients(seen, self.out)
+            for name, table in {"problems": seen.problems, "clients": seen.table}.items():
+                self.engine.write(table, SCHEMAS[name], self.out, name, origin=seen.origin)
 
     def basis(self, seen: Relation | Clients[Any]) -> Basis:
         """What a report on exchanges or clients is based on."""

@@ -7,7 +7,8 @@ Spark's engine and is found by its entry point.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property, partial
 from importlib.metadata import entry_points
 from importlib.util import find_spec
@@ -18,14 +19,12 @@ from kwire_inspect.storage import refuse_secrets
 from kwire_inspect.worker_memory import leave_out_pandas
 
 if TYPE_CHECKING:
-    from pyarrow import RecordBatch
+    import pyarrow as pa
 
-    from kwire_inspect.command.common import Run
     from kwire_inspect.inputs import Inputs
-    from kwire_inspect.reports.basis import Problem
-    from kwire_inspect.reports.report import Cell
-    from kwire_inspect.tables.clients import Clients
-    from kwire_inspect.tables.database import Database
+    from kwire_inspect.stored import Origin
+    from kwire_inspect.tables.database import Database, LocalRows
+    from kwire_inspect.tables.names import Typed
     from kwire_inspect.tables.relations import Relation
 
 AUTO, LOCAL, SPARK = ENGINES = "auto", "local", "spark"
@@ -55,38 +54,25 @@ class Engine(Protocol):
     def cached(self, table: Relation) -> Relation:
         """The table, computed now and kept."""
 
-    def write_clients(self, seen: Clients[Any], folder: str) -> None:
-        """Write the tables ``folder/clients`` and ``folder/problems``."""
+    def write(
+        self, table: Any, schema: pa.Schema, folder: str, name: str, *, origin: Origin, by_date: bool = False
+    ) -> Written:
+        """Write a table of this engine with these columns to ``folder/name``. Only tables ``by_date`` are large."""
 
-    def tables(self, run: Run) -> Tables:
-        """What writes the tables of a run."""
+    def write_typed(self, table: Any, folder: str, typed: Mapping[str, Typed], *, origin: Origin) -> list[Written]:
+        """Write a typed table for each name, of the rows of a table that :meth:`write` returned. Tables without rows
+        are left out."""
 
 
-class Tables(Protocol):
-    """Writes tables, each by the method of its name."""
+@dataclass(frozen=True)
+class Written:
+    """A table that was written, and is read back when it is needed."""
 
-    rows: list[tuple[Cell, ...]]
-    """Name, number of rows, and path of each table that was written."""
-    seen: Clients[Any] | None
-    """The clients, once they are written."""
-
-    def add_main(self, name: str, columns: Sequence[str] = ()) -> None:
-        """Write a table that readers return."""
-
-    def add_topic_names(self) -> None:
-        """Write the table ``topics``, from responses and records."""
-
-    def add_apis(self) -> None:
-        """Write a table for each API."""
-
-    def add_internal(self) -> None:
-        """Write a table for each kind of record."""
-
-    def add_clients(self) -> None:
-        """Write the tables ``clients`` and ``problems``."""
-
-    def broken_records(self) -> list[Problem]:
-        """Reasons and places of broken input that the table ``problems`` does not have."""
+    name: str
+    path: str
+    table: Any
+    count: Callable[[], int]
+    """Returns its number of rows."""
 
 
 class OtherEngine(Protocol):
@@ -183,43 +169,56 @@ class LocalEngine:
 
         return Database()
 
-    def read(self, table: str, inputs: Inputs, columns: Sequence[str], options: Mapping[str, str]) -> Relation:
+    def read(self, table: str, inputs: Inputs, columns: Sequence[str], options: Mapping[str, str]) -> LocalRows:
         import pyarrow as pa
 
-        from kwire_inspect.readers import TABLES
+        from kwire_inspect.readers import TABLES, read_batches
+        from kwire_inspect.tables.database import LocalRows
 
-        full = TABLES[table]
-        schema = pa.schema([full.field(name) for name in columns or full.names])
-        return self.database.table(schema).add(self.batches(table, inputs, schema.names, options))
-
-    def batches(
-        self, table: str, inputs: Inputs, columns: Sequence[str], options: Mapping[str, str], **how: Any
-    ) -> Iterator[RecordBatch]:
-        """The rows of a table as batches: see ``readers.read_batches``."""
-        from kwire_inspect.readers import read_batches
-
-        return read_batches(table, inputs, columns, options, processes=self._processes, **how)
+        schema = pa.schema([TABLES[table].field(name) for name in columns or TABLES[table].names])
+        rows = partial(read_batches, table, inputs, options=options, processes=self._processes)
+        return LocalRows(self.database, schema, rows)
 
     def counted(self, inputs: Inputs, options: Mapping[str, str]) -> Relation:
         from kwire_inspect.schemas import COUNTED
         from kwire_inspect.tables.clients import EXCHANGE_COLUMNS
         from kwire_inspect.tables.counting import counted
+        from kwire_inspect.tables.relations import map_batches
 
-        many = {"each": partial(counted, most=0)} if self._processes > 1 else {}
-        exchanges = self.batches("exchanges", inputs, EXCHANGE_COLUMNS, options, **many)
-        return self.database.table(COUNTED).add(exchanges if many else counted(exchanges))
+        exchanges = self.read("exchanges", inputs, EXCHANGE_COLUMNS, options)
+        each = partial(counted, most=0) if self._processes > 1 else counted
+        return map_batches(exchanges, exchanges.schema, each, COUNTED)
 
-    def cached(self, table: Relation) -> Relation:
-        return table
+    def cached(self, table: Any) -> Relation:
+        from kwire_inspect.tables.database import LocalRows
 
-    def tables(self, run: Run) -> Tables:
-        from kwire_inspect.command.local_tables import LocalTables
+        loaded: Relation = table.loaded if isinstance(table, LocalRows) else table
+        return loaded
 
-        return LocalTables(run)
+    def write(
+        self, table: Any, schema: pa.Schema, folder: str, name: str, *, origin: Origin, by_date: bool = False
+    ) -> Written:
+        import pyarrow as pa
 
-    def write_clients(self, seen: Clients[Any], folder: str) -> None:
-        from kwire_inspect.schemas import CLIENTS, PROBLEMS
         from kwire_inspect.tables.files import write_parquet
 
-        write_parquet(seen.problems.batches(PROBLEMS), PROBLEMS, folder, "problems", origin=seen.origin)
-        write_parquet(seen.table.batches(CLIENTS), CLIENTS, folder, "clients", origin=seen.origin)
+        rows = partial(table.mapped, schema, processes=self._processes)
+        if not write_parquet(rows, folder, {name: iter}, by_date=by_date, origin=origin):
+            columns = [pa.RecordBatch.from_pylist([], schema)]
+            write_parquet(lambda write: write(columns), folder, {name: iter}, origin=origin)
+        return self._written(name, folder)
+
+    def write_typed(self, table: Any, folder: str, typed: Mapping[str, Typed], *, origin: Origin) -> list[Written]:
+        from kwire_inspect.tables.files import write_parquet
+
+        rows = partial(table.mapped, table.schema, processes=self._processes)
+        names = write_parquet(rows, folder, typed, origin=origin)
+        return [self._written(name, folder) for name in sorted(names)]
+
+    def _written(self, name: str, folder: str) -> Written:
+        from kwire_inspect.readers.stored import TableReader, read_table
+        from kwire_inspect.tables.database import LocalRows
+
+        path = f"{folder.rstrip('/')}/{name}"
+        table = LocalRows(self.database, TableReader(path).schema, partial(read_table, path))
+        return Written(name, path, table, table.count)

@@ -22,32 +22,17 @@ def tables(run: Run, raw: bool, topics: str) -> int:
 
     Tables of APIs are in the folder apis; tables of records of Kafka's internal topics are in the folder internal.
     """
-    from kwire_inspect.schemas import FRAMES
+    from kwire_inspect.command.writing import Tables
 
     run.options["topics"] = topics
     if run.inputs.has_standard_input:
         standard_input().keep()  # it is read once for each table
-    inputs, written = run.inputs, run.engine.tables(run)
-    exchanges = bool(inputs.captures or inputs.request_logs)
-    if inputs.captures:
-        written.add_main("frames", [name for name in FRAMES.names if raw or name != "raw"])
-    for name, found in {"exchanges": exchanges, "refusals": inputs.server_logs, "records": inputs.logs}.items():
-        if found:
-            written.add_main(name)
-    if exchanges or inputs.logs:
-        written.add_topic_names()
-    if exchanges:
-        written.add_apis()
-    if inputs.logs:
-        written.add_internal()
-    if exchanges or inputs.server_logs or inputs.metrics:
-        written.add_clients()
-    with run.step("Looking for broken input"):
-        broken = written.broken_records()
-        basis = run.basis(written.seen) if written.seen is not None else None
+    written = Tables(run, raw)
+    seen, broken = written.clients(), written.broken_records()
     table = Table("written", "Tables", rows=tuple(written.rows), empty="None.").with_columns("table", "rows", "path")
-    report = Report("tables", "Decoded tables", () if basis else (f"Based on {inputs}.",), (table,))
-    if basis is None:
+    if seen is None:
+        report = Report("tables", "Decoded tables", (f"Based on {run.inputs}.",), (table,))
         return run.publish(run.completed(report, broken))
-    requests = None if written.seen is None else written.seen.table
-    return run.publish(run.completed(report, replace(basis, problems=(*basis.problems, *broken)), requests))
+    basis = run.basis(seen)
+    report = Report("tables", "Decoded tables", (), (table,))
+    return run.publish(run.completed(report, replace(basis, problems=(*basis.problems, *broken)), seen.table))

@@ -15,12 +15,13 @@ import pyarrow as pa
 
 from kwire_inspect.inputs import Inputs
 from kwire_inspect.options import FOUND, KINDS, Options, only, passed
-from kwire_inspect.readers.processes import Each, read_dealt
+from kwire_inspect.readers.processes import read_dealt
 from kwire_inspect.schemas import CLIENTS, COUNTED, EXCHANGES, FRAMES, PROBLEMS, RECORDS, REFUSALS
 from kwire_inspect.storage import absolute
 
 if TYPE_CHECKING:
     from kwire_inspect.readers.base import Reader
+    from kwire_inspect.tables.relations import Batches
 
 __all__ = ["TABLES", "read_batches"]
 
@@ -52,7 +53,7 @@ def read_batches(
     options: Mapping[str, str] | None = None,
     *,
     processes: int = 1,
-    each: Each = iter,
+    each: Batches = iter,
 ) -> Iterator[pa.RecordBatch]:
     """Read the rows of a table of :data:`TABLES` in all inputs, by this number of processes; 1 is this process.
 
@@ -66,7 +67,7 @@ def read_batches(
         if stored.kind == table:
             from kwire_inspect.readers.stored import stored_batches
 
-            yield from stored_batches(stored, schema)
+            yield from each(stored_batches(stored, schema))
     for kind in KINDS[table]:
         if files := [absolute(file) for file in getattr(inputs, kind)]:
             paths = {"paths": json.dumps(files), "rows": table, "partitions": str(processes)}

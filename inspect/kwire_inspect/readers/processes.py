@@ -8,7 +8,7 @@ that is ahead waits, since a pipe holds little.
 from __future__ import annotations
 
 import signal
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, suppress
 from itertools import chain
 from multiprocessing import get_context
@@ -22,13 +22,14 @@ if TYPE_CHECKING:
     from multiprocessing.connection import Connection
 
     from kwire_inspect.readers.base import Reader
-
-Each = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
-"""Changes the rows that a process reads."""
+    from kwire_inspect.tables.relations import Batches
 
 
-def read_dealt(reader: Reader, tasks: Sequence[Any], processes: int, each: Each = iter) -> Iterator[pa.RecordBatch]:
-    """The rows of all tasks, as ``each`` process makes them of its own; both are pickled."""
+def read_dealt(
+    reader: Reader, tasks: Sequence[Any], processes: int, each: Batches = iter
+) -> Iterator[pa.RecordBatch]:
+    """The rows of all tasks, as ``each`` process makes them of its own; both are pickled. A process has its
+    number as its name."""
     shares = [share for share in (tasks[number::processes] for number in range(processes)) if share]
     if len(shares) <= 1:
         yield from each(_rows(reader, tasks))
@@ -36,10 +37,11 @@ def read_dealt(reader: Reader, tasks: Sequence[Any], processes: int, each: Each 
     context = get_context("spawn")
     with ExitStack() as stack:
         waiting = []
-        for share in shares:
+        for number, share in enumerate(shares):
             receiver, sender = context.Pipe(duplex=False)
             stack.enter_context(receiver)
-            process = context.Process(target=_work, args=(sender, reader, share, each), daemon=True)
+            given = sender, reader, share, each
+            process = context.Process(target=_work, args=given, name=str(number), daemon=True)
             process.start()
             stack.callback(process.join)
             stack.callback(process.terminate)
@@ -73,7 +75,7 @@ def _received(receiver: Connection) -> Iterator[pa.RecordBatch]:
         raise problem
 
 
-def _work(sender: Connection, reader: Reader, tasks: Sequence[Any], each: Each) -> None:
+def _work(sender: Connection, reader: Reader, tasks: Sequence[Any], each: Batches) -> None:
     """Read tasks in a process of its own. It ends when nobody reads the rows any more."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     leave_out_pandas()

@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
-from pyarrow import compute
+from pyarrow import compute, dataset
+from pyarrow.dataset import ParquetFileFragment
 from pyarrow.parquet import ParquetFile
 
-from kwire_inspect.options import BrokenInputError
+from kwire_inspect.options import BrokenInputError, Options
+from kwire_inspect.readers.base import Reader
+from kwire_inspect.readers.processes import read_dealt
 from kwire_inspect.schemas import EPOCH, TIME
 from kwire_inspect.stored import StoredTable
+from kwire_inspect.tables.files import DATE
+
+if TYPE_CHECKING:
+    from kwire_inspect.tables.relations import Batches
 
 ROWS = 4096
+"""Rows that are read at a time."""
+BY_DATE = dataset.partitioning(pa.schema([(DATE, pa.date32())]), flavor="hive")
+SLOWLY = dataset.ParquetFileFormat(pre_buffer=False)
+NO_READAHEAD = {"batch_readahead": 0, "fragment_readahead": 0}
 COUNTS = frozenset({"requests", "errors", "refused", "connections", "places"})
 """Columns of CLIENTS and PROBLEMS that every row has."""
 MICROSECOND = timedelta(microseconds=1)
@@ -35,6 +47,38 @@ def stored_batches(table: StoredTable, schema: pa.Schema) -> Iterator[pa.RecordB
                 yield pa.RecordBatch.from_arrays([_column(batch, field) for field in schema], schema=schema)
         except (OSError, pa.ArrowException) as error:
             raise BrokenInputError(str(path), None, f"not a table of kwire: {error}") from None
+
+
+class TableReader(Reader):
+    """Reads a table that this run has written, in a few row groups at a time, with ``date`` if it is partitioned."""
+
+    def __init__(self, path: str, columns: Sequence[str] | None = None, tasks: int = 1) -> None:
+        self._table = dataset.dataset(path, format=SLOWLY, partitioning=BY_DATE)
+        super().__init__(Options({}), self._table.schema)
+        self._columns, self._tasks = columns, tasks
+
+    def tasks(self) -> Sequence[list[ParquetFileFragment]]:
+        """A share of the row groups of each file."""
+        dealt: list[list[ParquetFileFragment]] = [[] for _ in range(self._tasks)]
+        for file in self._table.get_fragments():
+            for number, share in enumerate(dealt):
+                if groups := [*range(file.num_row_groups)[number :: self._tasks]]:
+                    share.append(file.subset(row_group_ids=groups))
+        return dealt
+
+    def read(self, task: list[ParquetFileFragment]) -> Iterator[pa.RecordBatch]:
+        for group in (group for file in task for group in file.split_by_row_group()):
+            yield from group.to_batches(
+                schema=self.schema, columns=self._columns, batch_size=ROWS, use_threads=False, **NO_READAHEAD
+            )
+
+
+def read_table(
+    path: str, *, columns: Sequence[str], processes: int = 1, each: Batches = iter
+) -> Iterator[pa.RecordBatch]:
+    """Read a table of this run, as ``read_batches`` reads inputs."""
+    reader = TableReader(path, columns, processes)
+    return read_dealt(reader, reader.tasks(), processes, each)
 
 
 def _column(batch: pa.RecordBatch, field: pa.Field) -> pa.Array:

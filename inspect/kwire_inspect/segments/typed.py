@@ -39,7 +39,7 @@ def typed_batches(
         broken = batch.filter(pc.is_valid(batch.column("_corrupt")))
         if broken.num_rows:
             yield _with_nulls(broken, asked)
-        chosen = batch.filter(decode.kind.of(batch)).drop_columns("_corrupt")
+        chosen = batch.filter(decode.of(batch)).drop_columns("_corrupt")
         for made in decode([chosen]):
             yield _with_nulls(made, asked)
 

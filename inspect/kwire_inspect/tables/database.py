@@ -7,8 +7,9 @@ beside it, and a table has their places.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
+from functools import cached_property
 from itertools import chain
 from struct import Struct
 from tempfile import TemporaryDirectory, TemporaryFile
@@ -55,6 +56,8 @@ PREPARED = """
 """
 """Functions of Spark that have another name in DuckDB. Null is the least value in a struct, as in Spark."""
 
+Read = Callable[..., Iterable[pa.RecordBatch]]
+
 _PLACE = Struct("<cqq")
 """A mark, and where a long value is in the file: its first byte and its length."""
 _SHORT, _LONG = b"\0", b"\1"
@@ -83,7 +86,7 @@ class Database:
         self.connection.execute(f"CREATE TABLE {name} AS {text}")
         return LocalTable(self, name)
 
-    def view(self, text: str, tables: Iterable[LocalTable]) -> LocalTable:
+    def view(self, text: str, tables: Iterable[LocalTable | LocalRows]) -> LocalTable:
         """The rows of a query on these tables, which runs whenever the result is read: a copy would take memory."""
         name = self._new()
         self.connection.execute(f"CREATE VIEW {name} AS {text}")
@@ -126,7 +129,7 @@ class Database:
 class LocalTable:
     """A table of a database of this process, which is dropped with this object."""
 
-    def __init__(self, database: Database, name: str, viewed: Iterable[LocalTable] = ()) -> None:
+    def __init__(self, database: Database, name: str, viewed: Iterable[LocalTable | LocalRows] = ()) -> None:
         self.database = database
         self.name = name
         self.viewed = (*viewed,)
@@ -153,17 +156,52 @@ class LocalTable:
         for batch in self.database.batches(f"SELECT {listed} FROM {self.name}", most):
             yield _cast(batch, schema)
 
+    def mapped(self, schema: pa.Schema, function: Batches, **how: Any) -> Iterable[pa.RecordBatch]:
+        """Call a function with these columns of all rows, and return its batches."""
+        return function(self.batches(schema))
+
+
+class LocalRows:
+    """Rows of files, which are read whenever they are needed, and brought to a database if a query asks for them.
+
+    ``read`` is a function such as ``readers.read_batches``.
+    """
+
+    viewed = ()
+
+    def __init__(self, database: Database, schema: pa.Schema, read: Read) -> None:
+        self.database, self.schema, self._read = database, schema, read
+        self.columns: list[str] = schema.names
+
+    @cached_property
+    def loaded(self) -> LocalTable:
+        """The rows in the database."""
+        return self.database.table(self.schema).add(self.mapped(self.schema, iter))
+
+    @property
+    def name(self) -> str:
+        """The name of the table in the database."""
+        return self.loaded.name
+
+    def mapped(self, schema: pa.Schema, function: Batches, **how: Any) -> Iterable[pa.RecordBatch]:
+        """Call a function with these columns of all rows, and return its batches."""
+        return self._read(columns=schema.names, each=function, **how)
+
+    def count(self) -> int:
+        """The number of rows."""
+        return sum(batch.num_rows for batch in self.mapped(pa.schema([]), iter))
+
 
 class LocalBackend:
     """The tables of this process."""
 
-    def query(self, text: str, tables: Mapping[str, LocalTable]) -> LocalTable:
+    def query(self, text: str, tables: Mapping[str, LocalTable | LocalRows]) -> LocalTable:
         return _database(tables).view(_named(text, tables), tables.values())
 
-    def collect(self, text: str, tables: Mapping[str, LocalTable]) -> list[Row]:
+    def collect(self, text: str, tables: Mapping[str, LocalTable | LocalRows]) -> list[Row]:
         return list(_database(tables).rows(_named(text, tables)))
 
-    def query_groups(self, text: str, by: Sequence[str], tables: Mapping[str, LocalTable]) -> LocalTable:
+    def query_groups(self, text: str, by: Sequence[str], tables: Mapping[str, LocalTable | LocalRows]) -> LocalTable:
         database, number = _database(tables), 1
         while True:
             parts = [f"hash({', '.join(by)}) % {number} = {part}" for part in range(number)]
@@ -179,40 +217,51 @@ class LocalBackend:
         return first
 
     def map_batches(
-        self, table: LocalTable, takes: pa.Schema, function: Batches, gives: pa.Schema, by: str, order: Sequence[str]
+        self,
+        table: LocalTable | LocalRows,
+        takes: pa.Schema,
+        function: Batches,
+        gives: pa.Schema,
+        where: str,
+        by: str,
+        order: Sequence[str],
     ) -> LocalTable:
+        if not by:
+            return table.database.table(gives).add(table.mapped(takes, function))
+        # DuckDB sorts by numbers in little memory, and by texts only in memory
+        *first, last = (f"`{by}`", *order)
+        key = f"row({', '.join(first)})"
+        groups = f"SELECT DISTINCT {key} AS _group FROM {table.name}"
+        places = table.database.select(f"SELECT *, row_number() OVER (ORDER BY _group) AS _place FROM ({groups})")
         listed = ", ".join(f"{table.name}.`{name}`" for name in takes.names)
-        text = f"SELECT {listed} FROM {table.name}"
-        if by:
-            # DuckDB sorts by numbers in little memory, and by texts only in memory
-            *first, last = (f"`{by}`", *order)
-            key = f"row({', '.join(first)})"
-            groups = f"SELECT DISTINCT {key} AS _group FROM {table.name}"
-            places = table.database.select(f"SELECT *, row_number() OVER (ORDER BY _group) AS _place FROM ({groups})")
-            text += f" JOIN {places.name} ON {key} IS NOT DISTINCT FROM _group ORDER BY _place, {last}"
-        rows = table.database.batches(text)
+        text = f"SELECT {listed} FROM {table.name} JOIN {places.name} ON {key} IS NOT DISTINCT FROM _group"
+        rows = table.database.batches(f"{text} ORDER BY _place, {last}")
         return table.database.table(gives).add(function(_cast(batch, takes) for batch in rows))
 
-    def like(self, table: LocalTable, rows: pa.Table) -> LocalTable:
+    def to_arrow(self, table: LocalTable | LocalRows, schema: pa.Schema) -> pa.Table:
+        return pa.Table.from_batches(table.mapped(schema, iter), schema)
+
+    def like(self, table: LocalTable | LocalRows, rows: pa.Table) -> LocalTable:
         return table.database.table(rows.schema).add(rows.to_batches())
 
-    def kept(self, table: LocalTable) -> AbstractContextManager[LocalTable]:
+    def kept(self, table: LocalTable | LocalRows) -> AbstractContextManager[LocalTable | LocalRows]:
         return nullcontext(table.database.select(f"FROM {table.name}") if table.viewed else table)
 
 
-@backend.register
-def _local(table: LocalTable) -> Backend:
+@backend.register(LocalTable)
+@backend.register(LocalRows)
+def _local(table: LocalTable | LocalRows) -> Backend:
     return LocalBackend()
 
 
-def _database(tables: Mapping[str, LocalTable]) -> Database:
+def _database(tables: Mapping[str, LocalTable | LocalRows]) -> Database:
     """The database of all these tables."""
     databases = {table.database for table in tables.values()}
     assert len(databases) == 1
     return databases.pop()
 
 
-def _named(text: str, tables: Mapping[str, LocalTable], **more: str) -> str:
+def _named(text: str, tables: Mapping[str, LocalTable | LocalRows], **more: str) -> str:
     return text.format(**{name: table.name for name, table in tables.items()}, **more)
 
 

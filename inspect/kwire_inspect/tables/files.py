@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
 from functools import partial
+from multiprocessing import current_process
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 from kwire_inspect.folders import private_folder, regular
 from kwire_inspect.options import OptionError
@@ -18,6 +20,8 @@ from kwire_inspect.stored import MARKER, MAX_MARKER, UNKNOWN, Origin
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyarrow.parquet import ParquetWriter
+
+    from kwire_inspect.tables.relations import Batches
 
 DATE = "date"
 NO_DATE = "__HIVE_DEFAULT_PARTITION__"
@@ -84,9 +88,9 @@ class Files:
             self.rename(replaced, path)
 
     @contextmanager
-    def replacing(self, folder: str, name: str, origin: Origin) -> Iterator[str]:
-        """The folder for the files of a new table ``folder/name``, which takes the place of an earlier one after the
-        ``with`` block. Its marker says what it is made of."""
+    def replacing(self, folder: str, name: str) -> Iterator[str]:
+        """The folder for the marker and the files of a new table ``folder/name``. After the ``with`` block, it
+        replaces the earlier table if there is something in it."""
         path = f"{folder.rstrip('/')}/{name}"
         written, replaced = _hidden(path, "writing"), _hidden(path, "replaced")
         _refuse_links(folder, name)
@@ -94,16 +98,16 @@ class Files:
         self.restore(path)
         self.delete(written)
         try:
-            self.create(f"{written}/{MARKER}", origin.marker())
             yield written
         except BaseException:
             with suppress(Exception):
                 self.delete(written)  # a full disk needs the room
             raise
-        if self.exists(path):
-            self.rename(path, replaced)
-        self.rename(written, path)
-        self.delete(replaced)
+        if self.exists(written):
+            if self.exists(path):
+                self.rename(path, replaced)
+            self.rename(written, path)
+            self.delete(replaced)
 
 
 class LocalFiles(Files):
@@ -135,17 +139,15 @@ class LocalFiles(Files):
 
 
 class ParquetTable:
-    """A table that is being written, in files of this machine: at most one file for each partition, unless rows of
-    more than :data:`MAX_OPEN` partitions come in turns."""
+    """Writes a table to files of this process. Each partition has one file, unless rows of more than :data:`MAX_OPEN`
+    partitions come in turns."""
 
-    def __init__(self, path: str, written: str, schema: pa.Schema, by_date: bool) -> None:
-        self.path = path
+    def __init__(self, folder: str, origin: Origin, by_date: bool) -> None:
         self.held = 0
         """Bytes of the rows that are not written yet."""
-        self._folder, self._schema, self._by_date = Path(written), schema, by_date
+        self._folder, self._origin, self._by_date = Path(folder), origin, by_date
         self._waiting: dict[str, list[pa.RecordBatch]] = {}
         self._open: dict[str, ParquetWriter] = {}  # the least recently used first
-        self._files = 0
 
     def write(self, batch: pa.RecordBatch) -> None:
         """Write rows, small batches together: a writer keeps the places of all row groups until it is closed."""
@@ -160,11 +162,9 @@ class ParquetTable:
                 continue
             self.flush()
             for part in by_bytes(rows):
-                self._writer(partition).write_batch(part)
+                self._writer(partition, part.schema).write_batch(part)
                 if part.nbytes > BATCH_BYTES:
                     default_memory_pool().release_unused()  # which is kept for the next large row otherwise
-        if self.held > BATCH_BYTES:
-            self.flush()
 
     def flush(self) -> None:
         """Write the rows that wait, as one row group for each partition."""
@@ -172,28 +172,26 @@ class ParquetTable:
 
         waiting, self._waiting, self.held = self._waiting, {}, 0
         for partition, batches in waiting.items():
-            self._writer(partition).write_table(pa.Table.from_batches(batches))
+            self._writer(partition, batches[0].schema).write_table(pa.Table.from_batches(batches))
 
     def close(self) -> None:
-        """Close all files; of a table without rows, one with its columns."""
+        """Write all rows, and close all files."""
         self.flush()
-        if not self._files:
-            self._writer("")
         self._close(0)
 
-    def _writer(self, partition: str) -> ParquetWriter:
+    def _writer(self, partition: str, schema: pa.Schema) -> ParquetWriter:
         from pyarrow.parquet import ParquetWriter
 
         from kwire_inspect.row_layout import BINARY
 
         if (writer := self._open.pop(partition, None)) is None:
             self._close(MAX_OPEN - 1)
-            path = private_folder(self._folder / partition) / f"part-{self._files:05}.snappy.parquet"
-            self._files += 1
-            file = open(path, "xb", opener=partial(os.open, mode=0o600))  # noqa: SIM115
+            with suppress(FileExistsError):
+                LocalFiles().create(f"{self._folder}/{MARKER}", self._origin.marker())
+            file = _new_part(private_folder(self._folder / partition))
             # statistics and dictionaries would copy values, of which one may have 40 MB
-            plain = [field.name for field in self._schema if field.type != BINARY]
-            writer = ParquetWriter(file, self._schema, use_dictionary=plain, write_statistics=plain)
+            plain = [field.name for field in schema if field.type != BINARY]
+            writer = ParquetWriter(file, schema, use_dictionary=plain, write_statistics=plain)
             writer.file_handle = file  # which closes it with the writer
         self._open[partition] = writer
         return writer
@@ -204,38 +202,62 @@ class ParquetTable:
             self._open.pop(next(iter(self._open))).close()
 
 
-@contextmanager
-def parquet_table(
-    folder: str, name: str, schema: pa.Schema, *, by_date: bool = False, origin: Origin = UNKNOWN
-) -> Iterator[ParquetTable]:
-    """The table ``folder/name``, to be written within a ``with`` block, as ``tables.write.write`` does.
+@dataclass(frozen=True)
+class TableWriter:
+    """Writes what functions make of the rows that a process reads, each to its folder. Can be pickled."""
 
-    ``by_date`` partitions by the UTC date of ``time``.
-    """
-    with LocalFiles().replacing(folder, name, origin) as written:
-        table = ParquetTable(f"{folder.rstrip('/')}/{name}", written, schema, by_date)
-        try:
-            yield table
-        finally:
-            table.close()
+    functions: Mapping[str, Batches]
+    origin: Origin
+    by_date: bool
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        from kwire_inspect.row_layout import BATCH_BYTES
+
+        with ExitStack() as stack:
+            tables = {folder: ParquetTable(folder, self.origin, self.by_date) for folder in self.functions}
+            for table in tables.values():
+                stack.callback(table.close)
+            for batch in batches:
+                for folder, function in self.functions.items():
+                    for rows in function([batch]):
+                        tables[folder].write(rows)
+                        if sum(table.held for table in tables.values()) > BATCH_BYTES:
+                            for table in tables.values():
+                                table.flush()
+        yield from ()
 
 
 def write_parquet(
-    batches: Iterable[pa.RecordBatch],
-    schema: pa.Schema,
+    rows: Callable[[Batches], Iterable[pa.RecordBatch]],
     folder: str,
-    name: str,
+    functions: Mapping[str, Batches],
     *,
     by_date: bool = False,
     origin: Origin = UNKNOWN,
-) -> tuple[str, int]:
-    """Write batches as a table: see :func:`parquet_table`. Returns its path and number of rows."""
-    count = 0
-    with parquet_table(folder, name, schema, by_date=by_date, origin=origin) as table:
-        for batch in batches:
-            table.write(batch)
-            count += batch.num_rows
-    return table.path, count
+) -> list[str]:
+    """Write what functions make of all rows, each to the table ``folder/name``. Returns the names of tables
+    with rows. A table without rows is not replaced.
+
+    ``rows`` calls a function with all rows, or has several processes call it with some of them each. ``by_date``
+    partitions by the UTC date of ``time``.
+    """
+    files = LocalFiles()
+    with ExitStack() as stack:
+        folders = {name: stack.enter_context(files.replacing(folder, name)) for name in functions}
+        writer = TableWriter({folders[name]: function for name, function in functions.items()}, origin, by_date)
+        for _ in rows(writer):
+            pass
+        return [name for name in functions if files.exists(folders[name])]
+
+
+def _new_part(folder: Path) -> BinaryIO:
+    """Create a file for a part of a table. Its name has the number of this process."""
+    process, number = current_process().name, 0
+    while True:
+        path = folder / f"part-{process if process.isdecimal() else '0':>05}-{number:05}.snappy.parquet"
+        with suppress(FileExistsError):
+            return open(path, "xb", opener=partial(os.open, mode=0o600))
+        number += 1
 
 
 def _by_date(batch: pa.RecordBatch) -> Iterator[tuple[str, pa.RecordBatch]]:

@@ -21,8 +21,8 @@ from kwire_inspect.state.groups import Groups, Members
 from kwire_inspect.state.offsets import CommittedOffsets, Transactions
 from kwire_inspect.state.replay import COLUMNS, NEEDED, Several, replay, undecodable_records
 from kwire_inspect.state.shares import ShareStates
-from kwire_inspect.tables.names import named
-from kwire_inspect.tables.relations import R, collect, kept, map_batches, query
+from kwire_inspect.tables.names import Names, named, names_by_id
+from kwire_inspect.tables.relations import R, kept, map_batches, query
 from kwire_kafka import PROTOCOL
 
 if TYPE_CHECKING:
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
     from kwire.protocol import MessageRegistry
     from kwire_inspect.state.replay import State
-
-    Names = tuple[pa.Array, pa.Array]
 
 OFFSETS_TOPIC = "__consumer_offsets"
 TRANSACTIONS_TOPIC = "__transaction_state"
@@ -76,10 +74,7 @@ def _rows(
 
 
 def _with_names(replayed: Callable[..., R], records: R, protocol: MessageRegistry = PROTOCOL) -> R:
-    known = "SELECT DISTINCT topic_id, topic FROM {topics} WHERE topic_id IS NOT NULL"
-    rows = collect(known, topics=topics(records, protocol))
-    ids, names = (pa.array([row[name] for row in rows], pa.string()) for name in ("topic_id", "topic"))
-    return replayed(records, protocol, (ids, names))
+    return replayed(records, protocol, names_by_id(topics(records, protocol)))
 
 
 committed_offsets = partial(_replayed, OFFSETS_TOPIC, CommittedOffsets, columns.COMMITTED)

@@ -1,21 +1,41 @@
-"""Names of topics by their ids, and next to these in Arrow columns: what ``tables.topics`` needs no Spark for."""
+"""Names of topics by their ids, and typed tables in which they are filled in.
+
+Newer versions of Fetch, Produce, OffsetCommit and others refer to topics by id alone [KAFKA-WIRE 46].
+"""
 
 from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 from pyarrow import compute
 
-from kwire_inspect.tables.relations import R, query
+from kwire_inspect.schemas import EXCHANGES, RECORDS
+from kwire_inspect.tables.record_structs import RecordStructs, record_kinds
+from kwire_inspect.tables.relations import R, Relation, map_batches, query, to_arrow
+from kwire_inspect.tables.structs import ExchangeStructs
+from kwire_kafka import PROTOCOL
+
+if TYPE_CHECKING:
+    from kwire.protocol import MessageRegistry
 
 NO_ID = "AAAAAAAAAAAAAAAAAAAAAA"
 """The id of all zeros, which means that there is no id."""
 NAMES = ("name", "topic", "topic_name")
 """Possible names of the field for the topic's name next to ``topic_id``; if there is none, ``topic`` is added."""
 TOPICS = pa.schema([(name, pa.string()) for name in ("topic_id", "topic", "cluster_id")])
-"""The columns of the table of names."""
+"""The columns of the table of names. ``cluster_id`` is the cluster of a name if the response has it, as Metadata
+responses do from version 2 on."""
+Names = tuple[pa.Array, pa.Array]
+"""Ids, and their names at the same places."""
+Structs = ExchangeStructs | RecordStructs
+"""Functions that convert the rows of one kind."""
 
 
-def topic_names_in(messages: pa.StructArray, topics: str | None, name: str) -> pa.RecordBatch:
+def topic_names_in(messages: pa.StructArray, topics: str | None) -> pa.RecordBatch:
     """The names in a column of messages: in the structs of its list ``topics``, or in the messages themselves."""
     found, clusters = messages, pa.nulls(len(messages), pa.string())
     if topics is not None:
@@ -24,24 +44,90 @@ def topic_names_in(messages: pa.StructArray, topics: str | None, name: str) -> p
         if messages.type.get_field_index("cluster_id") >= 0:
             clusters = compute.struct_field(messages, "cluster_id")
         clusters = clusters.take(parents)
-    fields = [compute.struct_field(found, field) for field in ("topic_id", name)]
+    fields = [compute.struct_field(found, field) for field in ("topic_id", "name")]
     return pa.RecordBatch.from_arrays([*fields, clusters], schema=TOPICS)
 
 
-def names_of(told: R) -> R:
-    """``TOPICS``, a row for each id, from all that was told: rows with a cluster take precedence."""
+def topic_names(*tables: R, protocol: MessageRegistry = PROTOCOL) -> R:
+    """Return :data:`TOPICS`, with a row for each id, from tables of EXCHANGES and RECORDS.
+
+    Names are in responses to Metadata and CreateTopics, and in topic records of ``__cluster_metadata``. Topic ids are
+    random numbers of 128 bits, unique across clusters. Rows with a cluster take precedence.
+    """
+    if not tables:
+        raise ValueError("expected at least one table of exchanges or records")
+    told = {f"told{number}": _told(table, protocol) for number, table in enumerate(tables)}
+    every = " UNION ALL ".join(f"SELECT * FROM {{{name}}}" for name in told)
     return query(
         f"""
         SELECT topic_id, min_by(topic, struct(CASE WHEN cluster_id IS NULL THEN 1 ELSE 0 END, topic)) AS topic,
             max(cluster_id) AS cluster_id
-        FROM {{told}} WHERE topic_id <> '{NO_ID}' AND topic <> '' GROUP BY topic_id""",
-        told=told,
+        FROM ({every}) AS told WHERE topic_id <> '{NO_ID}' AND topic <> '' GROUP BY topic_id""",
+        **told,
     )
 
 
+def names_by_id(names: Relation) -> Names:
+    """The ids in a table with ``topic_id`` and ``topic``, and their names at the same places."""
+    known = query("SELECT DISTINCT topic_id, topic FROM {names} WHERE topic_id IS NOT NULL", names=names)
+    found = to_arrow(known, pa.schema([TOPICS.field(name) for name in ("topic_id", "topic")]))
+    ids, topics = (column.combine_chunks() for column in found.columns)
+    return ids, topics
+
+
+@dataclass(frozen=True)
+class Typed:
+    """Makes a typed table of the rows of one kind, with ``names`` of topics filled in, and leaves out the rest. Can
+    be pickled."""
+
+    structs: Structs
+    names: Names | None = None
+
+    def fields(self) -> list[pa.Field]:
+        """The columns that replace the bytes."""
+        fields = self.structs.fields()
+        if self.names is None:
+            return fields
+        return list(with_names(pa.RecordBatch.from_pylist([], pa.schema(fields)), *self.names).schema)
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            mine = self.structs.of(batch)
+            if compute.any(mine).as_py():
+                for typed in self.structs([batch.filter(mine)]):
+                    yield with_names(typed, *self.names) if self.names else typed
+
+
+def _told(table: R, protocol: MessageRegistry) -> R:
+    """What a table says of the names of topics, as ``TOPICS``."""
+    if "response" in table.columns:
+        requests = [protocol[name] for name in ("MetadataRequest", "CreateTopicsRequest") if name in protocol]
+        structs: list[Structs] = [ExchangeStructs(cls.API_KEY or 0, ("response",), protocol) for cls in requests]
+        takes = pa.schema([EXCHANGES.field(name) for name in ("api_key", "version", "response")])
+    elif "key" in table.columns:
+        kinds = record_kinds(protocol)
+        structs = [RecordStructs(kinds[name], protocol) for name in ("TopicRecord",) if name in kinds]
+        takes = pa.schema([RECORDS.field(name) for name in ("topic", "control", "key", "value")])
+    else:
+        raise ValueError(f"expected exchanges with responses, or records, got columns {', '.join(table.columns)}")
+    where = " OR ".join(f"({one.where})" for one in structs) or "false"
+    return map_batches(table, takes, partial(_names_in, structs=structs), TOPICS, where=where)
+
+
+def _names_in(batches: Iterable[pa.RecordBatch], structs: Sequence[Structs]) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        for one in structs:
+            for typed in Typed(one)([batch]):
+                column, topics = ("response", "topics") if isinstance(one, ExchangeStructs) else ("value", None)
+                yield topic_names_in(typed.column(column), topics)
+
+
 def with_names(batch: pa.RecordBatch, ids: pa.Array, names: pa.Array) -> pa.RecordBatch:
-    """A typed table with names next to each ``topic_id`` in its columns, at any depth: see
-    :func:`kwire_spark.topics.with_topic_names`. ``ids`` have the ``names`` at the same places."""
+    """A typed table with names next to each ``topic_id`` in its columns, at any depth.
+
+    Names go into the field for the name if that is empty, or into a new one, ``topic``, if there is no such field;
+    they stay empty for other ids.
+    """
     columns = [_filled(column, ids, names) for column in batch.columns]
     fields = [field.with_type(column.type) for field, column in zip(batch.schema, columns, strict=True)]
     return pa.RecordBatch.from_arrays(columns, schema=pa.schema(fields))

@@ -8,10 +8,10 @@ have text and JSON instead of structs.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, reduce
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -69,16 +69,6 @@ class RecordKind:
             return True
         return topic == self.topic if self.value else re.fullmatch(self.topic, topic) is not None
 
-    def of(self, records: pa.RecordBatch) -> pa.Array:
-        """Which records are of this kind, by their topic and type, without decoding them. May be null."""
-        control, topics = records.column("control"), records.column("topic")
-        typed = records.column(self.column)
-        begins = reduce(pc.or_, [pc.starts_with(typed, pattern=start) for start in self.starts])
-        if self.topic is None:
-            return pc.and_(control, begins)
-        mine = pa.array([name for name in topics.unique().to_pylist() if name and self.is_in(name)], pa.string())
-        return pc.and_(pc.and_not(pc.is_in(topics, value_set=mine), control), begins)
-
 
 def record_kind(name: str, protocol: MessageRegistry = PROTOCOL) -> RecordKind:
     """The kind of this name; :class:`~kwire.errors.UnknownRecordTypeError` if there is none."""
@@ -118,6 +108,33 @@ class RecordStructs:
     kind: RecordKind
     protocol: MessageRegistry = PROTOCOL
     max_decoded: int = MAX_DECODED
+    replaced: ClassVar[Sequence[str]] = ("key", "value")
+
+    @property
+    def name(self) -> str:
+        """The name of the kind."""
+        return self.kind.name
+
+    @property
+    def where(self) -> str:
+        """The same as :meth:`of`, in SQL."""
+        kind = self.kind
+        starts = (f"substring({kind.column}, 1, {len(start)}) = X'{start.hex()}'" for start in kind.starts)
+        begins = f"({' OR '.join(starts)})"
+        if kind.topic is None:
+            return f"control AND {begins}"
+        mine = f"topic = '{kind.topic}'" if kind.value else f"topic RLIKE r'^(?:{kind.topic})$'"
+        return f"NOT control AND {mine} AND {begins}"
+
+    def of(self, records: pa.RecordBatch) -> pa.Array:
+        """Which records are of this kind, by their topic and type, without decoding them. May be null."""
+        control, topics, kind = records.column("control"), records.column("topic"), self.kind
+        typed = records.column(kind.column)
+        begins = reduce(pc.or_, [pc.starts_with(typed, pattern=start) for start in kind.starts])
+        if kind.topic is None:
+            return pc.and_(control, begins)
+        mine = pa.array([name for name in topics.unique().to_pylist() if name and kind.is_in(name)], pa.string())
+        return pc.and_(pc.and_not(pc.is_in(topics, value_set=mine), control), begins)
 
     def fields(self) -> list[pa.Field]:
         """The columns that replace the bytes."""
@@ -144,7 +161,7 @@ class RecordStructs:
         if not self.kind.topic:
             columns["type"] = pa.array([record.type for record in records], pa.string())
         reasons = [record.reason for record in records]
-        return with_columns(batch, ("key", "value"), self.fields(), columns, reasons)
+        return with_columns(batch, self.replaced, self.fields(), columns, reasons)
 
     def _connected(self, batch: pa.RecordBatch, rows: Iterable[tuple[bytes | None, bytes | None]]) -> pa.RecordBatch:
         """Records of Kafka Connect, whose topics may have any name that the kind allows."""
@@ -159,7 +176,7 @@ class RecordStructs:
             "key": pa.array(keys, pa.string()),
             "value": pa.array(values, pa.string()),
         }
-        return with_columns(batch, ("key", "value"), self.fields(), columns, [record.reason for record in found])
+        return with_columns(batch, self.replaced, self.fields(), columns, [record.reason for record in found])
 
     def _record(self, key: bytes | None, value: bytes | None) -> _Record:
         assert self.kind.topic is not None

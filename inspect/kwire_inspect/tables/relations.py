@@ -44,8 +44,17 @@ class Backend(Protocol):
     def query_groups(self, text: str, by: Sequence[str], tables: Mapping[str, Any]) -> Any: ...
 
     def map_batches(
-        self, table: Any, takes: pa.Schema, function: Batches, gives: pa.Schema, by: str, order: Sequence[str]
+        self,
+        table: Any,
+        takes: pa.Schema,
+        function: Batches,
+        gives: pa.Schema,
+        where: str,
+        by: str,
+        order: Sequence[str],
     ) -> Any: ...
+
+    def to_arrow(self, table: Any, schema: pa.Schema) -> pa.Table: ...
 
     def like(self, table: Any, rows: pa.Table) -> Any: ...
 
@@ -82,15 +91,29 @@ def query_groups(text: str, by: Sequence[str], **tables: R) -> R:
 
 
 def map_batches(
-    table: R, takes: pa.Schema, function: Batches, gives: pa.Schema, *, by: str = "", order: Sequence[str] = ()
+    table: R,
+    takes: pa.Schema,
+    function: Batches,
+    gives: pa.Schema,
+    *,
+    where: str = "",
+    by: str = "",
+    order: Sequence[str] = (),
 ) -> R:
     """What ``function`` makes of all rows, in batches with the columns ``takes``.
+
+    ``where`` is a condition in SQL. An engine may leave out other rows, which ``function`` must pass over.
 
     ``order`` is of expressions in SQL. Rows with the same value of the column ``by`` are taken by one call, together
     and in this order.
     """
-    result: R = backend(table).map_batches(table, takes, function, gives, by, order)
+    result: R = backend(table).map_batches(table, takes, function, gives, where, by, order)
     return result
+
+
+def to_arrow(table: Relation, schema: pa.Schema) -> pa.Table:
+    """The columns of ``schema``, which must fit into memory."""
+    return backend(table).to_arrow(table, schema)
 
 
 def like(table: R, schema: pa.Schema, rows: Iterable[Row]) -> R:

@@ -10,9 +10,10 @@ import gc
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from kwire.errors import KwireError
 from kwire.frames import MAX_DECODED
@@ -62,6 +63,21 @@ class ExchangeStructs:
     parts: Sequence[str] = ("request", "response")
     protocol: MessageRegistry = PROTOCOL
     max_decoded: int = MAX_DECODED
+    replaced: ClassVar[Sequence[str]] = ("request", "response")
+
+    @property
+    def name(self) -> str:
+        """The name of the API."""
+        return self.protocol.api_name(self.api_key)
+
+    @property
+    def where(self) -> str:
+        """Which exchanges are of this API, in SQL."""
+        return f"api_key = {self.api_key}"
+
+    def of(self, exchanges: pa.RecordBatch) -> pa.Array:
+        """Which exchanges are of this API."""
+        return pc.equal(exchanges.column("api_key"), self.api_key)
 
     def fields(self) -> list[pa.Field]:
         """The columns that replace the bytes."""
@@ -75,7 +91,7 @@ class ExchangeStructs:
         for part in self.parts:
             columns[part], why = self._decoded(part, batch)
             reasons.append(why)
-        return with_columns(batch, ("request", "response"), self.fields(), columns, *reasons)
+        return with_columns(batch, self.replaced, self.fields(), columns, *reasons)
 
     def _message(self, part: str) -> type[Message]:
         return self.protocol.request(self.api_key) if part == "request" else self.protocol.response(self.api_key)
