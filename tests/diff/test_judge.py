@@ -122,6 +122,7 @@ def test_a_waiver_that_covers_nothing_is_named_unless_its_level_was_not_looked_a
     idle, beyond = waiver(field="B"), waiver(code="FIELD_RENAMED", message="Nothing")
     assert diff(BEFORE, AFTER, Level.WIRE, [idle, beyond]).unused == (idle,)
     assert diff(BEFORE, AFTER, Level.JSON, [idle, beyond]).unused == (idle, beyond)
+    assert diff(BEFORE, AFTER, Level.WIRE, [waiver(), idle]).unused == (idle,)
 
 
 CONFIG = """

@@ -18,6 +18,7 @@ from kwirec.diff.report import FORMATS, list_rules
 from kwirec.diff.rule import LEVELS
 from kwirec.diff.sides import Side
 from tests.diff.support import Load
+from tests.diff.test_sides import git
 
 OLD = {
     "ClockRequest": request(field("Zone"), field("Hour", "int8", versions="0"), deprecatedVersions="0"),
@@ -265,6 +266,10 @@ def test_a_union_that_is_compared_as_a_whole_gives_a_hint() -> None:
     assert hint not in kwirec("diff", "old", "old").stderr
     Path("new/releases.json").write_text(json.dumps(releases))
     assert hint not in kwirec("diff", "old", "new").stderr
+    for command in (["init", "--quiet"], ["add", "new"], ["commit", "--quiet", "--message", "all"]):
+        git(*command)
+    at_revision = kwirec("diff", "old", "git:HEAD:new")
+    assert ("VERSION_MAX_LOWERED" in at_revision.stdout, hint in at_revision.stderr) == (True, False)
 
 
 def test_only_what_the_new_side_has_is_linked() -> None:

@@ -123,6 +123,7 @@ def test_a_release_is_the_union_without_what_it_did_not_have(union: Path) -> Non
     assert old.incomparable == {"Zoo"}
     assert old.unpublished == {"Gone"}
     assert new.incomparable == frozenset()
+    (union / "Tick.json").write_text(clock(type="metadata", name="Tick", apiKey=900, validVersions="0-3"))
     oldest, _ = sides("release:1.1.0", "release:1.10.0", union)
     assert shown(oldest) == {
         "ClockRequest": ("1", "none", True, ["B"]),

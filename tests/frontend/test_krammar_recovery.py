@@ -75,6 +75,7 @@ HEAD = "ClockRequest => key 900, max version 2, flexible v1+\n"
         "comma at the end": f"{HEAD}  A: int8 // v1+,\n",
         "misspelt modifier": "ClockRequest => key 900, max versions 2\n  A: int8\n",
         "no key": "ClockRequest => max version 2\n  A: int8\n",
+        "a response with versions and no key": f"{HEAD}  A: int8\n\nClockResponse => max version 1\n  A: int8\n",
         "no modifiers": "Clock =>\n  A: int8\n",
         "no arrow": "ClockRequest key 900, max version 2\n  A: int8\n",
         "two keys": "ClockRequest => key 900, key 901, max version 2\n  A: int8\n",
@@ -114,13 +115,14 @@ def test_neither_notation(snapshot: Any) -> None:
     assert findings("<xml/>\n", "clock") == snapshot
 
 
-def test_three_spaces_are_read_as_two_levels_and_comments_may_stand_anywhere() -> None:
+@pytest.mark.parametrize("indent", ["   ", "\t\t", "\t  ", "  \t"])
+def test_other_indentation_is_read_as_levels_and_comments_may_stand_anywhere(indent: str) -> None:
     report = Report()
-    text = f"{HEAD}  A: [=>]\n   // Of B.\n   B: int8\n"
+    text = f"{HEAD}  A: [=>]\n{indent}// Of B.\n{indent}B: int8\n"
     [message] = parse(Source("Clock.krm", text), report).messages
     [outer] = message.fields or ()
     assert [(one.name.value, one.about and one.about.value) for one in outer.fields or ()] == [("B", "Of B.")]
-    assert [(one.code.number, one.primary.span.text) for one in report.diagnostics] == [("K020", "   ")]
+    assert [(one.code.number, one.primary.span.text) for one in report.diagnostics] == [("K020", indent)]
 
 
 @pytest.mark.parametrize(
@@ -145,6 +147,26 @@ def test_the_owner_of_a_struct_is_looked_for_among_all_messages() -> None:
     text = f"{HEAD}  A: int8\n\nBell => data, max version 0\n  B: int8\n\nTone => not top level, of Bel\n  C: int8\n"
     parse(Source("Clock.krm", text), report)
     assert [one.helps for one in report.diagnostics] == [("did you mean `Bell`?",)]
+
+
+def test_the_comment_of_a_head_that_cannot_be_read_describes_nothing_else() -> None:
+    report = Report()
+    [message] = parse(Source("Clock.krm", f"// Of Bell.\nBell request\n{HEAD}  A: int8\n"), report).messages
+    assert (message.name.value, message.about, len(report.diagnostics)) == ("ClockRequest", None, 1)
+
+
+@pytest.mark.parametrize(
+    ("written", "helps"),
+    [
+        ("v7", ("`v7-v7` is version 7 alone, `v7+` that and all later ones",)),
+        ("v1..2", ("write `v1-v2`",)),
+        ("v1-v2-v3", ()),
+    ],
+)
+def test_help_for_a_range_goes_by_its_numbers(written: str, helps: tuple[str, ...]) -> None:
+    report = Report()
+    parse(Source("Clock.krm", f"ClockRequest => key 900, max version 9, flexible {written}\n  A: int8\n"), report)
+    assert [(one.code.number, one.helps) for one in report.diagnostics] == [("K014", helps)]
 
 
 def test_mistakes_below_a_field_without_a_type_are_told_too() -> None:

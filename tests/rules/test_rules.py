@@ -395,6 +395,11 @@ FINDINGS: dict[str, tuple[str, list[str]]] = {
         ['K501 A "null" + "1-2"'],
     ),
     "null is no default of a number": (clock(field("Hour", "int8", default=None)), ["K502 Hour null"]),
+    "null is no default where only later versions may have it": (
+        clock(field("Zone", nullableVersions="3+", default=None)),
+        ['K305 Zone "3+" + "0+"', "K502 Zone null"],
+    ),
+    "array of arrays of arrays": (clock(field("Cube", "[][][]int8")), ['K401 Cube "[][][]int8"']),
     # Tags
     "three of a tag": (
         clock(*(field(name, **TAG, tag=0) for name in "ABC")),
@@ -609,6 +614,10 @@ CLEAN: dict[str, str] = {
         field("Rows", "[]Row", fields=[field("Late", "int32", versions="2+")]), flexibleVersions="0+"
     ),
     "as many versions as may be": clock(validVersions="5-1004"),
+    "no version is deprecated": clock(deprecatedVersions="none"),
+    "struct with a name of generated modules, inside of a message": clock(
+        field("Zone", "Message", fields=[field("Name")])
+    ),
 }
 
 

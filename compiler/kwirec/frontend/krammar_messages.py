@@ -184,6 +184,9 @@ class _Reader:
         if missing and not head.is_broken:
             helps = [f"write {' and '.join(missing)} after `=>`, with a number for `N`"]
             helps += [] if head.modifiers else ["a struct that others use is `not top level`"]
+            if kind == "request" and head.name.value.endswith("Response"):
+                kind = "response"
+                helps = ["write it without versions after its request, whose api key and versions it takes"]
             self._context.report.add(
                 codes.MISSING_ATTRIBUTE,
                 f"the {kind} has no {' and no '.join(missing)}",
