@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, suppress
 from ipaddress import ip_address
 
-from kwire_inspect.capture.pcapng import MAGIC, OLD_PACKET, ORDERS, PACKET, SECTION, SIMPLE_PACKET, options
+from kwire_inspect.capture.pcapng import MAGIC, OLD_PACKET, ORDERS, PACKET, SIMPLE_PACKET, options
 from kwire_inspect.storage import STDIN, DamagedStreamError, Window, each, is_compressed, opened, size_of
 
 NAMES = 4
@@ -67,7 +67,7 @@ def _blocks(path: str) -> Iterator[tuple[str, bytes]]:
     end = len(tail)
     while end >= 12 and (size := _number(tail, end - 4, order)) and size == _size(tail, end - size, order):
         kind = _number(tail, end - size, order)
-        if kind in (*PACKETS, SECTION):
+        if kind in PACKETS:
             return
         if kind == NAMES:
             yield order, tail[end - size : end]
