@@ -202,6 +202,66 @@ LIMITS = {
     "levels of arrays and objects": ("kwire.logs.json_text.MAX_DEPTH",),
     "bytes of the header of a frame": ("kwire.protocol.MAX_HEADER",),
     "bytes of the value of a control": ("kwire.records.control.MAX_SIZE",),
+    "bytes of key, value and headers": ("kwire_inspect.segments.record_columns.MAX_RECORD",),
+    "bytes of a line of a log": ("kwire_inspect.text_logs.lines.LONGEST",),
+    "tunnels, one in the other": (
+        "kwire_inspect.capture.walk.MAX_TUNNELS",
+        "kwire_inspect.capture.walk.MAX_HEADERS",
+    ),
+    "fragments of IP that wait": (
+        "kwire_inspect.capture.fragments.MAX_BYTES",
+        "kwire_inspect.capture.fragments.MAX_DATAGRAMS",
+    ),
+    "encapsulations of a file": ("kwire_inspect.capture.pcap.MAX_REASONS",),
+    "bytes of a key log": ("kwire_inspect.tls.key_log.MAX_BYTES",),
+    "bytes of TLS connections": (
+        "kwire_inspect.tls.decryption.HELD",
+        "kwire_inspect.tls.connection.MAX_HELD",
+    ),
+    "numbers with which records": (
+        "kwire_inspect.tls.connection.TRIES",
+        "kwire_inspect.tls.connection.MORE_TRIES",
+    ),
+    "bytes of packets that wait": (
+        "kwire_inspect.capture.reading.HELD",
+        "kwire_inspect.capture.ordering.MAX_BYTES",
+    ),
+    "open connections of a capture": ("kwire_inspect.capture.reading.MAX_CONNECTIONS",),
+    "bytes of a packet": ("kwire_inspect.capture.files.LONGEST",),
+    "error codes of a row": ("kwire_inspect.connections.error_code_scanner.MAX_CODES",),
+    "characters of the name of a client": (
+        "kwire_inspect.connections.identity.LONGEST",
+        "kwire_inspect.tables.clients.MAX_IDENTITY",
+    ),
+    "window of a zstd file": ("kwire_inspect.storage.decompression.MAX_WINDOW",),
+    "decompressed bytes of a file": (
+        "kwire_inspect.storage.decompression.MAX_FREE",
+        "kwire_inspect.storage.decompression.MAX_RATIO",
+    ),
+    "values of a dump": (
+        "kwire_inspect.text_logs.dumps.MAX_VALUES",
+        "kwire_inspect.text_logs.dumps.MAX_JSON",
+    ),
+    "bytes of an index": (
+        "kwire_inspect.segments.reading.MAX_INDEX",
+        "kwire_inspect.stored.MAX_MARKER",
+    ),
+    "a listing of a store": (
+        "kwire_inspect.storage.remote.MAX_LISTING_SECONDS",
+        "kwire_inspect.storage.remote.MAX_LISTING_BYTES",
+    ),
+    "archives: decompressed bytes": (
+        "kwire_inspect.storage.archives.MAX_BYTES",
+        "kwire_inspect.storage.archives.MAX_ZEROS",
+        "kwire_inspect.storage.archives.MAX_MEMBERS",
+    ),
+    "bytes of a header of a tar": (
+        "kwire_inspect.storage.archives.MAX_HEADER",
+        "kwire_inspect.storage.archives.MAX_LIST",
+    ),
+    "bytes of the standard input": ("kwire_inspect.storage.standard_input.PEEK",),
+    "the same of one connection of a stream": ("kwire_spark.streams.ends.STATE",),
+    "characters of a broker's text": ("kwire.client.client.MAX_TEXT",),
 }
 """How a row of the tables in `docs/security.md` begins, with the constants whose values it states."""
 
@@ -210,8 +270,8 @@ LIMITS = {
 def test_limits_are_those_that_the_page_of_security_states(row: str) -> None:
     text = (ROOT / "docs" / "security.md").read_text("utf-8")
     (cell,) = re.findall(rf"^\| {re.escape(row)}.*? \| (.*?) \|", text, re.MULTILINE)
-    units = {"KiB": 1 << 10, "MiB": 1 << 20}
-    numbers = re.findall(r"(\d[\d,]*)(?: (KiB|MiB))?", re.sub("`[^`]*`", "", cell))
+    units = {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "minutes": 60}
+    numbers = re.findall(rf"(\d[\d,]*)(?: ({'|'.join(units)}))?", re.sub("`[^`]*`", "", cell))
     stated = {int(number.replace(",", "")) * units.get(unit, 1) for number, unit in numbers}
     for name in LIMITS[row]:
         module, _, constant = name.rpartition(".")
