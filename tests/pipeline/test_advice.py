@@ -163,6 +163,14 @@ def test_the_report_ends_in_advice() -> None:
     assert "advice" not in [found.name for found in accepted.tables]
 
 
+def test_advice_for_clients_of_one_owner_names_it_once() -> None:
+    clients = [
+        client(name, "librdkafka 1.0.0")._replace(owner=owner) for name, owner in zip("abcd", ("x", None, "y", "x"))
+    ]
+    report = report_on([Use(one, PRODUCE, "Produce", 1) for one in clients], RELEASES["4.1.1"])
+    assert report.table("advice").column("owners") == [("x", "y")]
+
+
 def test_no_client_is_told_to_upgrade_to_what_it_has() -> None:
     since = works_since("librdkafka", RELEASES["4.1.1"], RELEASES)
     assert since is not None

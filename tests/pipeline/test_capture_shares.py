@@ -124,6 +124,15 @@ def test_only_connections_to_the_ports_given(tmp_path: Path) -> None:
     assert list(read_pieces([str(path)], ports=[1])) == []
 
 
+def test_connections_to_other_ports_are_known_in_both_directions(tmp_path: Path) -> None:
+    """So that no packet of theirs is looked into."""
+    path = write_pcap(tmp_path / "a", packets(TALKS[0]))
+    found = [packet for packet in file_packets(str(path)) if isinstance(packet, Packet)]
+    connections = Connections(ports=[1])
+    assert connections.add(found[0]) == []
+    assert {packet.key for packet in found} == connections.passed
+
+
 def test_only_packets_of_a_time(tmp_path: Path) -> None:
     path = write_pcap(tmp_path / "a", ALL)
     part = conversations(read_pieces([str(path)], start=EPOCH + 0.45, end=EPOCH + 0.95))

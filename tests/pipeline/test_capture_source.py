@@ -185,6 +185,7 @@ NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
     [
         (EqualTo(("api",), "Fetch"), Condition("api", "=", "Fetch")),
         (In(("api_key",), (0, 1)), Condition("api_key", "in", (0, 1))),
+        (EqualTo(("api_key",), True), None),
         (GreaterThan(("time",), NOON), Condition("time", ">", int(NOON.timestamp()) * 1_000_000)),
         (LessThanOrEqual(("number",), 5), Condition("number", "<=", 5)),
         (LessThan(("number",), 5), Condition("number", "<", 5)),

@@ -27,7 +27,8 @@ from kwire_inspect.options import OptionError, Options
 from kwire_inspect.projection import Projection
 from kwire_inspect.readers.capture import CaptureReader
 from kwire_inspect.reports.newer import newer_than_known
-from kwire_inspect.schemas import EXCHANGES
+from kwire_inspect.schemas import CLIENTS, EXCHANGES
+from kwire_inspect.tables import clients
 from kwire_inspect.tables.structs import ExchangeStructs
 from kwire_inspect.text_logs import Split, request_batches
 from kwire_kafka import PROTOCOL, ApiVersionsRequest, ApiVersionsResponse, HeartbeatRequest, HeartbeatResponse
@@ -35,6 +36,7 @@ from kwire_kafka.releases import RELEASES
 from tests.pipeline.capture_files import Conversation, Segment, packets, write_pcap
 from tests.pipeline.connection_pieces import answered, asked, pieces, values
 from tests.pipeline.newer_kafka import NEWER, PACKAGE, RELEASE
+from tests.pipeline.report_rows import client, table_of
 
 NEWEST = f"Kafka {RELEASES.newest.name}, the newest release known here"
 REASON = f"Heartbeat {NEWER} is newer than {NEWEST}"
@@ -193,6 +195,13 @@ def test_only_the_most_frequent_are_named() -> None:
     (sentence,) = newer_than_known(seen, PROTOCOL)
     assert sentence.count("API key 999") == 10
     assert "2 more versions" in sentence
+
+
+def test_of_very_many_versions_the_most_frequent_are_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(clients, "MAX_VERSIONS", 2)
+    rows = [client(api_key=999, version=version, requests=requests) for version, requests in enumerate((1, 5, 2, 3))]
+    seen = clients.versions_seen(table_of(CLIENTS, *rows))
+    assert [(row["version"], row["requests"]) for row in seen] == [(1, 5), (3, 3)]
 
 
 @pytest.fixture(scope="module")

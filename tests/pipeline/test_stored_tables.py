@@ -304,6 +304,10 @@ def test_a_marker_says_what_was_skipped(call: Call, tmp_path: Path) -> None:
     told = call("clients", table)[1]
     assert "skipped: empty file" in told
     assert "\x1b" not in told
+    other = written(tmp_path / "other", "clients", some(client()), Origin("", (("b.pcap", "cut off"),)))
+    (notes := tmp_path / "notes.txt").write_text("nothing of Kafka")
+    told = call("clients", table, other, notes)[1]
+    assert [reason for reason in ("empty file", "cut off", "no line looks") if reason not in told] == []
 
 
 def test_inputs_in_a_marker_are_no_markup(call: Call, tmp_path: Path) -> None:

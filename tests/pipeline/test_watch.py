@@ -48,6 +48,7 @@ LONGEST = 300.0
         ([".", "--target", "4.1", "--owners", "missing.csv"], "owners missing.csv: No such file"),
         ([".", "--owners", "some.csv"], "--owners needs --target"),
         ([".", "--target", "4.1", "--table-format", "csv"], "--target needs a table in Parquet"),
+        ([".", "--target", "4.1", "--out", "file:///no/such"], "--target needs a table in Parquet"),
     ],
 )
 def test_wrong_usage(capsys: pytest.CaptureFixture[str], arguments: list[str], told: str) -> None:
