@@ -165,7 +165,8 @@ def test_the_report_ends_in_advice() -> None:
 
 def test_advice_for_clients_of_one_owner_names_it_once() -> None:
     clients = [
-        client(name, "librdkafka 1.0.0")._replace(owner=owner) for name, owner in zip("abcd", ("x", None, "y", "x"))
+        client(name, "librdkafka 1.0.0")._replace(owner=owner)
+        for name, owner in zip("abcd", ("x", None, "y", "x"), strict=True)
     ]
     report = report_on([Use(one, PRODUCE, "Produce", 1) for one in clients], RELEASES["4.1.1"])
     assert report.table("advice").column("owners") == [("x", "y")]

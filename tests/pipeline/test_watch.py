@@ -23,6 +23,7 @@ from kwire.errors import KwireError
 from kwire.protocol import MessageRegistry
 from kwire_inspect.command.engines import LocalEngine
 from kwire_inspect.command.live import live_report
+from kwire_inspect.options import OptionError
 from kwire_inspect.reasons import TLS
 from kwire_inspect.reports.client_usage import Client, Use
 from kwire_inspect.reports.judgement import Judgement
@@ -48,12 +49,17 @@ LONGEST = 300.0
         ([".", "--target", "4.1", "--owners", "missing.csv"], "owners missing.csv: No such file"),
         ([".", "--owners", "some.csv"], "--owners needs --target"),
         ([".", "--target", "4.1", "--table-format", "csv"], "--target needs a table in Parquet"),
-        ([".", "--target", "4.1", "--out", "file:///no/such"], "--target needs a table in Parquet"),
     ],
 )
 def test_wrong_usage(capsys: pytest.CaptureFixture[str], arguments: list[str], told: str) -> None:
     assert run(["watch", *arguments]) == 2
     assert told in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("out", "kind"), [("s3://bucket/out", "parquet"), ("out", "csv")])
+def test_a_live_report_needs_a_table_that_this_process_can_read(out: str, kind: str) -> None:
+    with pytest.raises(OptionError, match="needs a table in Parquet on this machine"):
+        live_report(out, kind, ["4.1.1"], None, PROTOCOL, Console(quiet=True))
 
 
 @pytest.fixture
