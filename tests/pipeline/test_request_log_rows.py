@@ -186,7 +186,8 @@ def logged(draw: st.DrawFn) -> bytes:
     }
     if draw(st.booleans()):
         whole["temporaryMemoryBytes"] = 5
-    line = json.dumps(whole, separators=(",", ":"), ensure_ascii=draw(st.booleans())).encode("utf-8", "replace")
+    separators = draw(st.sampled_from([(",", ":"), (",", ":"), (", ", ": ")]))
+    line = json.dumps(whole, separators=separators, ensure_ascii=draw(st.booleans())).encode("utf-8", "replace")
     begin = draw(st.sampled_from([b"", b"[2026-01-02 12:00:00,5] ", b"[2026-01-02 12:00:59,123] INFO "]))
     return begin + b"Completed request:" + line + draw(st.sampled_from([b"", b" (kafka.request.logger)"]))
 
@@ -242,6 +243,9 @@ def test_the_quick_way_gives_what_the_thorough_one_does_of_any_line(line: bytes)
         (b'"totalTimeMs":', b'"totalTimeMs":NaN,"more":', True),
         (b'"requestApiVersion":', b'"requestApiVersion":99999', True),
         (b'"requestApiVersion":', b'"requestApiVersion":4000', True),  # of five digits, and too large
+        (b'"request":{', b'"request":{"a" 1,', True),  # though no column needs it
+        (b'"response":{', b'"response":{"a":"\1",', True),
+        (b'"response":{', b'"response":[],"more":{', True),
     ],
 )
 def test_what_only_looks_like_json_is_told_and_stops_nothing(

@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from datetime import tzinfo
 from typing import TYPE_CHECKING
 
+from msgspec import MsgspecError
+
 from kwire.request_log import RequestLogError, RequestLogLine, micros, parse_line
 from kwire_inspect.connections.answers import error_codes, throttle_ms
 from kwire_inspect.connections.context import Columns, RequestContext
@@ -90,7 +92,7 @@ class RequestRows:
             return []
         try:
             rows = fast_row(source, position, line, start, self._clock.time, self._projection, self._shown)
-        except (ValueError, RecursionError):
+        except (MsgspecError, ValueError, RecursionError):
             rows = None
         if rows is not None:
             return rows
