@@ -59,6 +59,16 @@ CASES: dict[str, tuple[str, str, list[str]]] = {
         clock(field("B"), field("X", "int8", aliases=["A"])),
         ["FIELD_RENAMED X 0,1,2", "FIELD_REORDERED X 0,1,2"],
     ),
+    "a former name is known on either side": (
+        clock(field("A", "int8", aliases=["X"]), field("B")),
+        clock(field("B"), field("X", "int8")),
+        ["FIELD_RENAMED X 0,1,2", "FIELD_REORDERED X 0,1,2"],
+    ),
+    "a tagged field that ends where a plain one comes is no rename": (
+        clock(field("B", "int8"), field("T", **TAG, tag=0), flexibleVersions="1+"),
+        clock(field("B", "int8"), field("X"), flexibleVersions="1+"),
+        ["FIELD_ADDED_TO_VERSION X 0,1,2", "TAG_REMOVED T 1,2"],
+    ),
     "another name and another type is another field": (
         clock(field("A", "int8")),
         clock(field("X", "int16")),

@@ -257,6 +257,31 @@ def test_a_struct_of_another_file_has_the_same_name(suffix: str, found: list[str
     assert [one.message for one in report.diagnostics if one.code.severity.value == "error"] == found
 
 
+def test_a_struct_inside_of_a_message_comes_before_one_of_the_file() -> None:
+    head = "Zone => not top level\n  X: int8\n\nBellRequest => key 1, max version 1\n  A: Zone\n\n"
+    text = f"{head}ClockRequest => key 2, max version 1\n  A: =>Zone\n    B: int8\n  C: [Zone]\n"
+    [document] = link([parse(Source("Clock.krm", text), report := Report())], report)
+    assert [[one.name.value for one in message.common_structs] for message in document.messages] == [["Zone"], []]
+    assert report.diagnostics == []
+
+
+@pytest.mark.parametrize(("count", "is_too_much"), [(100, False), (101, True)])
+def test_a_hundred_words_and_a_hundred_levels_are_read(count: int, is_too_much: bool) -> None:
+    words = f"  A: int8 // {', '.join(f'was A{number}' for number in range(count))}\n"
+    levels = "".join(
+        f"{'  ' * level}A{level}: {'=>' if level < count else 'int8'}\n" for level in range(1, count + 1)
+    )
+    for lines in (words, levels):
+        parse(Source("Clock.krm", f"ClockRequest => key 1, max version 1\n{lines}"), report := Report())
+        assert report.has_errors() is is_too_much
+
+
+def test_a_tag_in_a_message_without_flexible_versions_is_one_of_all_versions() -> None:
+    tagged = field("Note: int8 // tag 0", "key 1, max version 9").tagged_versions
+    assert tagged is not None
+    assert str(tagged.value) == "0+"
+
+
 def test_a_struct_may_contain_itself() -> None:
     tree = "Tree => not top level\n  Left: [Tree]\n\nAskRequest => key 7, max version 0\n  T: Tree\n"
     assert [struct.name.value for struct in read(tree).messages[0].common_structs] == ["Tree"]

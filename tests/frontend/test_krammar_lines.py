@@ -49,6 +49,7 @@ LINES: list[tuple[str, list[str], list[str]]] = [
     ("int8 // map key", [], ["`map key`"]),
     ("int8 // zero copy", [], ["`zero copy`"]),
     ("int8 // was B, was C", [], ["`was B`", "`was C`"]),
+    ('int8 // was "B  C"', [], ['`was "B  C"`']),
     ("int8 // since 3.0", [], ["`since 3.0`"]),
     ("int8 // flexible none", [], ["`flexible none`"]),
     ("int8 // versions none", [], ["`versions none`"]),

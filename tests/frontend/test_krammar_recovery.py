@@ -99,7 +99,7 @@ def test_one_mistake_is_one_finding(text: tuple[str, str], snapshot: Any) -> Non
 
 
 @pytest.mark.parametrize(
-    "line", ["A: int8 ", "A:  int8", "A: int8  // v1+", "A: int8 //v1+", "A: int8 // v1+,  tag 0"]
+    "line", ["A: int8 ", "A:  int8", "A: int8  // v1+", "A: int8// v1+", "A: int8 //v1+", "A: int8 // v1+,  tag 0"]
 )
 def test_spaces_that_franz_go_refuses_are_warnings(line: str) -> None:
     found = findings(f"{HEAD}  {line}\n")
@@ -147,6 +147,11 @@ def test_the_owner_of_a_struct_is_looked_for_among_all_messages() -> None:
     text = f"{HEAD}  A: int8\n\nBell => data, max version 0\n  B: int8\n\nTone => not top level, of Bel\n  C: int8\n"
     parse(Source("Clock.krm", text), report)
     assert [one.helps for one in report.diagnostics] == [("did you mean `Bell`?",)]
+
+
+def test_a_struct_between_a_request_and_its_response_is_told() -> None:
+    found = findings(f"{HEAD}  A: int8\n\nZone => not top level\n  B: int8\n\nClockResponse =>\n  A: Zone\n")
+    assert "response `ClockResponse` does not follow its request" in found
 
 
 def test_the_comment_of_a_head_that_cannot_be_read_describes_nothing_else() -> None:

@@ -28,6 +28,7 @@ PRINTS = ["aaaa", "bbbb", "cccc"]
 
 def test_releases_are_ordered_by_number() -> None:
     assert sorted(["3.10.0", "4.0.0", "2.8.2", "3.9.1", "3.0.2"], key=release_key) == RELEASES
+    assert release_key("0.8.2.2") < release_key("0.8.2.10") < release_key("0.9.0")
 
 
 @st.composite
@@ -73,6 +74,7 @@ def test_facts_and_exceptions_read_as_they_were_written() -> None:
     }
     history.sources = {"2.8.2": "definitions", "4.0.0": "by hand"}
     history.exceptions = [
+        ExceptionEntry("B", 1, ["3.10.0"], None, "narrower"),
         ExceptionEntry("B", 1, ["2.8.2"], None, "wider"),
         ExceptionEntry("A", 1, ["3.0.2", "2.8.2"], 0, "ünder"),
         ExceptionEntry("A", 1, ["3.10.0"], 0, "ünder"),
@@ -82,6 +84,7 @@ def test_facts_and_exceptions_read_as_they_were_written() -> None:
     assert again.exceptions == [
         ExceptionEntry("A", 1, ["2.8.2", "3.0.2", "3.10.0"], 0, "ünder"),
         ExceptionEntry("B", 1, ["2.8.2"], None, "wider"),
+        ExceptionEntry("B", 1, ["3.10.0"], None, "narrower"),
     ]
 
 

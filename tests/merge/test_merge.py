@@ -122,6 +122,14 @@ def test_tags_that_come_to_an_existing_version_say_since_when(union: Union) -> N
     assert (union.root / "exceptions.json").read_text() == "[]\n"
 
 
+def test_each_release_may_bring_a_tag_to_one_version(union: Union) -> None:
+    for number, release in enumerate(["1.0.0", "2.0.0", "3.0.0"]):
+        outcome = union.merge(release, request(field("Id"), *(tagged(f"T{tag}", tag) for tag in range(number))))
+        assert not outcome.failed
+    assert union.definition("ClockRequest").count("since") == 2
+    assert (union.root / "exceptions.json").read_text() == "[]\n"
+
+
 def test_a_tag_that_is_taken_back_makes_exceptions_of_those_that_had_it(union: Union) -> None:
     """Releases before it have the bytes of the newest again, and are not listed."""
     union.merge("1.0.0", request(field("Id")))
