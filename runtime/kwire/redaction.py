@@ -16,13 +16,14 @@ from kwire.schema import walk
 from kwire.secrets import FETCHED, SECRETS, STRUCTS, TAGS, always, changed, erased
 
 if TYPE_CHECKING:
-    from kwire.connection import RequestEvent
+    from kwire.connection import RequestEvent, ResponseEvent
     from kwire.message import Message
     from kwire.protocol import MessageRegistry, Request, Response
     from kwire.secrets import Rule
 
     M = TypeVar("M", bound=Message)
     Path = tuple[str, ...]
+    Inner = Request | Response | RequestEvent | ResponseEvent
     Place = tuple[Path, list[tuple[Rule, set[Path]]]]
 
 _WITHIN = {"EnvelopeRequest": "request_data", "EnvelopeResponse": "response_data"}
@@ -31,14 +32,20 @@ _WITHIN = {"EnvelopeRequest": "request_data", "EnvelopeResponse": "response_data
 _PLACES: dict[type[Message], list[Place]] = {}
 
 
-def redacted(protocol: MessageRegistry, message: M, asked: Request | RequestEvent | None = None) -> M:
+def redacted(
+    protocol: MessageRegistry,
+    message: M,
+    asked: Request | RequestEvent | None = None,
+    inner: Inner | None = None,
+) -> M:
     """A copy of ``message`` without its secrets, or ``message`` itself if it has none.
 
     What an Envelope contains is decoded with ``protocol``, and removed completely if that fails. ``asked`` is for an
-    EnvelopeResponse: the request in the Envelope that it answers, without which its content cannot be decoded.
+    EnvelopeResponse: the request in the Envelope that it answers, without which its content cannot be decoded. What
+    is decoded already, as ``inner``, is not decoded again: a large message would be in memory twice.
     """
     if name := _WITHIN.get(type(message).__name__):
-        message = changed(message, (name,), lambda data: data and _within(protocol, name, data, asked))
+        message = changed(message, (name,), lambda data: data and _within(protocol, name, data, asked, inner))
         return changed(message, (TAGS,), erased)  # type: ignore[no-any-return]
     for owner, rules in places(type(message)):
         message = changed(message, owner, partial(_cleared, rules))
@@ -52,15 +59,16 @@ def redacted_bytes(
     message: Message | None,
     version: int | None,
     asked: Request | RequestEvent | None = None,
+    inner: Inner | None = None,
 ) -> bytes:
     """``data`` without the secrets of the message that it has from ``start`` on; empty if that cannot be decoded.
 
     What follows a message that may have secrets may be anything, and is removed too, except after a response to
-    Fetch without any. ``asked`` is that of :func:`redacted`.
+    Fetch without any. ``asked`` and ``inner`` are those of :func:`redacted`.
     """
     if message is None or version is None:
         return b""
-    clean, cls = redacted(protocol, message, asked), type(message)
+    clean, cls = redacted(protocol, message, asked, inner), type(message)
     if clean is not message:
         return data[:start] + clean.encode(version)
     if cls.__name__ not in SECRETS or cls.__name__ == FETCHED:
@@ -96,11 +104,18 @@ def _cleared(rules: list[tuple[Rule, set[Path]]], struct: Any) -> Any:
     return struct
 
 
-def _within(protocol: MessageRegistry, name: str, data: bytes, asked: Request | RequestEvent | None) -> bytes:
+def _within(
+    protocol: MessageRegistry,
+    name: str,
+    data: bytes,
+    asked: Request | RequestEvent | None,
+    inner: Inner | None,
+) -> bytes:
     """``data`` of the field ``name`` of an Envelope without secrets; empty if it cannot be decoded."""
-    inner: Request | Response
     try:
-        if name == "request_data":
+        if inner is not None and inner.message is not None:
+            pass
+        elif name == "request_data":
             inner = protocol.decode_request(data, LIKE_KAFKA, max_decoded=MAX_DECODED)
         elif asked is not None:
             of = asked.header.api_key, asked.header.api_version

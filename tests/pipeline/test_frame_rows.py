@@ -6,9 +6,11 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from kwire import is_native
 from kwire.connection import CLIENT, SERVER
 from kwire.frames import frame
 from kwire.message import Message
+from kwire.protocol import MessageRegistry
 from kwire.secrets import METADATA_TOPIC_ID
 from kwire.uuids import Uuid
 from kwire_inspect.capture import Broken, Piece
@@ -293,6 +295,23 @@ def test_rows_of_logins_tokens_and_envelopes_have_their_bytes_but_no_secrets(
     assert "hunter2" not in repr(rows)
     whole = [row[name] for row in rows[:2] for name in ("raw", "request", "response") if type(row.get(name)) is bytes]
     assert len(whole) >= 2
+
+
+@pytest.mark.skipif(is_native(), reason="native code calls methods directly: none can be replaced")
+@pytest.mark.parametrize("table", ["frames", "exchanges"])
+def test_what_an_envelope_contains_is_decoded_once(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A large message would be in memory twice."""
+    clean = [
+        PROTOCOL.encode_request(SaslAuthenticateRequest(), 2, correlation_id=9),
+        PROTOCOL.encode_response(SaslAuthenticateResponse(), 2, correlation_id=9),
+    ]
+    for name in ("decode_request", "decode_response"):  # as redaction does
+        monkeypatch.setattr(MessageRegistry, name, lambda *_, **__: pytest.fail("decoded again"))
+    rows = cells(
+        pieces([asked(FORWARDED, 0, 1), answered(EnvelopeResponse(response_data=INNER[1]), 0, 1)]), table=table
+    )
+    shown = [row[name] for row in rows for name in ("raw", "request", "response") if type(row.get(name)) is bytes]
+    assert [part in whole for part, whole in zip(clean, shown, strict=False)] == [True, True]
 
 
 @pytest.mark.parametrize("table", ["frames", "exchanges"])

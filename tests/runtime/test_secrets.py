@@ -623,7 +623,9 @@ def test_requests_in_envelopes_are_redacted(api: str) -> None:
         inner = PROTOCOL.encode_request(_with(cls, name.split("."), value), version, correlation_id=1)
         assert SECRET in inner
         envelope = EnvelopeRequest(request_data=inner)
-        assert SECRET not in redacted(PROTOCOL, envelope).encode(0)
+        clean = redacted(PROTOCOL, envelope).encode(0)
+        assert SECRET not in clean
+        assert redacted(PROTOCOL, envelope, inner=PROTOCOL.decode_request(inner)).encode(0) == clean
 
 
 def _with(cls: type[Struct], path: list[str], value: Any) -> Any:

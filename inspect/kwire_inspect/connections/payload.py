@@ -41,7 +41,8 @@ def shown(protocol: MessageRegistry, event: RequestEvent | ResponseEvent | Undec
     if isinstance(event, ResponseEvent) and isinstance(event.request, RequestEvent):
         if isinstance(event.request.inner, RequestEvent):
             asked = event.request.inner
+    inner = event.inner if isinstance(event.inner, RequestEvent | ResponseEvent) else None
     try:
-        return redacted_bytes(protocol, event.data, event.body_offset, event.message, event.version, asked)
+        return redacted_bytes(protocol, event.data, event.body_offset, event.message, event.version, asked, inner)
     except KwireError:
         return None
