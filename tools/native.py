@@ -20,9 +20,8 @@ RUNTIME = ROOT / "runtime" / "kwire"
 PACKAGE = ROOT / "generated" / "kwire_kafka"
 INSPECT = ROOT / "inspect" / "kwire_inspect"
 HOT: tuple[str, ...] = (
-    *(f"capture/{name}" for name in ("files", "packets", "pcap", "pcapng", "pieces", "reading", "servers")),
+    *(f"capture/{name}" for name in ("files", "ordering", "packets", "pcap", "pcapng", "tcp")),
     *(f"capture/{name}" for name in ("internet", "links", "tunnels", "unwrapping", "walk")),
-    *(f"capture/{name}" for name in ("ordering", "tcp", "tcp_stream")),
     *("storage/window", "tls/decryption"),
     *(
         f"connections/{name}"

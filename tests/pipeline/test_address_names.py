@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from kwire.command import main as run
-from kwire_inspect.capture import names
-from kwire_inspect.capture.names import address_names
+from kwire_inspect.capture import name_blocks
+from kwire_inspect.capture.name_blocks import address_names
 from kwire_inspect.reports.names import with_names
 from kwire_inspect.reports.report import Report, Table
 
@@ -64,7 +64,7 @@ def test_names_are_before_the_packets_and_after_them(order: str, tmp_path: Path)
 
 
 def test_far_from_both_ends_they_are_not_looked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(names, "NEAR", 256)
+    monkeypatch.setattr(name_blocks, "NEAR", 256)
     packets = block(6, bytes(100)) * 10
     (tmp_path / "a").write_bytes(section() + A + packets + A + B + packets + named(bytes([10, 0, 0, 3]), b"c"))
     assert address_names([str(tmp_path / "a")]) == {"10.0.0.1": "a", "10.0.0.3": "c"}
@@ -74,7 +74,7 @@ def test_the_first_name_counts_and_their_number_is_limited(tmp_path: Path, monke
     other = named(bytes([10, 0, 0, 1]), b"other")
     (tmp_path / "a").write_bytes(section() + A + other + B)
     assert address_names([str(tmp_path / "a")] * 2) == {"10.0.0.1": "a", "10.0.0.2": "b"}
-    monkeypatch.setattr(names, "MAX_NAMES", 1)
+    monkeypatch.setattr(name_blocks, "MAX_NAMES", 1)
     assert address_names([str(tmp_path / "a")]) == {"10.0.0.1": "a"}
 
 
@@ -122,7 +122,7 @@ def test_names_are_shortened_and_escaped(tmp_path: Path, capsys: pytest.CaptureF
     hostile = named(bytes([127, 0, 0, 1]), b"\x1b[31m<script>\xff" + b"x" * 5000)
     path.write_bytes(REAL.read_bytes().partition(struct.pack("<II", 4, 44))[0] + hostile)
     (name,) = address_names([str(path)]).values()
-    assert len(name) == names.MAX_LENGTH
+    assert len(name) == name_blocks.MAX_LENGTH
     assert run(["clients", "-q", "--out", str(tmp_path / "out"), str(path)]) == 0
     assert "\x1b" not in capsys.readouterr().out
     page = (tmp_path / "out" / "clients.html").read_text()

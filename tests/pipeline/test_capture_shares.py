@@ -11,9 +11,9 @@ import pytest
 
 from kwire.connection import CLIENT, SERVER
 from kwire_inspect.capture import Broken, Peer, Piece, read_pieces
-from kwire_inspect.capture.files import file_packets
+from kwire_inspect.capture.files import capture_blocks, file_packets
 from kwire_inspect.capture.packets import Packet
-from kwire_inspect.capture.reading import Connections, capture_blocks, largest
+from kwire_inspect.capture.tcp import TcpConnections, largest
 from tests.pipeline.capture_files import (
     EPOCH,
     Conversation,
@@ -77,7 +77,7 @@ def test_shares_together_are_the_whole(tmp_path: Path, shares: int) -> None:
 
 def test_shares_are_the_same_in_every_process() -> None:
     """Workers agree on them: these are held."""
-    chosen = [Connections((0, 3))._is_mine(b"\x0a\0\0\1\x0a\0\0\2" + bytes([0, n, 0, 99])) for n in range(8)]
+    chosen = [TcpConnections((0, 3))._is_mine(b"\x0a\0\0\1\x0a\0\0\2" + bytes([0, n, 0, 99])) for n in range(8)]
     assert chosen == [False, False, False, False, False, True, False, True]
 
 

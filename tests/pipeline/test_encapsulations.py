@@ -16,11 +16,19 @@ from hypothesis import strategies as st
 from kwire.connection import CLIENT, SERVER
 from kwire_inspect.capture import Broken, Peer, Piece, read_pieces
 from kwire_inspect.capture.files import file_packets
-from kwire_inspect.capture.fragments import MAX_PACKET, MAX_RANGES, PATIENCE, Datagram, Fragments, Part
 from kwire_inspect.capture.packets import LINKS as KNOWN_LINKS
 from kwire_inspect.capture.packets import Packet
 from kwire_inspect.capture.pcap import Report
-from kwire_inspect.capture.unwrapping import LAYERS, Unwrapper
+from kwire_inspect.capture.unwrapping import (
+    LAYERS,
+    MAX_PACKET,
+    MAX_RANGES,
+    PATIENCE,
+    Datagram,
+    Fragments,
+    Part,
+    Unwrapper,
+)
 from kwire_inspect.capture.walk import MAX_TUNNELS, Walk
 from kwire_inspect.connections import frame_batches
 from kwire_inspect.reasons import CUT_IN_TUNNEL, FRAGMENTS_DIFFER, FRAGMENTS_LOST, NO_TCP, NOT_READ, SHORT

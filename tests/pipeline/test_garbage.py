@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from kwire import is_native
 from kwire.connection import CLIENT, SERVER, ConnectionDecoder
 from kwire.frames import frame
-from kwire_inspect.capture import Broken, Peer, Piece, read_pieces, servers
+from kwire_inspect.capture import Broken, Peer, Piece, read_pieces
 from kwire_inspect.capture.files import file_packets
 from kwire_inspect.capture.packets import Packet
 from kwire_inspect.capture.pcap import APART, MAX_COUNTED, MAX_PACKET, _mark
@@ -117,7 +117,7 @@ def test_a_direction_that_is_alone_is_read_as_beside_the_other(tmp_path: Any) ->
 def test_many_connections_take_bounded_memory(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of those that are open at once, the ones idle for longest are closed: four times as many take as much."""
     monkeypatch.setattr(batches, "BATCH_ROWS", 100)
-    monkeypatch.setattr(servers, "MAX_ENDS", 100)
+    monkeypatch.setattr("kwire_inspect.capture.packets.MAX_ENDS", 100)
     real = recorded("librdkafka-on-4.1.1")[0].segments[:2]
 
     def memory(count: int) -> int:

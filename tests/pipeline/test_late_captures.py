@@ -12,8 +12,7 @@ import pytest
 
 from kwire.connection import CLIENT, SERVER, Direction
 from kwire_inspect.capture import Connection, Peer, Piece, read_pieces
-from kwire_inspect.capture.packets import SYN, Packet
-from kwire_inspect.capture.servers import Guess, Servers
+from kwire_inspect.capture.packets import SYN, Guess, Packet, Servers
 from kwire_inspect.reasons import HTTP, LIKE_TLS, PARTIAL, UNDECIDED
 from kwire_kafka import HeartbeatRequest, HeartbeatResponse
 from tests.effort import one_in

@@ -14,7 +14,7 @@ from kwire.connection import CLIENT
 from kwire.frames import frame
 from kwire_inspect.capture import Connection, Peer, Piece, read_pieces
 from kwire_inspect.capture.packets import ACK, RST, SYN, Packet
-from kwire_inspect.capture.reading import Connections
+from kwire_inspect.capture.tcp import TcpConnections
 from kwire_inspect.connections import ConnectionProjection, frame_batches
 from kwire_inspect.connections.projection import TABLES, Budget, Table
 from kwire_inspect.schemas import EXCHANGES
@@ -176,7 +176,7 @@ def packet(number: int, seq: int, data: bytes = b"", flags: int = ACK) -> Packet
 
 def test_packets_that_wait_for_others_have_one_budget() -> None:
     """300 connections in which a packet is missing, each with 900 packets after it."""
-    connections, delivered = Connections(), 0
+    connections, delivered = TcpConnections(), 0
     for number in range(300):
         connections.add(packet(number, 0, flags=SYN))
         connections.add(packet(number, 1, b"x"))
@@ -190,7 +190,7 @@ def test_packets_that_wait_for_others_have_one_budget() -> None:
 
 
 def test_connections_that_were_reset_do_not_add_up() -> None:
-    connections = Connections(most=1000)
+    connections = TcpConnections(most=1000)
     with limited(WORKER // 8, 60):
         for number in range(60_000):
             connections.add(packet(number, 0, flags=SYN))
@@ -198,7 +198,7 @@ def test_connections_that_were_reset_do_not_add_up() -> None:
 
 
 def test_open_connections_fit_into_the_budget() -> None:
-    connections = Connections()
+    connections = TcpConnections()
 
     def given() -> Iterator[Piece]:
         for number in range(40_000):
@@ -210,7 +210,7 @@ def test_open_connections_fit_into_the_budget() -> None:
 
 
 def test_connections_of_unknown_sides_fit_into_the_budget() -> None:
-    connections = Connections()
+    connections = TcpConnections()
 
     def given() -> Iterator[Piece]:
         for number in range(40_000):

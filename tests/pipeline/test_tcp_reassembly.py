@@ -13,10 +13,9 @@ from hypothesis import strategies as st
 
 from kwire.connection import CLIENT, SERVER, Direction
 from kwire_inspect.capture import Connection, Piece, TcpConnection
-from kwire_inspect.capture.packets import Packet, reverse
-from kwire_inspect.capture.reading import Connections
-from kwire_inspect.capture.servers import Servers
-from kwire_inspect.capture.tcp_stream import FAR, MASK, TcpStream
+from kwire_inspect.capture.ordering import FAR, MASK, TcpStream
+from kwire_inspect.capture.packets import Packet, Servers, reverse
+from kwire_inspect.capture.tcp import TcpConnections
 from tests.pipeline.capture_files import (
     ACK,
     ALICE,
@@ -411,7 +410,7 @@ def test_a_connection_seen_again_after_its_end_is_the_same() -> None:
 def test_data_on_its_way_at_a_reset_belongs_to_the_connection() -> None:
     made = packets(TALK, ending=RST, acks=False)
     reset, answer = made[-1], made[-2]
-    connections = Connections()
+    connections = TcpConnections()
     pieces: list[Piece] = []
     for packet in [*made[:-2], reset, replace(answer, time=answer.time + 0.5)]:
         pieces += connections.add(seen(packet))
@@ -430,7 +429,7 @@ def test_a_reset_connection_ends_a_second_after_its_first_reset(seconds: float, 
     pieces = reassembled([*made[:-2], reset, again, answer])
     answered = [(SERVER, b"2nd"), ("closed",)]
     assert told(pieces) == [*joined(TALK)[:-2], *([] if same else [("closed",)]), *answered]
-    connections = Connections()
+    connections = TcpConnections()
     for packet in [*made[:-2], reset]:
         connections.add(seen(packet))
     other = seen(replace(made[0], time=start + seconds))
@@ -443,7 +442,7 @@ def test_a_connection_that_begins_after_a_reset_is_not_closed_for_it() -> None:
     first = packets(TALK, ending=RST, acks=False)
     later = Conversation([(direction, time + 0.5, data) for direction, time, data in TALK.segments])
     second = packets(later, isns=(0x70000000, 0x60000000), acks=False, ending=0)
-    connections = Connections()
+    connections = TcpConnections()
     pieces = [piece for packet in [*first, *second] for piece in connections.add(seen(packet))]
     assert told(pieces) == [*joined(TALK), *joined(later)[:-1]]
     assert len({piece.connection for piece in pieces}) == 2
@@ -459,14 +458,14 @@ def test_both_directions_belong_to_the_same_share_whichever_is_seen_first() -> N
         packet.key = PAIR + number.to_bytes(2, "big") + FORTH[-2:]
         mine = []
         for key in (packet.key, reverse(packet.key)):
-            packet.key, share = key, Connections(share=(0, 2))
+            packet.key, share = key, TcpConnections(share=(0, 2))
             share.add(packet)
             mine.append(key not in share.passed)
         assert mine[0] == mine[1]
 
 
 def test_of_many_connections_the_longest_idle_are_closed() -> None:
-    connections = Connections(most=10)
+    connections = TcpConnections(most=10)
     closed: list[Piece] = []
     for number in range(40):
         packet = seen(packets(TALK)[0])

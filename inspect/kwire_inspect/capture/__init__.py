@@ -4,8 +4,9 @@ From pcap and pcapng files, plain or compressed, come a ``Piece`` for each run o
 and a ``Broken`` for each error of a file.
 """
 
-from kwire_inspect.capture.pieces import Broken, Connection, Peer, Piece
-from kwire_inspect.capture.reading import largest, read_pieces
-from kwire_inspect.capture.tcp import TcpConnection
+from kwire_inspect.capture.ordering import Piece
+from kwire_inspect.capture.packets import Connection, Peer
+from kwire_inspect.capture.pcap import Broken
+from kwire_inspect.capture.tcp import TcpConnection, largest, read_pieces
 
 __all__ = ["Broken", "Connection", "Peer", "Piece", "TcpConnection", "largest", "read_pieces"]

@@ -1,16 +1,16 @@
-"""Reads the packets of TCP in a file of either format, in blocks."""
+"""Reads the packets of TCP in files of either format, in blocks and by time."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import closing, suppress
 
 from kwire.native import close_classes, i64
 from kwire_inspect.capture.packets import Link, Packet, packet
-from kwire_inspect.capture.pcap import MAGICS, Report, Secrets, Taker, pcap_records
+from kwire_inspect.capture.pcap import MAGICS, Broken, Report, Secrets, Taker, pcap_records
 from kwire_inspect.capture.pcapng import MAGIC, pcapng_records
-from kwire_inspect.capture.pieces import Broken
 from kwire_inspect.capture.unwrapping import Unwrapper
 from kwire_inspect.storage import DamagedStreamError, Window
 
@@ -25,7 +25,6 @@ LONGEST: Final = 1 << 20
 """How many bytes of a packet are read: twice as many as a network card merges."""
 BEGINNING = 64
 """How many bytes identify the format of a file; decompression may yield fewer at first."""
-
 Block = list[Packet | Broken]
 """Packets that follow each other in a file, and the file's problems."""
 
@@ -51,9 +50,8 @@ def file_blocks(
 ) -> Iterator[Block]:
     """The same in blocks of some 128 KB of the file, none of which is empty."""
     report = Report(path, secrets)
-    unwrapper = Unwrapper(report)
     with closing(Window(path)) as window:
-        sieve = Sieve(window, unwrapper, passed, start, end)
+        sieve = Sieve(window, report, passed, start, end)
         try:
             for _ in _records(window, report, sieve):
                 if block := sieve.taken():
@@ -62,11 +60,7 @@ def file_blocks(
             report.add(0, f"cannot be read: {error.strerror or error}")
         except DamagedStreamError as error:
             report.add(window.base + len(window.buffer), str(error))
-        finally:
-            unwrapper.has_tcp |= sieve.has_tcp
-    last: Block = [*unwrapper.close()]
-    last += report.take()
-    if last:
+    if last := sieve.close():
         yield last
 
 
@@ -87,13 +81,11 @@ class Sieve(Taker):
         "has_tcp",
     )
 
-    def __init__(
-        self, window: Window, unwrapper: Unwrapper, passed: AbstractSet[bytes], start: float, end: float
-    ) -> None:
+    def __init__(self, window: Window, report: Report, passed: AbstractSet[bytes], start: float, end: float) -> None:
         self._window = window
-        self._unwrapper = unwrapper
-        self._report = unwrapper.report
-        self._path = unwrapper.report.source
+        self._unwrapper: Unwrapper | None = None  # most files have no packet that needs one
+        self._report = report
+        self._path = report.source
         self._passed = passed
         self._start = start
         self._end = end
@@ -105,6 +97,15 @@ class Sieve(Taker):
         """What was found since the last call."""
         found, self._found = self._found, []
         return found
+
+    def close(self) -> Block:
+        """What the end of the file completes."""
+        last: Block = []
+        if self._unwrapper is not None:
+            self._unwrapper.has_tcp |= self.has_tcp
+            last += self._unwrapper.close()
+        self._report.end()
+        return last + self._report.take()
 
     def take(self, buffer: bytes, begin: i64, stop: i64, length: i64, at: i64, link: Link, time: float) -> None:
         if stop - begin > LONGEST:
@@ -133,6 +134,8 @@ class Sieve(Taker):
             self.has_tcp = True
             self._found.append(found)
         else:
+            if self._unwrapper is None:
+                self._unwrapper = Unwrapper(self._report)
             self._found += self._unwrapper.add(buffer, begin, stop, length, link.layer, time, place)
 
 
@@ -172,6 +175,59 @@ def _records(window: Window, report: Report, taker: Taker) -> Iterator[None]:
         return pcapng_records(window, report, taker)
     report.add(0, f"not a capture: the first bytes are {kind.hex(' ')}")
     return iter(())
+
+
+def capture_blocks(
+    files: Sequence[str],
+    passed: AbstractSet[bytes] = frozenset(),
+    start: float = ALWAYS,
+    end: float = NEVER,
+    secrets: Secrets | None = None,
+) -> Iterator[Block]:
+    """The TCP packets of all files by time, and errors; arguments as for ``file_packets``."""
+    waiting = deque(sorted((first_time(path), path) for path in files))
+    readers: list[_Reader] = []
+    while readers or waiting:
+        while waiting and (not readers or waiting[0][0] <= min(reader.time for reader in readers)):
+            readers.append(_Reader(file_blocks(waiting.popleft()[1], passed, start, end, secrets)))
+        first = min(readers, key=lambda reader: reader.time)
+        others = [reader.time for reader in readers if reader is not first]
+        yield from first.until(min([*others, waiting[0][0] if waiting else NEVER]))
+        readers = [reader for reader in readers if not reader.ended]
+
+
+class _Reader:
+    """The packets of a file. ``time`` is that of the next one."""
+
+    def __init__(self, blocks: Iterator[Block]) -> None:
+        self._blocks = blocks
+        self._next = next(blocks, [])
+        self.time = _first_time(self._next)
+
+    @property
+    def ended(self) -> bool:
+        return not self._next
+
+    def until(self, time: float) -> Iterator[Block]:
+        """The next packet, and all others before the first that comes after ``time``."""
+        skipped = 1
+        while self._next:
+            block = self._next
+            if time != NEVER:
+                for index in range(skipped, len(block)):
+                    item = block[index]
+                    if isinstance(item, Packet) and item.time > time:
+                        self._next, self.time = block[index:], item.time
+                        if index:
+                            yield block[:index]
+                        return
+            self._next, skipped = [], 0
+            yield block
+            self._next = next(self._blocks, [])
+
+
+def _first_time(block: Block) -> float:
+    return next((item.time for item in block[:1] if isinstance(item, Packet)), ALWAYS)
 
 
 close_classes()

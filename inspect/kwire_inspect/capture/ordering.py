@@ -8,17 +8,23 @@ that; when they wait for too long, what they wait for is a gap.
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from heapq import heappop, heappush
+from typing import Literal
 
-from kwire.native import close_classes, i64
-from kwire_inspect.capture.packets import ACK, FIN, SYN, Packet
-from kwire_inspect.capture.pieces import Connection, Piece, PieceKind
-from kwire_inspect.capture.tcp_stream import TcpStream, length, unwrapped
+from kwire.connection.events import Direction
+from kwire.native import close_classes, i64, mypyc_attr
+from kwire_inspect.capture.packets import ACK, FIN, SYN, Connection, Packet
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Final
 
+MASK: Final = 0xFFFFFFFF
+HALF: Final = 1 << 31
+FAR: Final = 1 << 30
+"""A window has at most 2**30 bytes [RFC 7323]: a packet farther away belongs to another connection."""
+PieceKind = Literal["data", "gap", "closed"]
 MAX_BYTES: Final = 4 << 20
 MAX_PACKETS: Final = 1000
 """How many bytes and packets may wait on a connection."""
@@ -26,6 +32,152 @@ PACKET_SIZE: Final = 512
 """About how many bytes of memory a packet takes without its data."""
 PATIENCE: Final = 1.0
 """How many seconds a packet waits for bytes that the other side has already received."""
+
+
+def unwrapped(number: int, near: int) -> int:
+    """The byte count nearest to ``near`` that a sequence number can represent."""
+    return near + ((number - near + HALF) & MASK) - HALF
+
+
+@mypyc_attr(serializable=True)
+@dataclass(slots=True, eq=False)
+class TcpStream:
+    """One direction of a connection: its position, and packets that arrived early [RFC 9293, section 3.4].
+
+    Counts are sequence numbers that do not wrap; None until they are known.
+
+    ======  ==================================================================================
+    isn     initial sequence number, if a SYN was seen
+    first   count of the first byte that could have been delivered
+    next    count of the byte to be delivered next
+    heard   first acknowledgement of the other side; a sequence number
+    acked   end of the bytes that the other side has received; a sequence number while next is unknown
+    ended   whether a FIN was delivered
+    held    heap of waiting packets, as (count, order of arrival, packet)
+    ======  ==================================================================================
+    """
+
+    direction: Direction
+    isn: int | None = None
+    first: int | None = None
+    next: int | None = None
+    heard: int | None = None
+    acked: int | None = None
+    ended: bool = False
+    held: list[tuple[int, int, Packet]] = field(default_factory=list)
+
+    def begin_at(self, seq: int, size: int, *, handshake: bool) -> None:
+        """Note the first packet of this direction: ``size`` bytes from ``seq`` on.
+
+        Bytes before it that the other side has are missing if the handshake was seen, else before the capture. A
+        single byte that the other side already has is a keep-alive probe [RFC 9293, 3.8.4].
+        """
+        start = seq
+        if self.heard is not None:
+            known = unwrapped(self.heard, seq)
+            if (handshake and known < seq) or (size <= 1 and known == seq + size):
+                start = known
+        self.first = self.next = start
+        if self.acked is not None:
+            self.acked = unwrapped(self.acked & MASK, start)
+
+    def acknowledge(self, ack: int) -> None:
+        """Note an acknowledgement of the other side; one that is out of range is ignored."""
+        if self.acked is None:
+            self.heard = ack
+            self.acked = ack if self.next is None else unwrapped(ack, self.next)
+            return
+        known = self.acked if self.next is None else max(self.acked, self.next)
+        if known < (count := unwrapped(ack, known)) < known + FAR:
+            self.acked = count
+
+    def missed_by(self, packet: Packet) -> int:
+        """Number of undelivered bytes of this direction that a packet of the other acknowledges."""
+        if self.next is None or not packet.flags & ACK:
+            return 0
+        size = (packet.ack - self.next) & MASK
+        return size if size < FAR else 0
+
+    @property
+    def ready(self) -> bool:
+        """Whether the earliest waiting packet continues the delivered data."""
+        return bool(self.held) and self.next is not None and self.held[0][0] <= self.next
+
+    @property
+    def hole(self) -> int:
+        """How many bytes are missing here that the other side has received."""
+        if self.next is None or self.acked is None or self.ready:
+            return 0
+        end = min(self.acked, self.held[0][0]) if self.held else self.acked
+        return max(end - self.next, 0)
+
+    def missing_at_end(self, *, closing: bool) -> int:
+        """Number of missing bytes at the end that the other side has received.
+
+        One of them is a FIN if the connection was ``closing``, or if there is only one.
+        """
+        if self.acked is None or self.heard is None or self.ended:
+            return 0
+        size = self.acked - (self.heard if self.next is None else self.next)
+        return max(size - 1 if closing or size == 1 else size, 0)
+
+
+def length(packet: Packet) -> int:
+    """The sequence numbers that a packet takes, one of them for a FIN."""
+    return len(packet.data) + packet.missing + (packet.flags & FIN)
+
+
+@mypyc_attr(acyclic=True)
+@dataclass(slots=True, eq=False, init=False)
+class Piece:
+    """The next event of a connection.
+
+    ======  =========================================================================================================
+    data    ``data`` are the next bytes sent in ``direction``; ``size`` is their number
+    gap     the capture lacks ``size`` bytes sent in ``direction``; 0 if their number is unknown
+    closed  the connection, or the capture, ended; nothing follows for this connection. ``size`` is 1 if ``direction``
+            was the first to close it, by a FIN or a reset; 0 if neither did
+    ======  =========================================================================================================
+
+    ``source`` and ``position`` locate its packet: path of the file, and byte offset in the uncompressed file.
+    ``time`` is in seconds since the epoch and never decreases on a connection.
+    """
+
+    connection: Connection
+    kind: PieceKind
+    direction: Direction
+    data: bytes
+    size: i64
+    time: float
+    source: str
+    position: i64
+
+    def __init__(
+        self,
+        connection: Connection,
+        kind: PieceKind,
+        direction: Direction,
+        data: bytes,
+        size: i64,
+        time: float,
+        source: str,
+        position: i64,
+    ) -> None:
+        self.connection = connection
+        self.kind = kind
+        self.direction = direction
+        self.data = data
+        self.size = size
+        self.time = time
+        self.source = source
+        self.position = position
+
+    def __reduce__(self) -> tuple[object, ...]:
+        what = self.connection, self.kind, self.direction, self.data, self.size
+        return Piece, (*what, self.time, self.source, self.position)
+
+    def __repr__(self) -> str:
+        return f"<{self.kind} of {self.size} from the {self.direction} of {self.connection.id} at {self.position}>"
 
 
 class Ordering:

@@ -1,12 +1,20 @@
-"""Extracts TCP packets from frames in which TCP follows IP: Ethernet with tags, Linux cooked, loopback, raw.
+"""Packets of TCP, and what they say about the two ends of a connection.
 
-The link types are listed at https://www.tcpdump.org/linktypes.html.
+In these frames TCP follows IP: Ethernet with tags, Linux cooked, loopback, raw. The link types are listed at
+https://www.tcpdump.org/linktypes.html.
+
+Handshakes decide which end is the server. Without one there are only hints: another connection's handshake with the
+same address and port, an end that many others talk to, ports that are usual for Kafka. The lower port means nothing:
+brokers listen on mapped and node ports, above those of their clients.
 """
 
 from __future__ import annotations
 
+import socket
 import struct
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Collection
+from dataclasses import dataclass, field
 
 from librt.strings import read_i64_be
 
@@ -31,8 +39,27 @@ PLAIN: Final = 0x45
 FRAGMENTED: Final = 0x3F
 """The bits of the byte with IPv4's flags that only fragments have; the next byte is 0 in others, too."""
 U32: Final = 0xFFFFFFFF
-
 _ENDS = struct.Struct(">HH").unpack_from
+NAMES = {
+    105: "802.11",
+    119: "802.11 with Prism headers",
+    127: "802.11 with radiotap",
+    192: "PPI",
+    195: "802.15.4",
+    201: "Bluetooth",
+    189: "USB",
+    220: "USB",
+    227: "CAN",
+    239: "NFLOG",
+    253: "Netlink",
+}
+"""Of some that are not supported."""
+USUAL = frozenset(port for start in (9092, 19092, 29092, 39092) for port in range(start, start + 8))
+"""The ports of brokers and controllers in examples, images and most installations."""
+MANY = 3
+"""How many others talk to a server, and how many times as many as to the other end."""
+MAX_ENDS = 1 << 16
+"""How many ends are kept, each with 200 bytes."""
 
 
 @mypyc_attr(acyclic=True)
@@ -177,25 +204,125 @@ LINKS = {
     276: Link("cooked2", 20, 0),
 }
 """The supported link types by their number in files."""
-NAMES = {
-    105: "802.11",
-    119: "802.11 with Prism headers",
-    127: "802.11 with radiotap",
-    192: "PPI",
-    195: "802.15.4",
-    201: "Bluetooth",
-    189: "USB",
-    220: "USB",
-    227: "CAN",
-    239: "NFLOG",
-    253: "Netlink",
-}
-"""Of some that are not supported."""
 
 
 def link_of(number: int) -> Link:
     """The link type with this number; of one that is not supported, the layer has its name alone."""
     return LINKS.get(number) or Link(f"link type {number}" + (f" ({NAMES[number]})" if number in NAMES else ""))
+
+
+class Servers:
+    """Learns from the first packet of every pair of ends, in all shares of a capture alike; ``ports`` are given."""
+
+    __slots__ = ("_asked", "_others", "ports")
+
+    def __init__(self, ports: Collection[int] = ()) -> None:
+        self.ports = frozenset(ports)
+        self._asked: set[bytes] = set()
+        self._others: Counter[bytes] = Counter()
+
+    def __reduce__(self) -> tuple[type[Servers], tuple[frozenset[int]]]:
+        return Servers, (self.ports,)
+
+    def learn(self, packet: Packet) -> None:
+        """Note the first packet between two ends."""
+        if len(self._others) >= MAX_ENDS:
+            self._others = Counter({end: count for end, count in self._others.items() if count >= MANY})
+            self._asked &= self._others.keys()
+        source, target = ends = ends_of(packet.key)
+        self._others.update(ends)
+        if packet.flags & SYN:
+            self._asked.add(source if packet.flags & ACK else target)
+
+    def asked(self, key: bytes) -> bool | None:
+        """Whether packets with this key come from the client, as the given ports say; ``None`` if they do not."""
+        return _only(*(port in self.ports for port in ports_of(key)))
+
+    def hint(self, key: bytes) -> bool | None:
+        """The same as far as anything hints at it."""
+        source, target = ends_of(key)
+        is_asked = _only(source in self._asked, target in self._asked)
+        if is_asked is None:
+            to_source, to_target = self._others[source], self._others[target]
+            is_asked = _only(to_source >= MANY * max(to_target, 1), to_target >= MANY * max(to_source, 1))
+        return _only(*(port in USUAL for port in ports_of(key))) if is_asked is None else is_asked
+
+
+@dataclass(frozen=True, slots=True)
+class Guess:
+    """That packets with this key come from the client of a connection whose handshake was not seen."""
+
+    servers: Servers
+    key: bytes
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return Guess, (self.servers, self.key)
+
+    @property
+    def likely(self) -> bool | None:
+        """Whether that is so, by everything that was learnt up to now; ``None`` if nothing hints at it."""
+        return self.servers.hint(self.key)
+
+
+def ends_of(key: bytes) -> tuple[bytes, bytes]:
+    """Address and port of source and target."""
+    half = len(key) // 2 - 2
+    return key[:half] + key[-4:-2], key[half : 2 * half] + key[-2:]
+
+
+def _only(source: bool, target: bool) -> bool | None:
+    """Whether the target alone is a server; ``None`` if both are, or neither."""
+    return target if source != target else None
+
+
+@dataclass(frozen=True, slots=True)
+class Peer:
+    """One end of a connection."""
+
+    host: str
+    port: int
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return Peer, (self.host, self.port)
+
+    def __str__(self) -> str:
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+
+@dataclass(frozen=True, slots=True)
+class Connection:
+    """One TCP connection; ``started`` is when it was first seen, in seconds since the epoch.
+
+    ``complete`` is true if its handshake was captured: then nothing is missing at the beginning. ``guess`` is set if
+    it is uncertain which side is the client: neither a handshake nor given ports say so. ``encryption`` says why a
+    TLS connection was not decrypted although there are secrets.
+    """
+
+    client: Peer
+    server: Peer
+    started: float
+    complete: bool
+    guess: Guess | None = field(default=None, compare=False)
+    encryption: str = field(default="", compare=False)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return Connection, (self.client, self.server, self.started, self.complete, self.guess, self.encryption)
+
+    @property
+    def id(self) -> str:
+        """Client, server and time first seen, such as ``10.0.0.1:50412-10.0.0.9:9092@1700000000.123456``."""
+        return f"{self.client}-{self.server}@{self.started:.6f}"
+
+
+def peers(key: bytes) -> tuple[Peer, Peer]:
+    """The source and target of packets with this key."""
+    half = len(key) // 2 - 2
+    family = socket.AF_INET if half == 4 else socket.AF_INET6
+    source, target = ports_of(key)
+    return (
+        Peer(socket.inet_ntop(family, key[:half]), source),
+        Peer(socket.inet_ntop(family, key[half : 2 * half]), target),
+    )
 
 
 close_classes()

@@ -1,8 +1,4 @@
-"""The pcap format of libpcap: a file header, then packets, each with its own header [draft-ietf-opsawg-pcap].
-
-Also the parts shared with pcapng: positions of packets in a window, limits, the report of errors, and the search for
-the next packet after damage.
-"""
+"""The output of a capture: pieces of TCP connections, and problems of its files."""
 
 from __future__ import annotations
 
@@ -15,7 +11,6 @@ from librt.strings import read_i64_be, read_i64_le
 
 from kwire.native import close_classes, i64
 from kwire_inspect.capture.packets import U32, Link, link_of
-from kwire_inspect.capture.pieces import Broken
 from kwire_inspect.reasons import OTHER_REASONS
 from kwire_inspect.storage import Window
 
@@ -27,25 +22,49 @@ MAX_PACKET = 1 << 18
 """The largest packet in bytes, unless the file announces larger ones: libpcap's own limit."""
 BELIEVED = 1 << 24
 """Limit of the packet size that a file can announce."""
-
 LATEST = 1 << 33
 """Seconds since the epoch, in 2242: packets with a later time, or one before the epoch, are rejected. Spark and
 pandas cannot represent such times, and a stream takes the latest time as the present."""
-
-
 MAX_REASONS = 100
 """How many reasons are counted in a file each for itself."""
 MAX_COUNTED = 1 << 48
 """How many packets and bytes are counted in a file: hostile ones claim more than tables can add up."""
+Secrets = Callable[[bytes], None]
+"""Takes the text of a key log."""
+HEADER = 24
+MIN_PACKET = 24
+"""Minimum size of a packet after invalid bytes."""
+APART = 30 * 86400
+"""Maximum difference in seconds between such a packet and the first of the file."""
+MAX_TRIES = 200
+"""The number of positions of a window that are tried singly. After that, the rest is looked at together."""
+SIZE_END = 12
+"""Where the size of a packet, which is not 0, ends in its header."""
+MICROSECONDS, NANOSECONDS, MODIFIED = 0xA1B2C3D4, 0xA1B23C4D, 0xA1B2CD34
+MAGICS = {
+    struct.pack(order + "I", magic): (order, magic)
+    for order in ("<", ">")
+    for magic in (MICROSECONDS, NANOSECONDS, MODIFIED)
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """A problem of a capture file, reported once for each cause.
+
+    Of packets that are not read, ``packets`` is the number, and ``unread`` that of the bytes which may be traffic.
+    """
+
+    source: str
+    position: int
+    reason: str
+    unread: int = 0
+    packets: int = 0
 
 
 def limit_of(snaplen: int) -> int:
     """The largest packet size to accept in a file with this ``snaplen``; a ``snaplen`` of 0 means no limit."""
     return max(MAX_PACKET, snaplen if snaplen <= BELIEVED else 0)
-
-
-Secrets = Callable[[bytes], None]
-"""Takes the text of a key log."""
 
 
 class Report:
@@ -95,23 +114,6 @@ class Taker:
     def take(self, buffer: bytes, begin: i64, stop: i64, length: i64, at: i64, link: Link, time: float) -> None:
         """The packet ``buffer[begin:stop]``, of which ``length`` bytes were on the wire, in the record at ``at``."""
         raise NotImplementedError
-
-
-HEADER = 24
-MIN_PACKET = 24
-"""Minimum size of a packet after invalid bytes."""
-APART = 30 * 86400
-"""Maximum difference in seconds between such a packet and the first of the file."""
-MAX_TRIES = 200
-"""The number of positions of a window that are tried singly. After that, the rest is looked at together."""
-SIZE_END = 12
-"""Where the size of a packet, which is not 0, ends in its header."""
-MICROSECONDS, NANOSECONDS, MODIFIED = 0xA1B2C3D4, 0xA1B23C4D, 0xA1B2CD34
-MAGICS = {
-    struct.pack(order + "I", magic): (order, magic)
-    for order in ("<", ">")
-    for magic in (MICROSECONDS, NANOSECONDS, MODIFIED)
-}
 
 
 def pcap_records(window: Window, report: Report, taker: Taker) -> Iterator[None]:

@@ -74,10 +74,10 @@ def pcapng_records(window: Window, report: Report, taker: Taker) -> Iterator[Non
             elif kind == INTERFACE and len(interfaces) < MAX_INTERFACES:
                 interfaces.append(_interface(buffer, at, stop, order, window.base, report))
             elif kind == STATISTICS and len(dropped) < MAX_INTERFACES:
-                told = _dropped(buffer[at + 20 : stop - 4], order)
-                if told > dropped.get(number, 0):
-                    report.count(window.base + at, DROPPED, 0, told - dropped.get(number, 0))
-                    dropped[number] = told
+                total = _dropped(buffer[at + 20 : stop - 4], order)
+                if total > dropped.get(number, 0):
+                    report.count(window.base + at, DROPPED, 0, total - dropped.get(number, 0))
+                    dropped[number] = total
             elif kind == SECRETS and report.secrets is not None and number == KEY_LOG:
                 yield
                 report.secrets(buffer[at + 16 : min(at + 16 + high, stop - 4)])
@@ -132,8 +132,8 @@ def _interface(buffer: bytes, at: int, stop: int, order: str, base: int, report:
 
 def _dropped(data: bytes, order: str) -> int:
     """The number of packets that were dropped, by the options of a block with statistics."""
-    told = [value for code, value in options(data, order) if code in (IFDROP, OSDROP) and len(value) == 8]
-    counts = [int(struct.unpack(order + "Q", value)[0]) for value in told]
+    values = [value for code, value in options(data, order) if code in (IFDROP, OSDROP) and len(value) == 8]
+    counts = [int(struct.unpack(order + "Q", value)[0]) for value in values]
     return sum(count for count in counts if count <= MAX_DROPPED)
 
 

@@ -1,17 +1,31 @@
-"""Splits the packets between two ports into pieces of successive connections."""
+"""Assigns packets to connections: successive ones between two ports, and all of a capture."""
 
 from __future__ import annotations
 
-import socket
+from collections import deque
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import TypeVar
+from zlib import crc32
 
 from kwire.connection.events import CLIENT, SERVER
 from kwire.native import close_classes, mypyc_attr
-from kwire_inspect.capture.ordering import Ordering
-from kwire_inspect.capture.packets import ACK, FIN, RST, SYN, Packet, ports_of, reverse
-from kwire_inspect.capture.pieces import Connection, Peer, Piece
-from kwire_inspect.capture.servers import Guess, Servers
-from kwire_inspect.capture.tcp_stream import FAR, MASK, TcpStream, length, unwrapped
+from kwire_inspect.capture.files import ALWAYS, NEVER, capture_blocks
+from kwire_inspect.capture.ordering import FAR, MASK, PACKET_SIZE, Ordering, Piece, TcpStream, length, unwrapped
+from kwire_inspect.capture.packets import (
+    ACK,
+    FIN,
+    RST,
+    SYN,
+    Connection,
+    Guess,
+    Packet,
+    Servers,
+    peers,
+    ports_of,
+    reverse,
+)
+from kwire_inspect.capture.pcap import Broken, Secrets
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,8 +35,13 @@ GRACE: Final = 1.0
 """For how many seconds after a reset packets can arrive that were sent before it."""
 BEHIND: Final = 1 << 20
 """Bytes before the first of a connection that may be seen late, and between packets that follow each other."""
-
 SIGNALS: Final = SYN | FIN | RST | ACK
+HELD: Final = 32 << 20
+"""Limit of the bytes of packets that wait for others on all connections."""
+K = TypeVar("K")
+MAX_PASSED = 1 << 17
+MAX_CONNECTIONS = 30_000
+"""Each takes up to 5 kB of memory, and what waits for more."""
 
 
 @mypyc_attr(serializable=True)
@@ -192,13 +211,13 @@ def _is_handshake(packet: Packet, lane: TcpStream, other: TcpStream) -> bool:
         return lane.isn == packet.seq
     if packet.flags & ACK and other.isn is not None and (packet.ack - 1) & MASK == other.isn:
         return True
-    first = lane.first if lane.first is not None else lane.told
+    first = lane.first if lane.first is not None else lane.heard
     return first is not None and (first - 1) & MASK == packet.seq
 
 
-def _is_near(one: Packet, other: Packet) -> bool:
+def _is_near(first: Packet, second: Packet) -> bool:
     """Whether two packets can belong to the same connection, in the same or opposite directions."""
-    number, seq = other.seq if other.key == one.key else other.ack, one.seq
+    number, seq = second.seq if second.key == first.key else second.ack, first.seq
     return -BEHIND < unwrapped(number, seq) - seq < BEHIND
 
 
@@ -213,15 +232,131 @@ def _connection(
     return Connection(client, server, started, complete, guess)
 
 
-def peers(key: bytes) -> tuple[Peer, Peer]:
-    """The source and target of packets with this key."""
-    half = len(key) // 2 - 2
-    family = socket.AF_INET if half == 4 else socket.AF_INET6
-    source, target = ports_of(key)
-    return (
-        Peer(socket.inet_ntop(family, key[:half]), source),
-        Peer(socket.inet_ntop(family, key[half : 2 * half]), target),
-    )
+class TcpConnections:
+    """The connections of a share of a capture: with ``share`` (i, n) those whose hash is i of n, with ``ports`` only
+    those to such a server.
+
+    ``passed`` has the keys of packets that are not needed: readers may skip these packets. At most ``most``
+    connections are kept; of more, those in which nothing happened for the longest time are closed.
+    """
+
+    def __init__(
+        self, share: tuple[int, int] = (0, 1), ports: Collection[int] = (), most: int = MAX_CONNECTIONS
+    ) -> None:
+        self.servers = Servers(ports)
+        self.passed: set[bytes] = set()
+        self._number, self._shares = share
+        self._most = most
+        self._known: dict[bytes, TcpConnection] = {}
+        self._reset: deque[TcpConnection] = deque()
+        self._added = 0  # bytes since the last look at what waits
+
+    def add(self, packet: Packet) -> list[Piece]:
+        """Process the next packet; return its pieces."""
+        self._added += PACKET_SIZE + len(packet.data)
+        if self._added > HELD // 2:
+            self._added = 0
+            holders = largest({connection: connection.held for connection in self._known.values()}, HELD)
+            return [piece for connection in holders for piece in connection.give_up()] + self.add(packet)
+        connection = self._known.get(packet.key)
+        if connection is None:
+            if packet.key not in self.passed:
+                self.servers.learn(packet)
+            if not self._is_mine(packet.key):
+                return []
+            evicted = self._evicted() if len(self._known) >= 2 * self._most else []
+            connection = TcpConnection(packet.key, self.servers)
+            self._known[packet.key] = self._known[reverse(packet.key)] = connection
+            return evicted + self._watched(connection, packet)
+        if self._reset or packet.flags & RST:
+            return self._watched(connection, packet)
+        return connection.add(packet)
+
+    def close(self) -> Iterator[Piece]:
+        """The pieces left in all connections when the capture ends."""
+        for connection in self._known.values():
+            yield from connection.close()
+        self._known.clear()
+
+    def _is_mine(self, key: bytes) -> bool:
+        """Whether a key is of this share. Both directions have the same hash, in all processes."""
+        back = reverse(key)
+        mine = self._shares == 1 or crc32(min(key, back)) % self._shares == self._number
+        if mine and (not self.servers.ports or not self.servers.ports.isdisjoint(ports_of(key))):
+            return True
+        if len(self.passed) >= MAX_PASSED:
+            self.passed.clear()
+        self.passed |= {key, back}
+        return False
+
+    def _watched(self, connection: TcpConnection, packet: Packet) -> list[Piece]:
+        """Like ``add``; also closes connections some time after they were reset."""
+        was_reset = connection.reset is not None
+        pieces = connection.add(packet)
+        if connection.reset is not None and not was_reset:
+            self._reset.append(connection)
+        while self._reset and (
+            (since := self._reset[0].reset or 0.0) + GRACE < packet.time or len(self._reset) > self._most
+        ):
+            ended = self._reset.popleft()
+            pieces += ended.close() if since else []
+        return pieces
+
+    def _evicted(self) -> list[Piece]:
+        """Close a tenth of the connections, so that this happens rarely."""
+        idle = sorted(self._known.items(), key=lambda item: item[1].time)[: max(len(self._known) // 10, 2)]
+        pieces: list[Piece] = []
+        for key, connection in idle:
+            pieces += connection.close()
+            self._known.pop(key, None)
+            self._known.pop(reverse(key), None)
+        return pieces
+
+
+def largest(sizes: Mapping[K, int], limit: int) -> list[K]:
+    """The keys of the largest sizes, without which half of ``limit`` is left; none if the sum is within it."""
+    left, keys = sum(sizes.values()), list[K]()
+    if left > limit:
+        for key in sorted(sizes, key=sizes.__getitem__, reverse=True):
+            keys.append(key)
+            left -= sizes[key]
+            if left <= limit // 2:
+                break
+    return keys
+
+
+def read_pieces(
+    files: Sequence[str],
+    *,
+    share: tuple[int, int] = (0, 1),
+    ports: Collection[int] = (),
+    start: float | None = None,
+    end: float | None = None,
+    most: int = MAX_CONNECTIONS,
+    secrets: Secrets | None = None,
+) -> Iterator[Piece | Broken]:
+    """The pieces of all connections, and errors of files. All files are one capture: their packets are merged by
+    time.
+
+    ``share`` (i, n) selects the connections whose hash is i of n; problems of files are only in the first share.
+    ``ports`` are server ports: only connections to them are returned. Without it, the sender of the SYN is the
+    client; if there was none, the connection has a ``guess``. ``start`` (inclusive)
+    and ``end`` (exclusive), in seconds since the epoch, limit the packets. At most ``most`` connections are kept in
+    memory. ``secrets`` takes the key logs in the files, each before the packets that follow it. Neither the content
+    of a file nor an unreadable file raises an error.
+    """
+    connections = TcpConnections(share, ports, most)
+    first = ALWAYS if start is None else start
+    last = NEVER if end is None else end
+    for block in capture_blocks(files, connections.passed, first, last, secrets):
+        found: list[Piece | Broken] = []
+        for item in block:
+            if isinstance(item, Packet):
+                found += connections.add(item)
+            elif share[0] == 0:
+                found.append(item)
+        yield from found
+    yield from connections.close()
 
 
 close_classes()

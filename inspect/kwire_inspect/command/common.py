@@ -185,7 +185,7 @@ class Run:
         """
         from rich.markup import escape
 
-        from kwire_inspect.capture.names import address_names
+        from kwire_inspect.capture.name_blocks import address_names
         from kwire_inspect.reports.files import write_report
         from kwire_inspect.reports.names import with_names
         from kwire_inspect.reports.terminal import print_report

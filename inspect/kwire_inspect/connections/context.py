@@ -10,7 +10,7 @@ from kwire_inspect.connections.identity import Client
 from kwire_inspect.row_layout import Row
 
 if TYPE_CHECKING:
-    from kwire.connection.known_headers import KnownHeader
+    from kwire.connection.event_reader import KnownHeader
     from kwire.headers import ResponseHeader
     from kwire.protocol import MessageRegistry
     from kwire_inspect.capture import Connection

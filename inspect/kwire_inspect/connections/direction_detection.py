@@ -13,8 +13,8 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
 from kwire.connection import ConnectionDecoder, NotKafka, RequestEvent, ResponseEvent, Skipped, Undecodable
-from kwire.connection.api_catalog import ApiCatalog
 from kwire.connection.detect import sniff_protocol
+from kwire.connection.framing import ApiCatalog
 from kwire.native import mypyc_attr
 from kwire.policy import STRICT
 from kwire_inspect.connections.connection import OPPOSITE, ConnectionRows

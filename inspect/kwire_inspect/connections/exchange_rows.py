@@ -17,7 +17,7 @@ from kwire_inspect.row_layout import LAYOUTS, exchange_row, micros
 
 if TYPE_CHECKING:
     from kwire.connection import Event
-    from kwire.connection.in_flight import InFlightRequest
+    from kwire.connection.decoder import InFlightRequest
     from kwire.protocol import MessageRegistry
     from kwire_inspect.capture import Connection, Piece
     from kwire_inspect.connections.projection import ConnectionProjection

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from kwire.connection.api_catalog import ApiCatalog
+from kwire.connection.decoder import InFlightRequest
 from kwire.connection.detect import sniff_protocol
 from kwire.connection.event_reader import REQUEST_START, EventReader, sasl_token
 from kwire.connection.events import CLIENT, SERVER, RequestEvent, Undecodable
 from kwire.connection.frame_splitter import Frame
-from kwire.connection.in_flight import InFlightRequest
+from kwire.connection.framing import ApiCatalog
 from kwire.errors import DecodeError, EncodeError, KwireError
 from kwire.frames import MAX_FRAME, FrameReader, frame
 from kwire.headers import RequestHeader, ResponseHeader

@@ -11,8 +11,7 @@ from kwire import __version__
 from kwire.connection import CLIENT
 from kwire.errors import KwireError
 from kwire_inspect.capture import Connection, Piece, TcpConnection
-from kwire_inspect.capture.packets import Packet
-from kwire_inspect.capture.servers import Servers
+from kwire_inspect.capture.packets import Packet, Servers
 from kwire_inspect.capture.tcp import GRACE
 from kwire_inspect.connections.connection import ConnectionRows
 from kwire_inspect.connections.direction_detection import UnorientedConnection

@@ -13,7 +13,7 @@ from kwire.connection import (
     SaslToken,
     Undecodable,
 )
-from kwire.connection.api_catalog import ApiCatalog
+from kwire.connection.framing import ApiCatalog
 from kwire.frames import frame
 from kwire_kafka import (
     PROTOCOL,

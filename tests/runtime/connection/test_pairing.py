@@ -17,8 +17,8 @@ from kwire.connection import (
     Unanswered,
     Undecodable,
 )
+from kwire.connection.event_reader import MAX_KNOWN
 from kwire.connection.events import REQUEST_SIZE
-from kwire.connection.known_headers import MAX_KNOWN
 from kwire.frames import frame
 from kwire.headers import RequestHeader
 from kwire.message import Message

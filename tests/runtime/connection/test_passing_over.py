@@ -17,8 +17,8 @@ from kwire.connection import (
     Unanswered,
     known_headers,
 )
+from kwire.connection.decoder import InFlightRequest
 from kwire.connection.events import REQUEST_SIZE, Event
-from kwire.connection.in_flight import InFlightRequest
 from kwire.frames import frame
 from kwire_kafka import (
     PROTOCOL,

@@ -22,8 +22,7 @@ from kwire.connection import (
     Unanswered,
     Undecodable,
 )
-from kwire.connection.api_catalog import ApiCatalog
-from kwire.connection.framing import RequestFraming
+from kwire.connection.framing import ApiCatalog, RequestFraming
 from kwire.connection.search import MANY_FOUND, Search
 from kwire.frames import MAX_FRAME, frame
 from kwire_kafka import (
