@@ -135,13 +135,15 @@ def exchange_row(
     correlation_id: int | None,
     error_codes: tuple[int, ...] | None,
     throttle_ms: int | None,
-    latency_ms: float,
+    latency_ms: float | None,
     request_size: int | None,
-    response_size: int,
+    response_size: int | None,
+    request: bytes | None,
+    response: bytes | None,
 ) -> Row:
-    """What ``row`` of the layout of exchanges makes of an answered request, faster: nearly all rows are of these."""
+    """What ``row`` of the layout of exchanges makes of a request, faster."""
     own = position, number, time, correlation_id, error_codes, throttle_ms, latency_ms
-    return (shared, *own, request_size, response_size, None, None, None, None)
+    return (shared, *own, request_size, response_size, request, response, None, None)
 
 
 def layout_named(name: str) -> Layout:

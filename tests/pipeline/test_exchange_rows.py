@@ -251,12 +251,12 @@ def test_what_was_told_is_not_told_again() -> None:
     connection = ConnectionRows(closed.connection, projection)
     for piece in given:
         connection.feed(piece)
-    told = projection.batch(connection.tell(closed)).to_pylist()
+    told = projection.batch(connection.unread(closed)).to_pylist()
     assert [(row["_corrupt"], row["unread"], row["position"]) for row in told] == [
         (PARTIAL, 7, closed.position),
         (MISSING, 5, closed.position),
     ]
-    assert connection.tell(closed) == connection.feed(closed) == []
+    assert connection.unread(closed) == connection.feed(closed) == []
 
 
 def test_the_fallback_of_api_versions_is_of_version_0() -> None:

@@ -55,10 +55,11 @@ def test_all_columns_have_one_place(table: str, full: pa.Schema) -> None:
     }
 
 
-def test_the_row_of_an_answered_request_has_its_values_in_their_columns() -> None:
+def test_the_row_of_a_request_has_its_values_in_their_columns() -> None:
     names = ("position", "number", "time", "correlation_id", "error_codes", "throttle_ms", "latency_ms")
-    given = (1, 2, 3, 4, (5,), 6, 7.5, 8, 9)
-    values = dict(zip((*names, "request_size", "response_size"), given, strict=True))
+    given = (1, 2, 3, 4, (5,), 6, 7.5, 8, 9, b"10", b"11")
+    sent = ("request_size", "response_size", "request", "response")
+    values = dict(zip((*names, *sent), given, strict=True))
     assert exchange_row(("shared",), *given) == LAYOUTS["exchanges"].row(("shared",), **values)
 
 

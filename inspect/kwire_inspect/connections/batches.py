@@ -43,9 +43,9 @@ def frame_batches(
     """The rows of all connections, with the columns of ``schema``: by default all of the ``table``.
 
     Rows have to pass ``conditions``. A broken file yields a ``_corrupt`` row or, with ``failfast``, raises
-    :class:`BrokenInputError`. A batch has 4,096 rows or a few more, or is of about 8 MB of the capture. With
-    ``bodies`` ``codes``, error codes of exchanges are looked up in the bytes of responses, and no other bodies are
-    read than those that identify clients.
+    :class:`BrokenInputError`. A batch has 4,096 rows or a few more. With bytes of frames in it, it is of
+    about 8 MB of the capture. With ``bodies`` ``codes``, error codes of exchanges are looked up in the bytes of
+    responses, and no other bodies are read than those that identify clients.
     """
     projection = ConnectionProjection(table, schema, conditions, budget, protocol, bodies)
     connections = Connections(projection)
@@ -64,7 +64,7 @@ def frame_batches(
             continue
         rows += connections.rows()
         rows += connections.drop(piece, fed)
-        size, fed = size + fed, 0
+        size, fed = size + (fed if projection.shown else 0), 0
         if len(rows) >= BATCH_ROWS or size >= BATCH_BYTES:
             yield projection.batch(rows)
             rows, size = [], 0
@@ -77,48 +77,34 @@ class Connections:
     """All connections that are open. Connections that cannot have a requested row cost next to nothing.
 
     Decoded pieces are kept until they become ``rows``: handling several pieces in one step and then the other takes a
-    third less time than alternating, because a core's caches cannot hold the code of both steps. Where most frames
-    are passed over, rows are made at once.
+    third less time than alternating, because a core's caches cannot hold the code of both steps.
     """
 
     def __init__(self, projection: ConnectionProjection) -> None:
         self.decoded: list[tuple[AnyConnection, list[Event], Piece]] = []
-        self._rows: list[Row] = []
         self._projection = projection
-        self._scans = projection.scans
         self._open: dict[int, AnyConnection] = {}  # by identity, because hashing is slow
         self._fed = 0  # since the last look at what is held
 
     def feed(self, piece: Piece) -> int:
         """Decode a piece; return about how many bytes of memory the work on it takes, but for decoded messages."""
         connection = self._open.get(id(piece.connection))
-        if type(connection) is ConnectionRows and piece.kind == "data":  # nearly always
-            if self._scans:
-                return connection.scan(self._rows, piece)
-            size = len(piece.data)
-            if events := connection.decode(piece):
-                self.decoded.append((connection, events, piece))
-                size += size + REQUEST_SIZE * len(events) + _begun_before(events[0])
-            return size
-        connection = connection or self._begin(piece.connection)
-        if isinstance(connection, UnorientedConnection):
+        if connection is None:
+            connection = self._begin(piece.connection)
+        if type(connection) is UnorientedConnection:
             return self._try(connection, piece)
         return self._add(connection, connection.decode(piece), piece)
 
     def _add(self, connection: AnyConnection, events: list[Event], piece: Piece) -> int:
         size = len(piece.data)
-        if events or piece.kind == "closed":
-            self._keep(connection, events, piece)
-            size += len(piece.data) + REQUEST_SIZE * len(events) + (_begun_before(events[0]) if events else 0)
-            if piece.kind == "closed":
-                del self._open[id(piece.connection)]
-        return size
-
-    def _keep(self, connection: AnyConnection, events: list[Event], piece: Piece) -> None:
-        if self._scans:
-            self._rows += connection.rows(events, piece)
-        else:
+        if events:
             self.decoded.append((connection, events, piece))
+            size += size + REQUEST_SIZE * len(events) + _begun_before(events[0])
+        if piece.kind == "closed":
+            if not events:
+                self.decoded.append((connection, events, piece))
+            del self._open[id(piece.connection)]
+        return size
 
     def drop(self, piece: Piece, fed: int) -> list[Row]:
         """Rows, located at ``piece``, of what the largest connections no longer hold, if all hold too much.
@@ -142,7 +128,7 @@ class Connections:
 
     def rows(self) -> list[Row]:
         """The rows of all pieces since the last call, in their order."""
-        rows, self._rows = self._rows, []
+        rows: list[Row] = []
         for connection, events, piece in self.decoded:
             rows += connection.rows(events, piece)
         self.decoded.clear()
@@ -162,10 +148,7 @@ class Connections:
     def _try(self, connection: UnorientedConnection, piece: Piece) -> int:
         """Like ``feed``, while the client of the connection is unknown."""
         if (rows := connection.add(piece)) is None:
-            if piece.kind == "closed":
-                del self._open[id(piece.connection)]
-                self._keep(connection, [], piece)
-            return len(piece.data)
+            return self._add(connection, [], piece)
         decided = self._open[id(piece.connection)] = self._wanted(rows)
         return sum(self._add(decided, events, at) for events, at in connection.decoded(decided.decode, piece))
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from kwire.connection import ConnectionDecoder, RequestEvent, ResponseEvent, SaslToken, Unanswered, Undecodable
 from kwire.connection.decoder import ENDED
-from kwire.connection.events import CLIENT, REQUEST_SIZE, SERVER
+from kwire.connection.events import CLIENT, SERVER
 from kwire.native import mypyc_attr
 from kwire_inspect.capture import Piece
 from kwire_inspect.connections.context import peers
@@ -40,7 +40,6 @@ class ConnectionRows:
 
     __slots__ = (
         "_decoder",
-        "_exchanges",
         "_identity",
         "_projection",
         "_table",
@@ -60,8 +59,8 @@ class ConnectionRows:
         self._projection = projection
         self.swapped = swapped
         self._identity = Identity()
-        self._exchanges = ExchangeRows(oriented, projection) if projection.table == "exchanges" else None
-        self._table: FrameRows | ExchangeRows = self._exchanges or FrameRows(oriented, projection)
+        table = FrameRows if projection.table == "frames" else ExchangeRows
+        self._table: FrameRows | ExchangeRows = table(oriented, projection)
         self._decoder = ConnectionDecoder(
             projection.protocol,
             bodies=projection.bodies,
@@ -82,11 +81,11 @@ class ConnectionRows:
             return []
         return (self._decoder.drop_secrets if secrets else self._decoder.drop)(time, reason)
 
-    def tell(self, piece: Piece) -> list[Row]:
-        """Rows of EXCHANGES, located at ``piece``, for the bytes that were not read up to now."""
+    def unread(self, piece: Piece) -> list[Row]:
+        """Rows of EXCHANGES, located at ``piece``, for the bytes that were not read since the last call."""
         rows: list[Row] = []
-        if self._exchanges is not None:
-            self._exchanges.tell(rows, piece.source, piece.position)
+        if isinstance(self._table, ExchangeRows):
+            self._table.report_unread(rows, piece.source, piece.position)
         return self._projection.rows(rows)
 
     def forget(self) -> None:
@@ -95,13 +94,7 @@ class ConnectionRows:
 
     def feed(self, piece: Piece) -> list[Row]:
         """The rows that a piece completes. Pieces after the one that closes the connection yield none."""
-        if self.closed:
-            return []
-        if self._projection.scans and piece.kind == "data":
-            rows: list[Row] = []
-            self.scan(rows, piece)
-            return rows
-        return self.rows(self.decode(piece), piece)
+        return [] if self.closed else self.rows(self.decode(piece), piece)
 
     def decode(self, piece: Piece) -> list[Event]:
         """The first half of ``feed``: decodes a piece. ``rows`` has to be given it, in the order of the pieces."""
@@ -118,32 +111,6 @@ class ConnectionRows:
             event.reason = NEVER_READ
         return events
 
-    def scan(self, rows: list[Row], piece: Piece) -> int:
-        """Like ``feed`` for a piece with data, where frames like earlier ones are passed over. Adds to ``rows``, and
-        returns about how many bytes of memory the work on it takes."""
-        data, table = piece.data, self._exchanges
-        if table is not None and self._identity.candidate is None:
-            if (piece.direction == CLIENT) is not self.swapped:
-                request = self._decoder.pass_request(data, piece.time)
-                if request is not None:
-                    table.passed_request(request, self._identity.known, piece)
-                    return len(data) + request.size
-            else:
-                answered = self._decoder.pass_response(data, piece.time)
-                if answered is not None:
-                    if not self._projection.conditions:
-                        table.passed_response(rows, answered, piece)
-                    else:
-                        made: list[Row] = []
-                        table.passed_response(made, answered, piece)
-                        rows += self._projection.rows(made)
-                    return len(data)
-        events = self.decode(piece)
-        if not events:
-            return len(data)
-        rows += self.rows(events, piece)
-        return 2 * len(data) + REQUEST_SIZE * len(events)
-
     def rows(self, events: list[Event], piece: Piece) -> list[Row]:
         """The second half of ``feed``."""
         rows: list[Row] = []
@@ -152,20 +119,20 @@ class ConnectionRows:
         for event in events:
             if type(event) is RequestEvent:
                 if identity.candidate or event.name in APIS:
-                    identity.request(event)
-                table.requested(rows, event, identity.known, source, position)
+                    identity.on_request(event)
+                table.on_request(rows, event, identity.known, source, position)
             elif type(event) is ResponseEvent:
                 if identity.candidate:
-                    identity.response(event)
-                table.responded(rows, event, source, position)
+                    identity.on_response(event)
+                table.on_response(rows, event, source, position)
             elif isinstance(event, Undecodable) and event.direction == CLIENT:
-                table.requested(rows, event, identity.known, source, position)
+                table.on_request(rows, event, identity.known, source, position)
             elif isinstance(event, Undecodable) and event.request is not None:
-                table.responded(rows, event, source, position)
+                table.on_response(rows, event, source, position)
             else:
                 if isinstance(event, SaslToken):
-                    identity.token(event)
-                table.happened(rows, event, source, position)
+                    identity.on_token(event)
+                table.on_event(rows, event, source, position)
         if piece.kind == "closed":
-            table.end(rows, source, position)
+            table.on_end(rows, source, position)
         return self._projection.rows(rows)

@@ -10,7 +10,6 @@ from kwire_inspect.connections.identity import Client
 from kwire_inspect.row_layout import Row
 
 if TYPE_CHECKING:
-    from kwire.connection.event_reader import KnownHeader
     from kwire.headers import ResponseHeader
     from kwire.protocol import MessageRegistry
     from kwire_inspect.capture import Connection
@@ -37,10 +36,10 @@ def peers(connection: Connection) -> Columns:
 @mypyc_attr(serializable=True)
 class RequestContext:
     """Client and API of a request, as ``columns`` by name. The tuples shared by rows are built from it for one
-    ``source``, and cached as ``asked`` and ``answered``. ``unknown`` says why there is no message to decode, such as
-    that the version is newer than the known ones."""
+    ``source``, and cached as ``request_row`` and ``response_row``. ``unknown`` says why there is no message to decode,
+    such as that the version is newer than the known ones."""
 
-    __slots__ = ("answered", "asked", "columns", "source", "unknown", "version")
+    __slots__ = ("columns", "request_row", "response_row", "source", "unknown", "version")
 
     def __init__(
         self, header: RequestHeader | ResponseHeader | None, client: Client, protocol: MessageRegistry
@@ -58,21 +57,20 @@ class RequestContext:
                 "client_id": header.client_id,
             }
         self.source: str | None = None
-        self.asked: Row = ()
-        self.answered: Row = ()
+        self.request_row: Row = ()
+        self.response_row: Row = ()
 
 
 @mypyc_attr(serializable=True)
 class ContextCache:
     """The contexts of a connection: the same object for all requests of an API, version and client id."""
 
-    __slots__ = ("_client", "_known", "_of_known", "_protocol")
+    __slots__ = ("_client", "_known", "_protocol")
 
     def __init__(self, protocol: MessageRegistry) -> None:
         self._protocol = protocol
         self._client: Client | None = None
         self._known: dict[tuple[int, int, str | None], RequestContext] = {}
-        self._of_known: dict[KnownHeader, RequestContext] = {}
 
     def of(self, header: RequestHeader | ResponseHeader | None, client: Client) -> RequestContext:
         """The context of a request with this header and client."""
@@ -87,17 +85,6 @@ class ContextCache:
             context = self._known[key] = RequestContext(header, client, self._protocol)
         return context
 
-    def of_known(self, known: KnownHeader, client: Client) -> RequestContext:
-        """The context of a request with a header that was read before."""
-        context = self._of_known.get(known) if client is self._client else None
-        if context is None:
-            if len(self._of_known) >= MAX_CONTEXTS:
-                self.clear()
-            context = self.of(known.header, client)
-            self._of_known[known] = context
-        return context
-
     def clear(self) -> None:
         """Forget all contexts; requests in flight keep theirs."""
         self._known.clear()
-        self._of_known.clear()

@@ -96,7 +96,18 @@ class UnorientedConnection:
     """
 
     __slots__ = (
-        *("_encrypted", "_idle", "_next", "_passed", "_pieces", "_projection", "_scores", "_size", "_told", "_vain"),
+        *(
+            "_encrypted",
+            "_idle",
+            "_next",
+            "_passed",
+            "_pieces",
+            "_projection",
+            "_scores",
+            "_size",
+            "_reported",
+            "_vain",
+        ),
         *("connection", "decided"),
     )
 
@@ -108,7 +119,7 @@ class UnorientedConnection:
         self._size = 0  # of the pieces that wait
         self._next = FIRST  # the size at which they are decoded
         self._passed = dict.fromkeys(OPPOSITE, 0)  # bytes that do not wait any more, by their sender in the capture
-        self._told = 0  # bytes of which there is a row, before those
+        self._reported = 0  # bytes of which there is a row, before those
         self._scores = 0, 0  # of those bytes: as in the capture, swapped
         self._encrypted = 0  # pieces that begin like a record of TLS
         self._vain = 0  # bytes that were decoded without showing anything
@@ -156,7 +167,7 @@ class UnorientedConnection:
         if not ended and self._size < self._next:
             return None
         scores = self._scores
-        if self._told + sum(self._passed.values()) < MAX_UNDECIDED:
+        if self._reported + sum(self._passed.values()) < MAX_UNDECIDED:
             scores = self._scored()
         swapped = self._swapped(*scores, ended=ended)
         if swapped is not None:
@@ -187,19 +198,19 @@ class UnorientedConnection:
         if piece.kind != "closed":
             return []
         self._forget()
-        return self.tell(piece)
+        return self.unread(piece)
 
-    def tell(self, piece: Piece) -> list[Row]:
+    def unread(self, piece: Piece) -> list[Row]:
         """The row, located at ``piece``, of the bytes that do not wait any more, up to now."""
         if self.decided is not None:
-            return self.decided.tell(piece)
+            return self.decided.unread(piece)
         if not (size := sum(self._passed.values())):
             return []
         if self._projection.table == "frames":
             more = {"size": size}
         else:
-            more = {"unread": size} if self._told else {"unread": size, "number": 0}
-        self._told, self._passed = self._told + size, dict.fromkeys(OPPOSITE, 0)
+            more = {"unread": size} if self._reported else {"unread": size, "number": 0}
+        self._reported, self._passed = self._reported + size, dict.fromkeys(OPPOSITE, 0)
         reason = LIKE_TLS if self._encrypted > 1 else UNDECIDED
         return self._projection.rows(
             [

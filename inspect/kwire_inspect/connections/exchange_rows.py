@@ -17,9 +17,8 @@ from kwire_inspect.row_layout import LAYOUTS, exchange_row, micros
 
 if TYPE_CHECKING:
     from kwire.connection import Event
-    from kwire.connection.decoder import InFlightRequest
     from kwire.protocol import MessageRegistry
-    from kwire_inspect.capture import Connection, Piece
+    from kwire_inspect.capture import Connection
     from kwire_inspect.connections.projection import ConnectionProjection
     from kwire_inspect.row_layout import Row
 
@@ -29,7 +28,6 @@ Answer = ResponseEvent | Undecodable | None
 END: Final = float("inf")
 
 _LAYOUT: Final = LAYOUTS["exchanges"]
-_row: Final = _LAYOUT.row
 _shared_row: Final = _LAYOUT.shared_row
 
 
@@ -77,7 +75,7 @@ class ExchangeRows:
     """A row for every request once its outcome is known, and one for the content of an Envelope.
 
     Bytes of a connection that were not read are reported in ``_corrupt`` rows, one for each reason of
-    ``kwire_inspect.reasons``: at its end or when asked, and as soon as it turns out not to speak Kafka.
+    ``kwire_inspect.reasons``: at its end or when request, and as soon as it turns out not to speak Kafka.
     """
 
     __slots__ = (
@@ -110,119 +108,68 @@ class ExchangeRows:
         self._partial = 0  # bytes that are missing in frames whose request is known
         self._foreign = ""
 
-    def requested(
+    def on_request(
         self, rows: list[Row], event: RequestEvent | Undecodable, client: Client, source: str, position: int
     ) -> None:
-        asked = self._asked(event, self.contexts.of(event.header, client), source, position)
+        request = self._pending(event, self.contexts.of(event.header, client), source, position)
         if isinstance(event, RequestEvent):
             inner, expected = event.inner, event.expects_response
             if inner is not None:
                 context = RequestContext(inner.header, client, self._projection.protocol)
                 context.columns = _forwarded(self._projection.protocol, self._peers, event, inner)
-                asked.inner = self._asked(inner, context, source, position)
-                asked.inner.size = None
+                request.inner = self._pending(inner, context, source, position)
+                request.inner.size = None
         else:
             expected = event.header is not None or not event.missing
             self._partial += event.missing if event.header is not None else 0
         self._number += 1
         if expected:
-            self._waiting[event.position] = asked
+            self._waiting[event.position] = request
             if self._shown:
-                self.held += _bytes(asked)
+                self.held += _bytes(request)
         else:
-            self._exchange(rows, asked, None, "undecodable" if asked.undecodable else "none", asked.wrong)
+            self._exchange(rows, request, None, "undecodable" if request.undecodable else "none", request.wrong)
 
-    def _asked(
+    def _pending(
         self, event: RequestEvent | Undecodable, context: RequestContext, source: str, position: int
     ) -> PendingRequest:
-        number, undecodable, wrong = self._number, type(event) is Undecodable, None
+        header, undecodable, wrong = event.header, False, None
         if isinstance(event, Undecodable):
-            wrong = event.reason
+            undecodable, wrong = True, event.reason
         elif len(event.data) > self._large:
             wrong = self._projection.undecoded(event, context)
-        correlation_id = None if event.header is None else event.header.correlation_id
-        data = shown(self._projection.protocol, event) if self._shown else None
         return PendingRequest(
-            context, number, source, position, event.time, correlation_id, event.size, data, undecodable, wrong
+            context,
+            self._number,
+            source,
+            position,
+            event.time,
+            None if header is None else header.correlation_id,
+            event.size,
+            shown(self._projection.protocol, event) if self._shown else None,
+            undecodable,
+            wrong,
         )
 
-    def responded(self, rows: list[Row], event: ResponseEvent | Undecodable, source: str, position: int) -> None:
+    def on_response(self, rows: list[Row], event: ResponseEvent | Undecodable, source: str, position: int) -> None:
         assert event.request is not None
-        asked = self._take(rows, event.request.position)
+        request = self._take(rows, event.request.position)
         if isinstance(event, Undecodable):
             self._partial += event.missing
-            self._exchange(rows, asked, event, "undecodable", event.reason)
-        elif asked.undecodable:
-            self._exchange(rows, asked, event, "undecodable", asked.wrong)
+            self._exchange(rows, request, event, "undecodable", event.reason)
+        elif request.undecodable:
+            self._exchange(rows, request, event, "undecodable", request.wrong)
         else:
-            large = self._projection.undecoded(event, asked.context) if len(event.data) > self._large else None
-            self._exchange(rows, asked, event, "answered", asked.wrong or large)
+            large = self._projection.undecoded(event, request.context) if len(event.data) > self._large else None
+            self._exchange(rows, request, event, "answered", request.wrong or large)
 
-    def passed_request(self, request: InFlightRequest, client: Client, piece: Piece) -> None:
-        """Like ``requested``, for a request like earlier ones, in a frame that is ``piece``."""
-        assert request.known is not None
-        self._waiting[request.position] = PendingRequest(
-            self.contexts.of_known(request.known, client),
-            self._number,
-            piece.source,
-            piece.position,
-            request.time,
-            request.correlation_id,
-            len(piece.data),
-            None,
-            False,
-            None,
-        )
-        self._number += 1
-
-    def passed_response(self, rows: list[Row], request: InFlightRequest, piece: Piece) -> None:
-        """Like ``responded``, for a response to a request like earlier ones, in a frame that is ``piece``."""
-        assert request.known is not None
-        asked, data = self._take(rows, request.position), piece.data
-        codes: tuple[int, ...] | None = None
-        throttle: int | None = None
-        if self._errors:
-            known = request.known
-            codes, throttle = self._projection.outcome(request.api_key, request.version, data, known.answer)
-        rows.append(
-            exchange_row(
-                self._shared(asked, asked.context.version, "answered", asked.wrong),
-                asked.position,
-                asked.number,
-                micros(asked.time),
-                asked.correlation_id,
-                codes,
-                throttle,
-                (piece.time - asked.time) * 1000,
-                asked.size,
-                len(data),
-            )
-        )
-
-    def _answered(self, asked: PendingRequest) -> Row:
-        """The values that the row of an answered request shares with all of its kind."""
-        context = asked.context
-        if context.source == asked.source:
-            return context.answered
-        shared = _shared_row(
-            source=asked.source,
-            **self._peers,
-            **context.columns,
-            outcome="answered",
-            response_version=context.version,
-            forwarded=False,
-            reason=context.unknown,
-        )
-        context.source, context.answered = asked.source, shared
-        return shared
-
-    def happened(self, rows: list[Row], event: Event, source: str, position: int) -> None:
+    def on_event(self, rows: list[Row], event: Event, source: str, position: int) -> None:
         if isinstance(event, Unanswered):
-            asked = self._take(rows, event.request.position)
-            if asked.undecodable:
-                self._exchange(rows, asked, None, "undecodable", asked.wrong)
+            request = self._take(rows, event.request.position)
+            if request.undecodable:
+                self._exchange(rows, request, None, "undecodable", request.wrong)
             else:
-                self._exchange(rows, asked, None, "unanswered", event.reason)
+                self._exchange(rows, request, None, "unanswered", event.reason)
         elif isinstance(event, NotKafka):
             name = "an unknown protocol" if event.protocol == "unknown" else event.protocol
             self._foreign = f"{NOT_KAFKA}{name}{self._encryption}"
@@ -236,12 +183,12 @@ class ExchangeRows:
         elif isinstance(event, Undecodable):
             self._stray += event.size - event.missing
 
-    def end(self, rows: list[Row], source: str, position: int) -> None:
+    def on_end(self, rows: list[Row], source: str, position: int) -> None:
         """Add rows for the remaining requests, and for bytes that were not read."""
         self._drop(rows, END)
-        self.tell(rows, source, position)
+        self.report_unread(rows, source, position)
 
-    def tell(self, rows: list[Row], source: str, position: int) -> None:
+    def report_unread(self, rows: list[Row], source: str, position: int) -> None:
         """Add a row for each reason why bytes were not read since the last call."""
         partial = min(self._partial, self._lost)
         sizes = {self._foreign or NO_FRAME: self._skipped, STRAY: self._stray, PARTIAL: partial}
@@ -258,50 +205,52 @@ class ExchangeRows:
         return _LAYOUT.corrupt(source, position, reason, unread=size, **self._peers, **more)
 
     def _take(self, rows: list[Row], position: int) -> PendingRequest:
-        self._drop(rows, position)
-        asked = self._waiting.pop(position)
+        if next(iter(self._waiting)) != position:
+            self._drop(rows, position)
+        request = self._waiting.pop(position)
         if self._shown:
-            self.held -= _bytes(asked)
-        return asked
+            self.held -= _bytes(request)
+        return request
 
     def _drop(self, rows: list[Row], before: float) -> None:
         """Add rows for requests without a response, because the decoder did not see enough of them to expect one."""
         while self._waiting and (position := next(iter(self._waiting))) < before:
-            asked = self._waiting.pop(position)
-            self.held -= _bytes(asked)
-            self._exchange(rows, asked, None, "undecodable", asked.wrong)
+            request = self._waiting.pop(position)
+            self.held -= _bytes(request)
+            self._exchange(rows, request, None, "undecodable", request.wrong)
 
     def _exchange(
-        self, rows: list[Row], asked: PendingRequest, answer: Answer, outcome: str, reason: str | None
+        self, rows: list[Row], request: PendingRequest, answer: Answer, outcome: str, reason: str | None
     ) -> None:
-        shared = self._shared(asked, _version(answer), outcome, reason)
-        rows.append(self._row(asked, shared, answer))
-        if asked.inner is None:
+        shared = self._shared(request, _version(answer), outcome, reason)
+        rows.append(self._row(request, shared, answer))
+        if request.inner is None:
             return
         inner = answer.inner if isinstance(answer, ResponseEvent) else None
-        if asked.inner.undecodable:
-            outcome, reason = "undecodable", asked.inner.wrong
+        if request.inner.undecodable:
+            outcome, reason = "undecodable", request.inner.wrong
         elif isinstance(inner, Undecodable):
             outcome, reason = "undecodable", inner.reason
         elif inner is None and outcome == "answered":
             outcome, reason = "unanswered", "the response to its Envelope contains none"
         shared = _shared_row(
-            source=asked.source,
-            **asked.inner.context.columns,
+            source=request.source,
+            **request.inner.context.columns,
             outcome=outcome,
             response_version=_version(inner),
             forwarded=True,
             reason=reason,
         )
-        rows.append(self._row(asked.inner, shared, inner))
+        rows.append(self._row(request.inner, shared, inner))
 
-    def _shared(self, asked: PendingRequest, version: int | None, outcome: str, reason: str | None) -> Row:
+    def _shared(self, request: PendingRequest, version: int | None, outcome: str, reason: str | None) -> Row:
         """The values that this row shares with others of its kind: nearly all are answered, in the version of the
         request."""
-        context, source = asked.context, asked.source
-        if outcome == "answered" and version == context.version and reason is None:
-            return self._answered(asked)
-        return _shared_row(
+        context, source = request.context, request.source
+        is_usual = outcome == "answered" and version == context.version and reason is None
+        if is_usual and context.source == source:
+            return context.response_row
+        shared = _shared_row(
             source=source,
             **self._peers,
             **context.columns,
@@ -310,40 +259,43 @@ class ExchangeRows:
             forwarded=False,
             reason=reason or (context.unknown if outcome in ("answered", "none") else None),
         )
+        if is_usual:
+            context.source, context.response_row = source, shared
+        return shared
 
-    def _row(self, asked: PendingRequest, shared: Row, answer: Answer) -> Row:
+    def _row(self, request: PendingRequest, shared: Row, answer: Answer) -> Row:
         codes = throttle = latency = response_size = response_bytes = None
         if answer is not None:
-            latency = (answer.time - asked.time) * 1000
-            if asked.size is not None:  # it is not within an Envelope
+            latency = (answer.time - request.time) * 1000
+            if request.size is not None:  # it is not within an Envelope
                 response_size = answer.size
             if self._shown:
                 response_bytes = shown(self._projection.protocol, answer)
         if self._errors and type(answer) is ResponseEvent:
             if answer.message is not None:
                 codes, throttle = error_codes(answer.message), throttle_ms(answer.message)
-            elif self._projection.scans and asked.context.unknown is None:
-                api_key, at = asked.context.columns["api_key"], answer.body_offset
+            elif self._projection.scans and request.context.unknown is None:
+                api_key, at = request.context.columns["api_key"], answer.body_offset
                 codes, throttle = self._projection.outcome(api_key, answer.version, answer.data, at)
-        return _row(
+        return exchange_row(
             shared,
-            position=asked.position,
-            number=asked.number,
-            time=micros(asked.time),
-            correlation_id=asked.correlation_id,
-            error_codes=codes,
-            throttle_ms=throttle,
-            latency_ms=latency,
-            request_size=asked.size,
-            response_size=response_size,
-            request=asked.shown,
-            response=response_bytes,
+            request.position,
+            request.number,
+            micros(request.time),
+            request.correlation_id,
+            codes,
+            throttle,
+            latency,
+            request.size,
+            response_size,
+            request.shown,
+            response_bytes,
         )
 
 
-def _bytes(asked: PendingRequest) -> int:
-    inner = asked.inner.shown if asked.inner else None
-    return len(asked.shown or b"") + len(inner or b"")
+def _bytes(request: PendingRequest) -> int:
+    inner = request.inner.shown if request.inner else None
+    return len(request.shown or b"") + len(inner or b"")
 
 
 def _version(answer: Answer) -> int | None:

@@ -38,7 +38,7 @@ PendingRequest = tuple[int, RequestContext, int | None]
 class FrameRows:
     """A row for every event. In-flight requests are kept for the rows of their responses."""
 
-    __slots__ = ("_asked", "_errors", "_large", "_number", "_peers", "_projection", "_shown", "contexts", "held")
+    __slots__ = ("_errors", "_large", "_number", "_peers", "_projection", "_requests", "_shown", "contexts", "held")
 
     def __init__(self, connection: Connection, projection: ConnectionProjection) -> None:
         self._peers = peers(connection)
@@ -47,9 +47,9 @@ class FrameRows:
         self.held = 0
         self._number = 0
         self.contexts = ContextCache(projection.protocol)
-        self._asked: dict[int, PendingRequest] = {}  # by position in the client's stream
+        self._requests: dict[int, PendingRequest] = {}  # by position in the client's stream
 
-    def requested(
+    def on_request(
         self, rows: list[Row], event: RequestEvent | Undecodable, client: Client, source: str, position: int
     ) -> None:
         header, number = event.header, self._number
@@ -58,14 +58,14 @@ class FrameRows:
         if isinstance(event, RequestEvent):
             if context.source != source:
                 self._share(context, source)
-            shared, expects = context.asked, event.expects_response
+            shared, expects = context.request_row, event.expects_response
             if len(event.data) > self._large and (reason := self._projection.undecoded(event, context)):
                 shared = self._unshared(event, "request", reason, context.columns, source)
         else:
             shared = self._unshared(event, "undecodable", event.reason, context.columns, source)
             expects = event.header is not None or not event.missing
         if expects:
-            self._asked[event.position] = number, context, correlation_id
+            self._requests[event.position] = number, context, correlation_id
         end = micros(event.time)
         start = end if event.started == event.time else micros(event.started)
         row = _row(
@@ -81,15 +81,14 @@ class FrameRows:
         rows.append(row)
         self._number = number + 1
 
-    def responded(self, rows: list[Row], event: ResponseEvent | Undecodable, source: str, position: int) -> None:
-        asked = event.request
-        assert asked is not None
-        request, context, correlation_id = self._take(asked.position)
+    def on_response(self, rows: list[Row], event: ResponseEvent | Undecodable, source: str, position: int) -> None:
+        assert event.request is not None
+        request, context, correlation_id = self._take(event.request.position)
         codes = throttle = None
         if isinstance(event, ResponseEvent):
             if context.source != source:
                 self._share(context, source)
-            shared = context.answered
+            shared = context.response_row
             if context.unknown and event.version != context.version:  # the fallback of ApiVersions
                 shared = self._unshared(event, "response", None, context.columns, source)
             if self._errors and event.message is not None:
@@ -109,7 +108,7 @@ class FrameRows:
             size=event.size,
             correlation_id=correlation_id,
             request=request,
-            latency_ms=(event.time - asked.time) * 1000,
+            latency_ms=(event.time - event.request.time) * 1000,
             error_codes=codes,
             throttle_ms=throttle,
             raw=shown(self._projection.protocol, event) if self._shown else None,
@@ -117,7 +116,7 @@ class FrameRows:
         rows.append(row)
         self._number += 1
 
-    def happened(self, rows: list[Row], event: Event, source: str, position: int) -> None:
+    def on_event(self, rows: list[Row], event: Event, source: str, position: int) -> None:
         kind, size, reason = _description(event)
         columns: Columns = {}
         request = correlation_id = raw = None
@@ -141,21 +140,21 @@ class FrameRows:
         rows.append(row)
         self._number += 1
 
-    def end(self, rows: list[Row], source: str, position: int) -> None:
-        self._asked.clear()
+    def on_end(self, rows: list[Row], source: str, position: int) -> None:
+        self._requests.clear()
 
     def _take(self, position: int) -> PendingRequest:
         """The known properties of the request that is being answered. Those before it have never waited."""
-        while (oldest := next(iter(self._asked))) < position:
-            del self._asked[oldest]
-        return self._asked.pop(position)
+        while (oldest := next(iter(self._requests))) < position:
+            del self._requests[oldest]
+        return self._requests.pop(position)
 
     def _share(self, context: RequestContext, source: str) -> None:
         """Make the tuples that all rows of requests, and all of responses, share for this context and file."""
         context.source = source
         common = {"source": source, **self._peers, **context.columns}
-        context.asked = _shared_row(**common, direction=CLIENT, kind="request", reason=context.unknown)
-        context.answered = _shared_row(**common, direction=SERVER, kind="response", reason=context.unknown)
+        context.request_row = _shared_row(**common, direction=CLIENT, kind="request", reason=context.unknown)
+        context.response_row = _shared_row(**common, direction=SERVER, kind="response", reason=context.unknown)
 
     def _unshared(self, event: Event, kind: str, reason: str | None, columns: Columns, source: str) -> Row:
         """The tuple of a row that shares it with no other."""

@@ -44,7 +44,7 @@ class Identity:
     candidate: str | None = None
     _mechanism: str = ""
 
-    def request(self, event: RequestEvent) -> None:
+    def on_request(self, event: RequestEvent) -> None:
         """Learn from a request; the software in an ApiVersions request applies to that request already."""
         if event.name not in APIS:
             if self.candidate is not None:
@@ -62,7 +62,7 @@ class Identity:
         elif self.candidate is None:
             self.candidate = _user(self._mechanism, message.auth_bytes)
 
-    def response(self, event: ResponseEvent) -> None:
+    def on_response(self, event: ResponseEvent) -> None:
         """Learn from a response whether the client was accepted."""
         message: Any = event.message
         if event.name != "SaslAuthenticate" or message is None or self.candidate is None:
@@ -72,7 +72,7 @@ class Identity:
         elif self._is_last(message.auth_bytes):
             self._accept()
 
-    def token(self, event: SaslToken) -> None:
+    def on_token(self, event: SaslToken) -> None:
         """Learn from a bare token. A server that rejects the client closes the connection without one."""
         if self.candidate is None:
             if event.direction == CLIENT:

@@ -1,4 +1,8 @@
-"""In-flight requests: those whose response is still to come, by correlation id and in order, within limits."""
+"""A connection seen from outside: the bytes of both directions in, events out.
+
+A :class:`FrameSplitter` for each direction cuts its stream into frames; the decoder pairs responses with the requests
+in flight: those whose response is still to come, by correlation id and in order, within limits.
+"""
 
 from __future__ import annotations
 
@@ -10,16 +14,14 @@ from librt.strings import read_i32_be
 from kwire.connection.event_reader import REQUEST_START, SASL_HANDSHAKE, EventReader, sasl_token, undecodable
 from kwire.connection.events import (
     CLIENT,
-    REQUEST_SIZE,
     SERVER,
     NotKafka,
-    RequestEvent,
     Unanswered,
     Undecodable,
     without_bytes,
 )
 from kwire.connection.frame_splitter import Frame, FrameSplitter
-from kwire.connection.framing import TOKEN, ApiCatalog, RequestFraming, ResponseFraming
+from kwire.connection.framing import MAX_ID_PREFIXES, TOKEN, ApiCatalog, RequestFraming, ResponseFraming
 from kwire.frames import MAX_FRAME
 from kwire.headers import ResponseHeader
 from kwire.native import mypyc_attr
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
     from typing import Literal
 
     from kwire.connection.event_reader import KnownHeader
-    from kwire.connection.events import Direction, Event, RequestEvent, Undecodable
+    from kwire.connection.events import Direction, Event, RequestEvent
     from kwire.policy import Policy
     from kwire.protocol import MessageRegistry
 
@@ -40,46 +42,31 @@ ENDED = "the connection ended"
 
 @mypyc_attr(serializable=True)
 class InFlightRequest:
-    """A request without a response so far.
+    """A ``request`` without a response so far.
 
     ``size`` is what it adds to the bytes in flight. ``server_losses`` is how often the server's stream had lost bytes
-    when the request was sent. ``known`` is its header if an earlier one was like it; then the event may be left out,
-    and is made when it is needed.
+    when the request was sent. ``known`` is its header if an earlier one was like it.
     """
 
-    __slots__ = (
-        *("_event", "api_key", "correlation_id", "known", "position", "server_losses", "size", "time", "version"),
-    )
+    __slots__ = ("api_key", "correlation_id", "known", "request", "server_losses", "size", "version")
 
     def __init__(
         self,
         api_key: int,
         version: int,
         correlation_id: int,
-        time: float,
-        position: int,
         size: int,
         server_losses: int,
         known: KnownHeader | None,
-        event: RequestEvent | Undecodable | None,
+        request: RequestEvent | Undecodable,
     ) -> None:
         self.api_key = api_key
         self.version = version
         self.correlation_id = correlation_id
-        self.time = time
-        self.position = position
         self.size = size
         self.server_losses = server_losses
         self.known = known
-        self._event = event
-
-    @property
-    def request(self) -> RequestEvent | Undecodable:
-        """Its event."""
-        if self._event is None:
-            assert self.known is not None
-            self._event = self.known.event(self.time, self.position, self.correlation_id)
-        return self._event
+        self.request = request
 
 
 @mypyc_attr(serializable=True)
@@ -109,29 +96,12 @@ class InFlightRequests:
     def __contains__(self, correlation_id: int) -> bool:
         return correlation_id in self._by_id
 
-    @property
-    def first(self) -> InFlightRequest | None:
-        """The oldest request."""
-        return self._queue[0] if self._queue else None
-
-    def has_room(self, size: int) -> bool:
-        """Whether a request of this size can be added without removing another."""
-        return len(self._queue) < self._max_requests and self.bytes + size <= self._max_bytes
-
     def oldest(self, correlation_id: int) -> InFlightRequest:
         """The oldest request with this id; ``KeyError`` if there is none."""
         return self._by_id[correlation_id]
 
     def add(self, request: InFlightRequest) -> list[InFlightRequest]:
         """Append ``request``, and remove and return the oldest requests beyond the limits."""
-        self.append(request)
-        dropped = []
-        while len(self._queue) > self._max_requests or (self.bytes > self._max_bytes and len(self._queue) > 1):
-            dropped.append(self.pop())
-        return dropped
-
-    def append(self, request: InFlightRequest) -> None:
-        """Like ``add``, for one that there is room for."""
         self._queue.append(request)
         correlation_id = request.correlation_id
         if correlation_id in self._by_id:
@@ -141,21 +111,25 @@ class InFlightRequests:
         self.bytes += request.size
         if len(self.id_prefixes) <= MAX_ID_PREFIXES:
             self.id_prefixes.add(correlation_id >> 16)
+        dropped = []
+        while len(self._queue) > self._max_requests or (self.bytes > self._max_bytes and len(self._queue) > 1):
+            dropped.append(self._pop())
+        return dropped
 
     def take(self, correlation_id: int) -> tuple[InFlightRequest, list[InFlightRequest]]:
         """Remove and return the oldest request with this id, and all requests before it; ``KeyError`` if none has
         it."""
-        answered = self.oldest(correlation_id)
-        passed_over = []
-        while (request := self.pop()) is not answered:
+        answered = self._by_id[correlation_id]
+        passed_over: list[InFlightRequest] = []
+        while (request := self._pop()) is not answered:
             passed_over.append(request)
         return answered, passed_over
 
     def clear(self) -> list[InFlightRequest]:
         """Remove and return all requests, in order."""
-        return [self.pop() for _ in range(len(self._queue))]
+        return [self._pop() for _ in range(len(self._queue))]
 
-    def pop(self) -> InFlightRequest:
+    def _pop(self) -> InFlightRequest:
         """Remove and return the oldest request."""
         oldest = self._queue.popleft()
         correlation_id = oldest.correlation_id
@@ -232,52 +206,8 @@ class ConnectionDecoder:
         splitter = self._splitter(direction)
         frame = splitter.feed(data, time)
         if frame is not None:
-            return self._on_frame(frame)
+            return self._on_request(frame) if direction == CLIENT else self._on_response(frame)
         return self._events(splitter.rest(time)) if splitter.ready else []
-
-    def pass_request(self, data: bytes, time: float) -> InFlightRequest | None:
-        """Like ``feed``, and faster, for ``data`` that is the frame of a request of which nothing is of interest but
-        that it was sent. ``None`` if it is anything else: then nothing has changed.
-
-        It never is with ``keep_requests``, or if its body is to be decoded, or if its header is new to the process.
-        """
-        if len(data) < 14 or read_i32_be(data, 0) != len(data) - 4 or self._keep_requests or self._closed:
-            return None
-        in_flight = self._in_flight
-        if self._requests.expects_tokens or not in_flight.has_room(2 * REQUEST_SIZE):
-            return None
-        known = self._reader.plain(data)
-        if known is None:
-            return None
-        position = self._from_client.pass_over(data, time)
-        if position < 0:
-            return None
-        request = InFlightRequest(
-            known.header.api_key,
-            known.header.api_version,
-            read_i32_be(data, 8),
-            time,
-            position,
-            REQUEST_SIZE + known.offset,
-            self._from_server.losses,
-            known,
-            None,
-        )
-        in_flight.append(request)
-        return request
-
-    def pass_response(self, data: bytes, time: float) -> InFlightRequest | None:
-        """The same for the response to the oldest request in flight, which it returns: the body begins at
-        ``known.answer``."""
-        answered = self._in_flight.first
-        if answered is None or len(data) < 8 or read_i32_be(data, 0) != len(data) - 4 or self._closed:
-            return None
-        known = answered.known
-        if known is None or self._responses.expects_tokens or answered.correlation_id != read_i32_be(data, 4):
-            return None
-        if not self._reader.plain_answer(data, known) or self._from_server.pass_over(data, time) < 0:
-            return None
-        return self._in_flight.pop()
 
     def gap(self, direction: Direction, size: int, time: float) -> list[Event]:
         """The events of ``size`` bytes that were sent now but not seen; 0 if it is unknown how many.
@@ -339,7 +269,7 @@ class ConnectionDecoder:
         events: list[Event] = []
         for item in items:
             if isinstance(item, Frame):
-                events += self._on_frame(item)
+                events += self._on_request(item) if item.direction == CLIENT else self._on_response(item)
                 continue
             events.append(item)
             if isinstance(item, NotKafka):
@@ -347,29 +277,24 @@ class ConnectionDecoder:
                     splitter.ignore()
         return events
 
-    def _on_frame(self, frame: Frame) -> list[Event]:
-        return self._on_request(frame) if frame.direction == CLIENT else self._on_response(frame)
-
     def _on_request(self, frame: Frame) -> list[Event]:
         if frame.kind == TOKEN:
             # Also without a handshake [KAFKA-WIRE 9].
             self._requests.expects_tokens = self._responses.expects_tokens = True
             return [sasl_token(frame)]
-        event = self._reader.request(frame)
+        known = None if frame.missing else self._reader.known(frame.data)
+        event = self._reader.request(frame, known)
         events: list[Event] = [event]
         if frame.intact < 8 or (self._closed and frame.missing):
             return events
         api_key, version, correlation_id = REQUEST_START.unpack_from(frame.data)
         self._requests.expects_tokens = event.name == SASL_HANDSHAKE and version == 0
         if isinstance(event, Undecodable) or event.expects_response:
-            kept, size = (event, len(event.data)) if self._keep_requests else without_bytes(event)
+            stored, size = (event, len(event.data)) if self._keep_requests else without_bytes(event)
             losses = self._from_server.losses
-            passing = not self._keep_requests and isinstance(event, RequestEvent) and event.inner is None
-            known = self._reader.known(frame.data, 0) if passing else None
-            request = InFlightRequest(
-                api_key, version, correlation_id, frame.time, frame.position, size, losses, known, kept
-            )
-            events += self._unanswered(self._in_flight.add(request), "too many requests are in flight", frame.time)
+            request = InFlightRequest(api_key, version, correlation_id, size, losses, known, stored)
+            if removed := self._in_flight.add(request):
+                events += self._unanswered(removed, "too many requests are in flight", frame.time)
         return events
 
     def _on_response(self, frame: Frame) -> list[Event]:
@@ -377,18 +302,20 @@ class ConnectionDecoder:
             return [sasl_token(frame)]
         if frame.intact < 4:
             return [undecodable(frame, "its correlation id was not seen")]
-        correlation_id = int.from_bytes(frame.data[:4], "big", signed=True)
+        correlation_id = read_i32_be(frame.data, 0)
         if correlation_id not in self._in_flight:
             header = ResponseHeader(correlation_id=correlation_id)
             return [undecodable(frame, f"no request was seen with correlation id {correlation_id}", header=header)]
         answered, passed_over = self._in_flight.take(correlation_id)
-        events = self._unanswered(passed_over, "a later request was answered", frame.time)
         if answered.request.name == SASL_HANDSHAKE and answered.version == 0:
             agreed = self._responses.expects_tokens = frame.data[4:6] == b"\0\0"
             self._requests.expects_tokens = agreed and self._requests.expects_tokens
         else:
             self._responses.expects_tokens = False
-        return [*events, self._reader.response(frame, answered)]
+        response = self._reader.response(frame, answered)
+        if passed_over:
+            return [*self._unanswered(passed_over, "a later request was answered", frame.time), response]
+        return [response]
 
     def _unanswered(self, requests: list[InFlightRequest], reason: str, time: float) -> list[Event]:
         events: list[Event] = []

@@ -174,10 +174,10 @@ class ClientConnection(_End):
         return self._take_all(data, SERVER, time, self._answer)
 
     def _request(self, payload: bytes, time: float, message: Message | None = None) -> bytes:
-        request = self._reader.request(Frame(time, CLIENT, self._sent, time, payload), message)
+        request = self._reader.request(Frame(time, CLIENT, self._sent, time, payload), message=message)
         api_key, version, number = REQUEST_START.unpack_from(payload)
         if isinstance(request, Undecodable) or request.expects_response:
-            sent = InFlightRequest(api_key, version, number, request.time, request.position, 0, 0, None, request)
+            sent = InFlightRequest(api_key, version, number, 0, 0, None, request)
             self._in_flight.append(sent)
         self._next_id = number + 1 if number < 0x7FFFFFFF else 0
         self._sent += 4 + len(payload)

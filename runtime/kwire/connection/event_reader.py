@@ -43,8 +43,8 @@ REQUEST_START: Final = Struct(">hhi")
 class KnownHeader:
     """A header that was read: ``rest`` are its bytes after the correlation id, up to the body.
 
-    ``wanted`` is whether bodies of these requests are decoded. ``answer`` is where the body begins in the frame of a
-    response whose header has no tagged fields; -1 if responses have to be read.
+    ``wanted`` is whether bodies of these requests are decoded. ``answer`` is where the body of a response begins
+    whose header has no tagged fields; -1 if bodies of responses are decoded.
     """
 
     __slots__ = ("answer", "cls", "header", "name", "offset", "rest", "wanted")
@@ -76,10 +76,12 @@ class KnownHeader:
             client_id=self.header.client_id,
         )
 
-    def event(self, time: float, position: int, correlation_id: int) -> RequestEvent:
-        """The event, without bytes, of such a request."""
-        header = self.with_id(correlation_id)
-        return RequestEvent(time, CLIENT, position, time, b"", self.name, header, self.offset)
+    def reads_answer(self, data: bytes) -> bool:
+        """Whether the body of the response ``data`` begins at ``answer``, in the version of the request."""
+        answer = self.answer
+        if answer < 0 or len(data) < answer or (answer == 5 and data[4]):
+            return False
+        return self.name != API_VERSIONS or data[4:6] != UNSUPPORTED_VERSION
 
 
 Known = dict[bytes, KnownHeader]
@@ -105,12 +107,14 @@ class EventReader:
         self._bodies = None if bodies is True else frozenset(bodies or ())  # None: all
         self._known: Known = {}  # those of this connection
 
-    def request(self, frame: Frame, message: Message | None = None) -> RequestEvent | Undecodable:
-        """The event of a request. A given ``message`` is not decoded again."""
+    def request(
+        self, frame: Frame, known: KnownHeader | None = None, message: Message | None = None
+    ) -> RequestEvent | Undecodable:
+        """The event of a request, whose header may be ``known``. A given ``message`` is not decoded again."""
         if frame.missing:
             return self._damaged_request(frame)
-        event = self._request(frame, message)
-        if isinstance(event, RequestEvent) and event.name == ENVELOPE:
+        event = self._request(frame, known, message)
+        if event.name == ENVELOPE and isinstance(event, RequestEvent):
             inner = getattr(event.message, "request_data", None)
             if inner is not None:
                 event.inner = self._request(frame.within(inner))
@@ -123,6 +127,20 @@ class EventReader:
                 correlation_id=answered.correlation_id
             )
             return undecodable(frame, _missing(frame), None, name, header, answered.request)
+        known, data = answered.known, frame.data
+        if known is not None and known.reads_answer(data):
+            return ResponseEvent(
+                frame.time,
+                SERVER,
+                frame.position,
+                frame.started,
+                data,
+                known.name,
+                ResponseHeader(correlation_id=answered.correlation_id),
+                known.answer,
+                answered.version,
+                answered.request,
+            )
         event = self._response(frame, answered.api_key, answered.version, answered.request)
         if isinstance(event, ResponseEvent) and isinstance(answered.request, RequestEvent):
             inner, request = getattr(event.message, "response_data", None), answered.request.inner
@@ -155,13 +173,15 @@ class EventReader:
         data = only.encode()
         return only if (len(data).to_bytes(2, "big") + data).startswith(seen) else None
 
-    def _request(self, frame: Frame, message: Message | None = None) -> RequestEvent | Undecodable:
+    def _request(
+        self, frame: Frame, known: KnownHeader | None = None, message: Message | None = None
+    ) -> RequestEvent | Undecodable:
         data = frame.data
         header: RequestHeader | None = None
         name = "request"
         cls: type[Message] | None
         try:
-            known = self.known(data, 0)
+            known = known or self.known(data)
             if known is not None:
                 offset, cls, name = known.offset, known.cls, known.name
                 header = known.with_id(read_i32_be(data, 4))
@@ -169,7 +189,7 @@ class EventReader:
                 header, offset, cls = self._protocol.request_header(data, self._policy)
                 name = self._catalog.name(header.api_key)
                 self._know(data, header, offset, cls, name)
-            if message is None:
+            if message is None and (known is None or known.wanted):
                 message = self._message(cls, name, data, offset, header.api_version)
         except DecodeError as error:
             return undecodable(frame, str(error), error, name, header)
@@ -178,54 +198,42 @@ class EventReader:
             request.expects_response = _wants_response(cls, data, offset, header.api_version)
         return request
 
+    def known(self, data: bytes) -> KnownHeader | None:
+        """The header of a payload if it is like an earlier one, of this connection or of another."""
+        start = data[:4]
+        known = self._known.get(start)
+        if known is not None and data.startswith(known.rest, 8):
+            return known
+        known = self._of_others().get(start)
+        if known is None or not data.startswith(known.rest, 8):
+            return None
+        self._keep(start, known)
+        return known
+
     def _know(self, data: bytes, header: RequestHeader, offset: int, cls: type[Message] | None, name: str) -> None:
         """Keep a header, because nearly all headers of a connection are alike but for the correlation id."""
-        if len(self._known) >= MAX_KNOWN:
-            self._known.clear()
         if cls is not None and offset <= HEAD and not header.unknown_tags:
             answer = self._answer(header.api_key, header.api_version, name)
             known = KnownHeader(data[8:offset], header, offset, cls, name, self._wants(cls, name), answer)
-            self._known[data[:4]] = self._of_others()[data[:4]] = known
+            self._of_others()[data[:4]] = known
+            self._keep(data[:4], known)
+
+    def _keep(self, start: bytes, known: KnownHeader) -> None:
+        if len(self._known) >= MAX_KNOWN:
+            self._known.clear()
+        self._known[start] = known
 
     def _answer(self, api_key: int, version: int, name: str) -> int:
         number, cls = self._catalog.response(api_key, version)
-        if cls is None or self._wants(cls, name) or name == SASL_HANDSHAKE or not 0 <= number <= 1:
+        if cls is None or self._wants(cls, name) or not 0 <= number <= 1:
             return -1
-        return 8 + number
+        return 4 + number
 
     def _of_others(self) -> Known:
         return known_headers(self._protocol, self._policy, self._bodies)
 
     def __reduce__(self) -> tuple[object, ...]:
         return EventReader, (self._catalog, self._policy, True if self._bodies is None else self._bodies)
-
-    def known(self, data: bytes, at: int) -> KnownHeader | None:
-        """The header of the payload at ``at`` if it is like an earlier one of this connection."""
-        known = self._known.get(data[at : at + 4])
-        return known if known is not None and data.startswith(known.rest, at + 8) else None
-
-    def plain(self, data: bytes) -> KnownHeader | None:
-        """The header of the frame ``data`` if it is of a request like one before, on any connection, that asks for a
-        response, and of no other interest."""
-        known = self.known(data, 4)
-        if known is None:
-            start = data[4:8]
-            known = self._of_others().get(start)
-            if known is None or not data.startswith(known.rest, 12):
-                return None
-            self._known[start] = known
-        if known.wanted or known.name == SASL_HANDSHAKE:
-            return None
-        if known.name == PRODUCE and not _wants_response(known.cls, data, known.offset + 4, known.header.api_version):
-            return None
-        return known
-
-    def plain_answer(self, data: bytes, known: KnownHeader) -> bool:
-        """Whether the body of the response in the frame ``data`` begins at ``known.answer`` and is not decoded."""
-        answer = known.answer
-        if answer < 0 or len(data) < 9 or (answer == 9 and data[8]):
-            return False
-        return known.name != API_VERSIONS or data[8:10] != UNSUPPORTED_VERSION
 
     def _wants(self, cls: type[Message], name: str) -> bool:
         """Whether the bodies of a message are decoded."""

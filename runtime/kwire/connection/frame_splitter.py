@@ -155,18 +155,6 @@ class FrameSplitter:
         self._base += len(data)
         return frame
 
-    def pass_over(self, data: bytes, time: float) -> int:
-        """Take ``data``, which begins with its size, if a frame is known to begin here, and return its position; else
-        -1. Whether it is a frame of this direction is for the caller to know."""
-        if self._buffer or not self._synced or self._search is not None or self._ignored is not None:
-            return -1
-        size = len(data) - 4
-        if size > self._max_frame:
-            return -1
-        position, self._started = self._base, time
-        self._base += len(data)
-        return position
-
     def gap(self, size: int, time: float) -> Iterator[Frame | Event]:
         """Record that ``size`` bytes were not seen (0 if unknown). A gap within one frame damages only that frame."""
         self.losses += 1

@@ -107,7 +107,7 @@ class Ends:
         if isinstance(self._open, ConnectionRows):
             self._open.forget()
         if self._open is not None and self._projection.table == "exchanges":  # frames have rows for it
-            yield from self._open.tell(self._gap(self._open.connection))
+            yield from self._open.unread(self._gap(self._open.connection))
 
     def _drop(self, reason: str, *, secrets: bool = False) -> Iterator[Row]:
         if self._open is not None:
