@@ -35,9 +35,9 @@ from kwire.connection import CLIENT, SERVER
 from kwire.frames import frame
 from kwire_inspect.capture import Peer, read_pieces
 from kwire_inspect.connections import frame_batches
+from kwire_inspect.readers import tune_worker
 from kwire_inspect.schemas import EXCHANGES
 from kwire_inspect.tables.clients import EXCHANGE_COLUMNS
-from kwire_inspect.worker_memory import tune_worker
 from kwire_kafka import PROTOCOL, FetchRequest, FetchResponse, OffsetCommitRequest
 from kwire_kafka.api.offset_commit import OffsetCommitRequestPartition, OffsetCommitRequestTopic
 from tests.pipeline import capture_files

@@ -24,7 +24,7 @@ from kwire.connection import ConnectionDecoder
 from kwire.records import Record, encode_batch
 from kwire_inspect.capture import Broken, Peer, Piece, read_pieces
 from kwire_inspect.connections import frame_batches
-from kwire_inspect.connections.projection import TABLES, Table
+from kwire_inspect.connections.batches import TABLES, Table
 from kwire_inspect.schemas import FRAMES
 from kwire_kafka import PROTOCOL, FetchRequest, FetchResponse, ProduceRequest, ProduceResponse
 from kwire_kafka.api.fetch import FetchableTopicResponse, PartitionData

@@ -39,8 +39,8 @@ from benchmarks.workers import Watch
 from kwire.policy import LIKE_KAFKA
 from kwire_inspect import schemas
 from kwire_inspect.capture import Peer, read_pieces
+from kwire_inspect.readers import tune_worker
 from kwire_inspect.tables.clients import EXCHANGE_COLUMNS
-from kwire_inspect.worker_memory import tune_worker
 from kwire_kafka import PROTOCOL
 from kwire_spark import typed
 from kwire_spark.session import spark_session

@@ -25,7 +25,7 @@ import pyarrow as pa
 
 from benchmarks.timing import table
 from kwire.request_log import MARK, parse_line
-from kwire_inspect.projection import Condition, Projection
+from kwire_inspect.rows import Condition, Projection
 from kwire_inspect.schemas import EXCHANGES
 from kwire_inspect.text_logs import Lines, Split, refusal_batches, request_batches
 

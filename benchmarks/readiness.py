@@ -26,7 +26,7 @@ from benchmarks.pipeline_scale import FOLDER, write_capture
 from benchmarks.timing import table
 from benchmarks.workers import Watch
 from kwire import is_native
-from kwire_inspect.worker_memory import tune_worker
+from kwire_inspect.readers import tune_worker
 
 WARM = 20
 """MB of the capture that is read first, so that nothing is imported meanwhile."""

@@ -63,12 +63,11 @@ GENERATED_LAYERS = (
 )
 
 INSPECT_LAYERS = (
-    ("folders", "reasons"),
-    ("storage",),
-    ("capture", "schemas", "csv_cells", "options", "worker_memory"),
+    ("reasons", "storage"),
+    ("capture", "options", "schemas"),
     ("stored", "tls"),
-    ("inputs", "row_layout", "state"),
-    ("projection", "tables"),
+    ("inputs", "rows", "state"),
+    ("tables",),
     ("connections", "reports", "segments"),
     ("live", "text_logs"),
     ("readers",),

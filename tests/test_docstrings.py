@@ -20,7 +20,7 @@ MODULES = [
 
 
 def test_there_are_examples() -> None:
-    assert {"kwire.records", "kwire.records.builder", "kwire_inspect.csv_cells"} <= set(MODULES)
+    assert {"kwire.records", "kwire.records.builder", "kwire_inspect.reports.text"} <= set(MODULES)
 
 
 @pytest.mark.parametrize("name", MODULES)

@@ -177,7 +177,7 @@ LIMITS = {
     "decompressed bytes of a batch": ("kwire.compression.DEFAULT_LIMIT",),
     "records and headers of a batch": ("kwire.records.loops.MAX_OBJECTS",),
     "records of batches that become columns": ("kwire.arrow.records.ROWS", "kwire.arrow.records.BYTES"),
-    "bytes of rows of a table": ("kwire_inspect.row_layout.BATCH_BYTES",),
+    "bytes of rows of a table": ("kwire_inspect.rows.BATCH_BYTES",),
     "bytes of damage in a segment": ("kwire.records.errors.MAX_KEPT",),
     "errors of a segment": ("kwire.logs.segment.MAX_ERRORS", "kwire.logs.window.WINDOW"),
     "bytes of a broker's response": ("kwire.command.connecting.MAX_RESPONSE", "kwire.client.client.MAX_RESPONSE"),

@@ -22,12 +22,8 @@ INSPECT = ROOT / "inspect" / "kwire_inspect"
 HOT: tuple[str, ...] = (
     *(f"capture/{name}" for name in ("files", "ordering", "packets", "pcap", "pcapng", "tcp")),
     *(f"capture/{name}" for name in ("internet", "links", "tunnels", "unwrapping", "walk")),
-    *("storage/window", "tls/decryption"),
-    *(
-        f"connections/{name}"
-        for name in ("answers", "batches", "connection", "context", "exchange_rows", "frame_rows")
-    ),
-    *("connections/identity", "connections/direction_detection", "row_layout"),
+    *(f"connections/{name}" for name in ("batches", "connection", "error_codes", "exchange_rows", "frame_rows")),
+    *("connections/request_context", "rows", "tls/decryption"),
 )
 """The modules of kwire_inspect that are compiled: what touches each packet of a capture, and each frame."""
 WORK = ROOT / "build" / "mypyc" / (sys.implementation.cache_tag or "python")

@@ -12,8 +12,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kwire_inspect.folders import regular
 from kwire_inspect.schemas import CLIENTS, EXCHANGES, PROBLEMS
+from kwire_inspect.storage.places import regular
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from kwire_inspect.capture import Broken
 from kwire_inspect.capture.packets import Packet, reverse
-from kwire_inspect.row_layout import LAYOUTS, Row
+from kwire_inspect.rows import LAYOUTS, Row
 from kwire_inspect.schemas import PACKETS
 
 BATCH_ROWS = 4096

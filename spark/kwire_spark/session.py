@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kwire.errors import KwireError
-from kwire_inspect.folders import claimed
+from kwire_inspect.storage.folders import claimed
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

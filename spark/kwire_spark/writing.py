@@ -13,8 +13,8 @@ from pyspark.sql import Column, DataFrame, DataFrameWriter, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StringType
 
-from kwire_inspect.csv_cells import FORMULA, UNPRINTABLE
 from kwire_inspect.options import OptionError
+from kwire_inspect.reports.text import FORMULA, UNPRINTABLE
 from kwire_inspect.stored import MARKER, MAX_MARKER, UNKNOWN, Origin
 from kwire_inspect.tables.clients import Clients
 from kwire_inspect.tables.files import DATE, Files
@@ -110,7 +110,7 @@ def _writer(table: DataFrame, format: str, partition_by: Sequence[str], options:
 
 
 def _csv_cell(text: Column) -> Column:
-    """As :func:`~kwire_inspect.csv_cells.csv_cell`."""
+    """As :func:`~kwire_inspect.reports.text.csv_cell`."""
 
     def escaped(character: Column) -> Column:
         escape = F.format_string("\\u%04x", F.ascii(character))

@@ -25,8 +25,8 @@ import zstandard
 from kwire.logs import scan
 from kwire_inspect.capture import read_pieces
 from kwire_inspect.connections import frame_batches
-from kwire_inspect.connections.projection import TABLES, Table
-from kwire_inspect.projection import Projection
+from kwire_inspect.connections.batches import TABLES, Table
+from kwire_inspect.rows import Projection
 from kwire_inspect.schemas import RECORDS
 from kwire_inspect.segments import Split as SegmentSplit
 from kwire_inspect.segments import record_batches

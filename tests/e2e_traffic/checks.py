@@ -18,7 +18,7 @@ import pyarrow as pa
 from kwire_inspect.capture import read_pieces
 from kwire_inspect.connections import frame_batches
 from kwire_inspect.connections.connection import NEVER_READ
-from kwire_inspect.projection import Projection
+from kwire_inspect.rows import Projection
 from kwire_inspect.schemas import EXCHANGES, FRAMES, REFUSALS
 from kwire_inspect.text_logs import refusal_batches, request_batches, splits
 from kwire_kafka.releases import RELEASES

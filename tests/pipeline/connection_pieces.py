@@ -12,7 +12,7 @@ from kwire.frames import frame
 from kwire.message import Message
 from kwire_inspect.capture import Broken, Connection, Peer, Piece
 from kwire_inspect.connections import Condition, frame_batches
-from kwire_inspect.connections.projection import TABLES, Table
+from kwire_inspect.connections.batches import TABLES, Table
 from kwire_kafka import PROTOCOL
 from tests.pipeline.capture_files import EPOCH, Conversation, Segment
 

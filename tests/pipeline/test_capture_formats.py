@@ -537,7 +537,9 @@ def test_packets_behind_zeros_are_found_if_times_begin_at_zero(tmp_path: Path, o
     found: list[int] = []
 
     class Noted(Taker):
-        def take(self, buffer: bytes, begin: int, stop: int, length: int, at: int, link: Link, time: float) -> None:
+        def take(
+            self, buffer: bytes, begin: int, stop: int, length: int, place: int, link: Link, time: float
+        ) -> None:
             found.append(length)
             assert buffer[begin:stop] == data
 

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kwire_inspect.options import Options
-from kwire_inspect.readers.base import Reader
+from kwire_inspect.readers import Reader
 from kwire_inspect.reasons import CLOSED
 from kwire_inspect.schemas import CLIENTS, COUNTED, EXCHANGES, PROBLEMS
 from kwire_inspect.tables.clients import EXCHANGE_COLUMNS, IDENTITY, Clients, clients

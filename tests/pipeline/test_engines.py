@@ -21,8 +21,7 @@ from kwire.command import main as run
 from kwire_inspect.command.engines import WORTH, Engine, LocalEngine, engine_for, processes_for
 from kwire_inspect.inputs import Inputs
 from kwire_inspect.options import OptionError, Options
-from kwire_inspect.readers.base import Reader
-from kwire_inspect.readers.processes import read_dealt
+from kwire_inspect.readers import Reader, read_dealt
 from kwire_inspect.tables.clients import EXCHANGE_COLUMNS, clients
 from kwire_inspect.tables.relations import collect, query
 from kwire_spark import reading

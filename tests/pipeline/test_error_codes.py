@@ -11,7 +11,7 @@ import pytest
 from kwire.message import Message
 from kwire.schema import struct_class
 from kwire.struct import Struct
-from kwire_inspect.connections.answers import error_codes
+from kwire_inspect.connections.error_codes import error_codes
 from kwire_kafka import PROTOCOL, FetchResponse, HeartbeatResponse, MetadataResponse
 
 RESPONSES = [name for name in PROTOCOL if name.endswith("Response")]

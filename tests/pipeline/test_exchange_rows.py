@@ -12,9 +12,9 @@ from kwire.connection import CLIENT, SERVER
 from kwire.frames import frame
 from kwire_inspect.capture import Broken, Piece, read_pieces
 from kwire_inspect.connections import ConnectionProjection, ConnectionRows, frame_batches
-from kwire_inspect.connections.projection import ALL, CODES, Table
-from kwire_inspect.projection import Condition
+from kwire_inspect.connections.batches import ALL, CODES, Table
 from kwire_inspect.reasons import HTTP, MISSING, NO_FRAME, PARTIAL, STRAY
+from kwire_inspect.rows import Condition
 from kwire_inspect.schemas import EXCHANGES
 from kwire_kafka import (
     PROTOCOL,

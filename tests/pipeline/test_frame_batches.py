@@ -26,11 +26,10 @@ from kwire_inspect.connections import (
     frame_batches,
     frame_rows,
 )
-from kwire_inspect.connections.batches import BATCH_ROWS, Connections
-from kwire_inspect.connections.projection import TABLES, Table
+from kwire_inspect.connections.batches import BATCH_ROWS, TABLES, Connections, Table
 from kwire_inspect.options import BrokenInputError
 from kwire_inspect.reasons import MISSING
-from kwire_inspect.row_layout import Layout
+from kwire_inspect.rows import Layout
 from kwire_inspect.schemas import EXCHANGES, FRAMES
 from kwire_kafka import HeartbeatRequest, HeartbeatResponse, ProduceRequest
 from tests.effort import examples

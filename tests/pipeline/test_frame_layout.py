@@ -12,13 +12,12 @@ from hypothesis import strategies as st
 
 from kwire import is_native
 from kwire.headers import RequestHeader, ResponseHeader
-from kwire_inspect import worker_memory
+from kwire_inspect import readers
 from kwire_inspect.capture import Broken, Connection, Peer, Piece
 from kwire_inspect.connections import ConnectionProjection, ConnectionRows, batches
-from kwire_inspect.connections.context import MAX_CONTEXTS, ContextCache
-from kwire_inspect.connections.identity import Client
-from kwire_inspect.connections.projection import Table
-from kwire_inspect.row_layout import LAYOUTS, Layout, Row, exchange_row, micros
+from kwire_inspect.connections.batches import Table
+from kwire_inspect.connections.request_context import MAX_CONTEXTS, Client, ContextCache
+from kwire_inspect.rows import LAYOUTS, Layout, Row, exchange_row, micros
 from kwire_inspect.schemas import EXCHANGES, FRAMES
 from kwire_kafka import PROTOCOL, ApiVersionsRequest, HeartbeatRequest, HeartbeatResponse, SaslAuthenticateRequest
 from tests.pipeline.capture_files import EPOCH
@@ -144,11 +143,11 @@ def test_a_worker_settles_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gc, "freeze", lambda: frozen.append(1))
     monkeypatch.setattr(gc, "set_threshold", lambda *_: None)
     monkeypatch.setattr(ctypes, "CDLL", lambda _: object())  # a system without mallopt
-    worker_memory.tune_worker.cache_clear()
-    worker_memory.tune_worker()
-    worker_memory.tune_worker()
+    readers.tune_worker.cache_clear()
+    readers.tune_worker()
+    readers.tune_worker()
     assert frozen == [1]
-    worker_memory.tune_worker.cache_clear()
+    readers.tune_worker.cache_clear()
 
 
 def test_a_row_is_built_by_name_wherever_its_columns_are() -> None:

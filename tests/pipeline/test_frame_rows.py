@@ -14,8 +14,8 @@ from kwire.protocol import MessageRegistry
 from kwire.secrets import METADATA_TOPIC_ID
 from kwire.uuids import Uuid
 from kwire_inspect.capture import Broken, Piece
-from kwire_inspect.connections.answers import error_codes
-from kwire_inspect.connections.projection import Table
+from kwire_inspect.connections.batches import Table
+from kwire_inspect.connections.error_codes import error_codes
 from kwire_kafka import (
     PROTOCOL,
     ApiVersionsResponse,

@@ -19,7 +19,7 @@ from kwire_inspect.capture import Broken, Peer, Piece, read_pieces
 from kwire_inspect.capture.files import file_packets
 from kwire_inspect.capture.packets import Packet
 from kwire_inspect.capture.pcap import APART, MAX_COUNTED, MAX_PACKET, _mark
-from kwire_inspect.connections import batches, direction_detection, frame_batches
+from kwire_inspect.connections import batches, connection, frame_batches
 from kwire_inspect.reasons import UNDECIDED
 from kwire_kafka import PROTOCOL
 from tests.effort import examples, peak
@@ -44,14 +44,14 @@ def undecided(path: Any, segments: list[Segment]) -> list[Piece]:
 def tried(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The bytes that were decoded to find out which side is the client, each time."""
     sizes: list[int] = []
-    score = direction_detection.score
+    score = connection.score
 
     def counted(pieces: Iterable[Piece], *args: Any, **options: Any) -> int:
         given = list(pieces)
         sizes.append(sum(len(piece.data) for piece in given))
         return score(given, *args, **options)
 
-    monkeypatch.setattr(direction_detection, "score", counted)
+    monkeypatch.setattr(connection, "score", counted)
     return sizes
 
 
@@ -71,7 +71,7 @@ def test_one_byte_in_each_packet_is_decoded_in_runs(tmp_path: Any, monkeypatch: 
             fed.append(len(data))
             return super().feed(direction, data, time)
 
-    monkeypatch.setattr(direction_detection, "ConnectionDecoder", Counting)
+    monkeypatch.setattr(connection, "ConnectionDecoder", Counting)
     run: list[Segment] = [(side, n / 1e6, b"\xfe") for side in (CLIENT, SERVER) for n in range(3000)]
     cells(undecided(tmp_path, run), table="exchanges")
     assert len(fed) < 3000 / 10
@@ -89,7 +89,7 @@ def test_frames_that_cannot_be_read_exclude_a_side_early(tmp_path: Any, swapped:
             looked.append(piece)
             yield piece
 
-    assert direction_detection.score(noted(), direction_detection.WINDOW, PROTOCOL, swapped=swapped) == 0
+    assert connection.score(noted(), connection.WINDOW, PROTOCOL, swapped=swapped) == 0
     assert len(looked) < 2 * len(given) / 3
 
 

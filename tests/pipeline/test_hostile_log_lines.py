@@ -21,7 +21,7 @@ import zstandard
 from kwire.request_log import layouts, parse_line, parsing
 from kwire.request_log import line as lines
 from kwire.request_log import text as texts
-from kwire_inspect.projection import Projection
+from kwire_inspect.rows import Projection
 from kwire_inspect.schemas import EXCHANGES
 from kwire_inspect.text_logs import Split, fast_path, hosts, refusal_batches, refusals, request_batches, requests
 from kwire_inspect.text_logs.lines import LONGEST, MAX_PROBLEMS, Lines

@@ -7,7 +7,7 @@ import pytest
 from kwire.connection import CLIENT, SERVER
 from kwire.frames import frame
 from kwire.headers import RequestHeader
-from kwire_inspect.connections import identity
+from kwire_inspect.connections import request_context
 from kwire_kafka import (
     ApiVersionsRequest,
     ApiVersionsResponse,
@@ -176,4 +176,4 @@ def test_recorded_clients(name: str, user: str | None) -> None:
 def test_a_token_of_plain_has_three_parts() -> None:
     """A password has no zero, so what has one is something else."""
     tokens = (b"\0me\0secret", b"\0me\0sec\0ret", b"me\0secret")
-    assert [identity._user("PLAIN", token) for token in tokens] == ["User:me", None, None]
+    assert [request_context._user("PLAIN", token) for token in tokens] == ["User:me", None, None]

@@ -13,8 +13,8 @@ from pyspark.sql import datasource as spark
 
 from kwire.records import Batch, Record, encode_batch, encode_message_set
 from kwire_inspect.options import Options
-from kwire_inspect.projection import Condition, may_pass
 from kwire_inspect.readers.log import LogReader
+from kwire_inspect.rows import Condition, may_pass
 from kwire_inspect.schemas import RECORDS
 from kwire_inspect.segments import Bounds
 from kwire_spark.sources.filters import conditions

@@ -24,7 +24,7 @@ from kwire.logs import LogSegment, scan
 from kwire.logs.window import WINDOW
 from kwire.records import Batch, Record, encode_batch, encode_message_set
 from kwire_inspect.options import BrokenInputError
-from kwire_inspect.row_layout import BATCH_BYTES
+from kwire_inspect.rows import BATCH_BYTES
 from kwire_inspect.schemas import RECORDS
 from kwire_inspect.segments import Bounds, Selection, record_batches, record_columns, segment_files, splits
 from kwire_inspect.segments import rows as gathering

@@ -16,7 +16,7 @@ from kwire_inspect.capture import Connection, Peer, Piece, read_pieces
 from kwire_inspect.capture.packets import ACK, RST, SYN, Packet
 from kwire_inspect.capture.tcp import TcpConnections
 from kwire_inspect.connections import ConnectionProjection, frame_batches
-from kwire_inspect.connections.projection import TABLES, Budget, Table
+from kwire_inspect.connections.batches import TABLES, Budget, Table
 from kwire_inspect.schemas import EXCHANGES
 from kwire_kafka import AlterClientQuotasRequest, FetchRequest, FetchResponse
 from kwire_kafka.api.fetch import FetchableTopicResponse, PartitionData

@@ -22,11 +22,11 @@ from kwire.headers import RequestHeader
 from kwire.protocol import TAKE_IN, MessageRegistry
 from kwire_inspect.command.live import live_report
 from kwire_inspect.connections import ConnectionRows, frame_batches
-from kwire_inspect.connections.projection import ConnectionProjection
+from kwire_inspect.connections.batches import ConnectionProjection
 from kwire_inspect.options import OptionError, Options
-from kwire_inspect.projection import Projection
 from kwire_inspect.readers.capture import CaptureReader
 from kwire_inspect.reports.newer import newer_than_known
+from kwire_inspect.rows import Projection
 from kwire_inspect.schemas import CLIENTS, EXCHANGES
 from kwire_inspect.tables import clients
 from kwire_inspect.tables.structs import ExchangeStructs

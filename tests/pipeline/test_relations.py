@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kwire_inspect.row_layout import BATCH_BYTES
+from kwire_inspect.rows import BATCH_BYTES
 from kwire_inspect.schemas import TIME
 from kwire_inspect.tables.database import LONG, Database, LocalTable
 from kwire_inspect.tables.relations import collect, map_batches, query

@@ -18,12 +18,12 @@ from rich.console import Console
 from syrupy.assertion import SnapshotAssertion
 
 from kwire.errors import printable
-from kwire_inspect.csv_cells import csv_cell
 from kwire_inspect.options import OptionError
 from kwire_inspect.reports import text
 from kwire_inspect.reports.files import arrow_table, write_report
 from kwire_inspect.reports.report import Cell, Column, Report, Table
 from kwire_inspect.reports.terminal import print_report
+from kwire_inspect.reports.text import csv_cell
 from tests.effort import examples
 from tests.pipeline.report_samples import ACTED_ON, HOSTILE, INVISIBLE, START, report
 

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from kwire.protocol import Request
 from kwire.request_log import parse_line
 from kwire_inspect.options import BrokenInputError
-from kwire_inspect.projection import Condition, Projection
+from kwire_inspect.rows import Condition, Projection
 from kwire_inspect.schemas import EXCHANGES
 from kwire_inspect.text_logs import Split, request_batches, requests, splits
 from kwire_kafka import (

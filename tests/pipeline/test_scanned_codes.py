@@ -16,10 +16,10 @@ from kwire.errors import EncodeError
 from kwire.schema import struct_class
 from kwire.struct import Struct
 from kwire_inspect.capture import read_pieces
-from kwire_inspect.connections import frame_batches, identity
-from kwire_inspect.connections.answers import error_codes, throttle_ms
-from kwire_inspect.connections.error_code_scanner import NONE, _tags, scanner
-from kwire_inspect.connections.projection import ALL, CODES, Bodies, ConnectionProjection
+from kwire_inspect.connections import frame_batches
+from kwire_inspect.connections.batches import ALL, CODES, Bodies, ConnectionProjection
+from kwire_inspect.connections.error_codes import NONE, _tags, error_codes, scanner, throttle_ms
+from kwire_inspect.connections.request_context import APIS
 from kwire_inspect.schemas import EXCHANGES
 from kwire_inspect.tables.clients import EXCHANGE_COLUMNS
 from kwire_kafka import PROTOCOL
@@ -125,7 +125,7 @@ def test_only_what_identifies_clients_is_decoded(tmp_path: Path, monkeypatch: py
     sent = merged(packets(one) for one in recorded("librdkafka-on-4.1.1"))
     rows = columns(write_pcap(tmp_path / "a.pcap", sent), CODES, NEEDED)
     assert len({row["api"] for row in rows}) > 5
-    allowed = {name + ending for name in identity.APIS | {"Envelope"} for ending in ("Request", "Response")}
+    allowed = {name + ending for name in APIS | {"Envelope"} for ending in ("Request", "Response")}
     assert "ApiVersionsRequest" in decoded <= allowed - {"ApiVersionsResponse"}
 
 

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kwire_inspect.options import BrokenInputError
-from kwire_inspect.projection import Projection
+from kwire_inspect.rows import Projection
 from kwire_inspect.text_logs import Split, refusal_batches, refusals, splits
 from kwire_kafka.releases import RELEASES
 from tests.effort import examples

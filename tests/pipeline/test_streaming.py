@@ -33,11 +33,11 @@ from kwire_inspect.capture import Peer, read_pieces
 from kwire_inspect.capture.files import file_packets
 from kwire_inspect.capture.packets import Packet, reverse
 from kwire_inspect.connections import frame_batches
-from kwire_inspect.connections.direction_detection import NOT_YET
-from kwire_inspect.connections.projection import TABLES, Budget, ConnectionProjection, Table
+from kwire_inspect.connections.batches import TABLES, Budget, ConnectionProjection, Table
+from kwire_inspect.connections.connection import NOT_YET
 from kwire_inspect.options import Options
 from kwire_inspect.reasons import NO_FRAME, PARTIAL, STRAY, UNDECIDED
-from kwire_inspect.row_layout import LAYOUTS, Row
+from kwire_inspect.rows import LAYOUTS, Row
 from kwire_inspect.schemas import CLIENTS, EXCHANGES, PACKETS
 from kwire_inspect.tables.clients import EXCHANGE_COLUMNS, KEYS, clients
 from kwire_kafka import (

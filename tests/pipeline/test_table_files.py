@@ -14,7 +14,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import dataset, parquet
 
-from kwire_inspect import row_layout
+from kwire_inspect import rows
 from kwire_inspect.command.engines import LocalEngine
 from kwire_inspect.options import OptionError
 from kwire_inspect.readers import stored
@@ -155,7 +155,7 @@ def test_a_table_without_rows_has_its_columns(tmp_path: Path) -> None:
 
 def test_rows_are_in_folders_by_their_date_in_utc(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(files, "MAX_OPEN", 1)
-    monkeypatch.setattr(row_layout, "BATCH_BYTES", 0)  # nothing waits
+    monkeypatch.setattr(rows, "BATCH_BYTES", 0)  # nothing waits
     times = [datetime(1969, 12, 31, 23, tzinfo=UTC), None, datetime(2026, 1, 1, 23, 59, 59, tzinfo=UTC)]
     batch = pa.record_batch([times, [1, 2, 3]], schema=TIMES)
     write_rows([batch, batch], TIMES, str(tmp_path), "times", by_date=True)
@@ -207,7 +207,7 @@ def test_few_rows_at_a_time_become_one_row_group(tmp_path: Path) -> None:
 
 
 def test_rows_wait_until_there_are_enough_of_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(row_layout, "BATCH_BYTES", 3 * files.BATCH_OVERHEAD)
+    monkeypatch.setattr(rows, "BATCH_BYTES", 3 * files.BATCH_OVERHEAD)
     numbers = [pa.record_batch([[number]], schema=NUMBERS) for number in range(12)]
     write_rows(numbers, NUMBERS, str(tmp_path), "numbers")
     (file,) = (tmp_path / "numbers").glob("*.parquet")
@@ -216,7 +216,7 @@ def test_rows_wait_until_there_are_enough_of_them(tmp_path: Path, monkeypatch: p
 
 def test_rows_of_all_typed_tables_wait_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """There may be a hundred of them, each with rows that wait."""
-    monkeypatch.setattr(row_layout, "BATCH_BYTES", 4 * files.BATCH_OVERHEAD)
+    monkeypatch.setattr(rows, "BATCH_BYTES", 4 * files.BATCH_OVERHEAD)
 
     def nth(number: int, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         yield from (batch for batch in batches if batch["number"][0].as_py() % 4 == number)
@@ -235,7 +235,7 @@ def test_a_table_that_was_written_is_read_some_rows_at_a_time_and_dealt_by_row_g
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(stored, "ROWS", 7)
-    monkeypatch.setattr(row_layout, "BATCH_BYTES", 0)
+    monkeypatch.setattr(rows, "BATCH_BYTES", 0)
     batches = [pa.record_batch([[*range(20)]], schema=NUMBERS)] * 3
     path = write_rows(batches, NUMBERS, tmp_path, "records")
     for tasks, expected in {1: [9], 2: [6, 3], 4: [3, 3, 3, 0]}.items():

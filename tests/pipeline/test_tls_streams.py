@@ -16,9 +16,9 @@ from pyspark.sql import SparkSession
 from kwire.command import main as run
 from kwire_inspect.capture.files import file_packets
 from kwire_inspect.capture.packets import Packet, reverse
-from kwire_inspect.connections.projection import ConnectionProjection
+from kwire_inspect.connections.batches import ConnectionProjection
 from kwire_inspect.reasons import NO_SECRETS, TLS
-from kwire_inspect.row_layout import Row
+from kwire_inspect.rows import Row
 from kwire_inspect.tls import KeyLog, followed_key_log, growing_key_log, read_key_log
 from kwire_spark.streams.ends import NO_KEYS, PATIENCE, Ends
 from tests.pipeline.capture_files import Conversation, merged, packets, recorded, write_pcap

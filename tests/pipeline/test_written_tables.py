@@ -13,7 +13,7 @@ import pytest
 from pyarrow import parquet
 from pyspark.sql import SparkSession
 
-from kwire_inspect.csv_cells import csv_cell
+from kwire_inspect.reports.text import csv_cell
 from kwire_inspect.schemas import CLIENTS
 from kwire_inspect.stored import Origin
 from kwire_inspect.tables.clients import clients

@@ -51,7 +51,7 @@ def file_blocks(
     """The same in blocks of some 128 KB of the file, none of which is empty."""
     report = Report(path, secrets)
     with closing(Window(path)) as window:
-        sieve = Sieve(window, report, passed, start, end)
+        sieve = Sieve(report, passed, start, end)
         try:
             for _ in _records(window, report, sieve):
                 if block := sieve.taken():
@@ -77,12 +77,10 @@ class Sieve(Taker):
         "_report",
         "_start",
         "_unwrapper",
-        "_window",
         "has_tcp",
     )
 
-    def __init__(self, window: Window, report: Report, passed: AbstractSet[bytes], start: float, end: float) -> None:
-        self._window = window
+    def __init__(self, report: Report, passed: AbstractSet[bytes], start: float, end: float) -> None:
         self._unwrapper: Unwrapper | None = None  # most files have no packet that needs one
         self._report = report
         self._path = report.source
@@ -107,13 +105,13 @@ class Sieve(Taker):
         self._report.end()
         return last + self._report.take()
 
-    def take(self, buffer: bytes, begin: i64, stop: i64, length: i64, at: i64, link: Link, time: float) -> None:
+    def take(self, buffer: bytes, begin: i64, stop: i64, length: i64, place: i64, link: Link, time: float) -> None:
         if stop - begin > LONGEST:
             stop = begin + LONGEST
         if stop - begin < length and not self._cut:
             self._cut = True
             reason = f"truncated packets: only {stop - begin} of {length} bytes were captured here"
-            self._report.add(self._window.base + at, reason)
+            self._report.add(place, reason)
         ip = begin + link.header
         if link.header >= 0 and ip + 24 <= stop:
             # In a packet with tags or options these are other bytes than addresses and ports, and equal to no key.
@@ -128,7 +126,6 @@ class Sieve(Taker):
             return
         if self._report.new:
             self._found += self._report.take()
-        place = self._window.base + at
         found = packet(buffer, begin, stop, length, link, time, self._path, place)
         if found is not None:
             self.has_tcp = True
@@ -157,7 +154,7 @@ class _Clock(Taker):
     def __init__(self) -> None:
         self.first: float | None = None
 
-    def take(self, buffer: bytes, begin: i64, stop: i64, length: i64, at: i64, link: Link, time: float) -> None:
+    def take(self, buffer: bytes, begin: i64, stop: i64, length: i64, place: i64, link: Link, time: float) -> None:
         if self.first is None:
             self.first = time
 

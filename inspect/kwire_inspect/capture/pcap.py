@@ -111,8 +111,9 @@ class Taker:
 
     __slots__ = ()
 
-    def take(self, buffer: bytes, begin: i64, stop: i64, length: i64, at: i64, link: Link, time: float) -> None:
-        """The packet ``buffer[begin:stop]``, of which ``length`` bytes were on the wire, in the record at ``at``."""
+    def take(self, buffer: bytes, begin: i64, stop: i64, length: i64, place: i64, link: Link, time: float) -> None:
+        """The packet ``buffer[begin:stop]``, of which ``length`` bytes were on the wire, in the record at ``place``
+        in the file."""
         raise NotImplementedError
 
 
@@ -134,6 +135,7 @@ def pcap_records(window: Window, report: Report, taker: Taker) -> Iterator[None]
     most: i64 = limit
     while True:
         buffer = window.buffer
+        base: i64 = window.base
         end: i64 = len(buffer)
         while at + head <= end:
             if little:
@@ -146,7 +148,7 @@ def pcap_records(window: Window, report: Report, taker: Taker) -> Iterator[None]
             stop = begin + size
             if stop > end or size <= 0 or size > most:
                 break
-            taker.take(buffer, begin, stop, length, at, link, float(seconds) + float(fraction) / unit)
+            taker.take(buffer, begin, stop, length, base + at, link, float(seconds) + float(fraction) / unit)
             at = stop
         yield
         sane = at + head > end or 0 < size <= limit

@@ -49,7 +49,7 @@ def pcapng_records(window: Window, report: Report, taker: Taker) -> Iterator[Non
     interfaces: list[_Interface] = []
     dropped: dict[int, int] = {}
     while True:
-        buffer, end = window.buffer, len(window.buffer)
+        buffer, base, end = window.buffer, window.base, len(window.buffer)
         while at + MIN_PACKET <= end:
             kind, size, number, high, low, captured, length = unpack(buffer, at)
             if kind == SECTION:
@@ -66,17 +66,17 @@ def pcapng_records(window: Window, report: Report, taker: Taker) -> Iterator[Non
                 if number < len(interfaces) and captured <= size - 32:
                     interface = interfaces[number]
                     seen = (high << 32 | low) / interface.unit + interface.offset
-                    time = seen if 0 <= seen < LATEST else _instead(seen, time, window.base + at, report)
+                    time = seen if 0 <= seen < LATEST else _instead(seen, time, base + at, report)
                     if interface.link is not None:
-                        taker.take(buffer, at + 28, at + 28 + captured, length, at, interface.link, time)
+                        taker.take(buffer, at + 28, at + 28 + captured, length, base + at, interface.link, time)
                 else:
-                    report.add(window.base + at, _wrong(number, interfaces, captured, size - 32), "packet")
+                    report.add(base + at, _wrong(number, interfaces, captured, size - 32), "packet")
             elif kind == INTERFACE and len(interfaces) < MAX_INTERFACES:
-                interfaces.append(_interface(buffer, at, stop, order, window.base, report))
+                interfaces.append(_interface(buffer, at, stop, order, base, report))
             elif kind == STATISTICS and len(dropped) < MAX_INTERFACES:
                 total = _dropped(buffer[at + 20 : stop - 4], order)
                 if total > dropped.get(number, 0):
-                    report.count(window.base + at, DROPPED, 0, total - dropped.get(number, 0))
+                    report.count(base + at, DROPPED, 0, total - dropped.get(number, 0))
                     dropped[number] = total
             elif kind == SECRETS and report.secrets is not None and number == KEY_LOG:
                 yield
@@ -84,11 +84,11 @@ def pcapng_records(window: Window, report: Report, taker: Taker) -> Iterator[Non
             elif kind in (SIMPLE_PACKET, OLD_PACKET):
                 record = _other(buffer, at, kind, size, order, interfaces, time)
                 if record is None:
-                    report.add(window.base + at, f"a packet block of type {kind} that contradicts its section")
+                    report.add(base + at, f"a packet block of type {kind} that contradicts its section")
                 else:
                     seen, begin, captured, length, link = record
-                    time = seen if 0 <= seen < LATEST else _instead(seen, time, window.base + at, report)
-                    taker.take(buffer, begin, begin + captured, length, at, link, time)
+                    time = seen if 0 <= seen < LATEST else _instead(seen, time, base + at, report)
+                    taker.take(buffer, begin, begin + captured, length, base + at, link, time)
             at = stop
         yield
         sane = at + MIN_PACKET > end or (size >= 12 and not size & 3 and size <= BELIEVED)

@@ -29,12 +29,12 @@ from kwire_inspect.command.options import (
     QUIET,
     TABLE_FORMAT,
 )
-from kwire_inspect.folders import claimed, private_folder
 from kwire_inspect.inputs import Inputs, find
 from kwire_inspect.options import FAILFAST, KINDS, BrokenInputError, OptionError, Options, only
 from kwire_inspect.reasons import advice
 from kwire_inspect.reports.formats import FORMATS
 from kwire_inspect.reports.text import visible
+from kwire_inspect.storage.folders import claimed, private_folder
 from kwire_inspect.tls.key_log import checked_key_log
 
 if TYPE_CHECKING:

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from kwire_inspect.options import OptionError
 from kwire_inspect.storage import refuse_secrets
-from kwire_inspect.worker_memory import leave_out_pandas
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -159,6 +158,8 @@ class LocalEngine:
     told = "Read without Spark."
 
     def __init__(self, processes: int = 1) -> None:
+        from kwire_inspect.readers import leave_out_pandas
+
         leave_out_pandas()
         self._processes = processes
 

@@ -4,9 +4,8 @@
 state of a streaming job. ``ConnectionProjection`` says which rows and columns are needed.
 """
 
-from kwire_inspect.connections.batches import frame_batches
+from kwire_inspect.connections.batches import ConnectionProjection, Table, frame_batches
 from kwire_inspect.connections.connection import ConnectionRows
-from kwire_inspect.connections.projection import ConnectionProjection, Table
-from kwire_inspect.projection import Condition
+from kwire_inspect.rows import Condition
 
 __all__ = ["Condition", "ConnectionProjection", "ConnectionRows", "Table", "frame_batches"]

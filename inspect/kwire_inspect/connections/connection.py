@@ -1,32 +1,70 @@
-"""Converts the pieces of one connection to rows."""
+"""Converts the pieces of one connection to rows, and finds out first which side is the client if need be.
+
+Where no handshake and no given port says which side that is, the bytes are decoded both ways, strictly. That a
+request decodes to its end, and so does a response as the answer to it, is no coincidence, so this decides; ports and
+other connections only tip the balance. What stays undecided becomes no request of anybody, but one row with the
+number of its bytes.
+"""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from itertools import groupby
+from operator import attrgetter
+from typing import TYPE_CHECKING, Final
 
-from kwire.connection import ConnectionDecoder, RequestEvent, ResponseEvent, SaslToken, Unanswered, Undecodable
+from kwire.connection import (
+    ConnectionDecoder,
+    NotKafka,
+    RequestEvent,
+    ResponseEvent,
+    SaslToken,
+    Skipped,
+    Unanswered,
+    Undecodable,
+)
 from kwire.connection.decoder import ENDED
+from kwire.connection.detect import sniff_protocol
 from kwire.connection.events import CLIENT, SERVER
+from kwire.connection.framing import ApiCatalog
 from kwire.native import mypyc_attr
+from kwire.policy import STRICT
 from kwire_inspect.capture import Piece
-from kwire_inspect.connections.context import peers
 from kwire_inspect.connections.exchange_rows import ExchangeRows
 from kwire_inspect.connections.frame_rows import FrameRows
-from kwire_inspect.connections.identity import APIS, Identity
-from kwire_inspect.reasons import CLOSED
+from kwire_inspect.connections.request_context import APIS, Identity, peers
+from kwire_inspect.reasons import CLOSED, LIKE_TLS, UNDECIDED
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
     from kwire.connection import Event
     from kwire.connection.events import Direction
-    from kwire_inspect.capture import Connection
-    from kwire_inspect.connections.projection import ConnectionProjection
-    from kwire_inspect.row_layout import Row
+    from kwire.protocol import MessageRegistry
+    from kwire_inspect.capture import Connection, Piece
+    from kwire_inspect.connections.batches import ConnectionProjection
+    from kwire_inspect.rows import Row
 
 OPPOSITE: dict[Direction, Direction] = {CLIENT: SERVER, SERVER: CLIENT}
 NEVER_READ = f"{CLOSED} at an earlier request"
 """The reason of requests after the oldest in flight, if the server closed the connection. A broker goes on to the
 next request of a connection when it has answered the one before, so the oldest alone is what it refused."""
+WINDOW: Final = 1 << 18
+"""How many bytes of a connection wait at most until its client is known."""
+FIRST: Final = 1 << 12
+GROWTH: Final = 8
+"""When so many wait they are decoded, and again when they are so many times as many."""
+PIECE: Final = 256
+"""About how many bytes of memory a piece takes without its data."""
+MAX_UNDECIDED: Final = 64 << 20
+"""After how many bytes that decode neither way they are only counted."""
+ENOUGH: Final = 3
+"""How many requests decide, if none decodes the other way; of an exchange, the response counts as many."""
+HOPELESS: Final = 32
+"""How many frames that cannot be read show that a side is not the client, if none can; or that neither is."""
+FOREIGN: Final = 1 << 62
+"""The score of what is not Kafka, whichever side is the client."""
+NOT_YET: Final = "which side is the broker was not known yet"
 
 
 @mypyc_attr(serializable=True)
@@ -136,3 +174,201 @@ class ConnectionRows:
         if piece.kind == "closed":
             table.on_end(rows, source, position)
         return self._projection.rows(rows)
+
+
+def score(
+    pieces: Iterable[Piece], size: int, protocol: MessageRegistry, *, swapped: bool, enough: int = FOREIGN
+) -> int:
+    """What speaks for the client of the capture to be the client, or with ``swapped`` its server, up to ``enough``.
+    The pieces have at most ``size`` bytes."""
+    decoder = ConnectionDecoder(protocol, policy=STRICT, bodies=False, max_found=size, max_in_flight_bytes=WINDOW)
+    catalog = ApiCatalog(protocol, WINDOW)
+    requests: dict[int, bool | None] = {}  # whether they can be read, by position
+    total = undecodable = 0
+    for (kind, sender), run in groupby(pieces, key=attrgetter("kind", "direction")):
+        direction = OPPOSITE[sender] if swapped else sender
+        if kind == "data":
+            events = decoder.feed(direction, b"".join([piece.data for piece in run]), 0.0)
+        elif kind == "gap":
+            events = [event for piece in run for event in decoder.gap(direction, piece.size, 0.0)]
+        else:
+            events = decoder.close(0.0)
+        for event in events:
+            if isinstance(event, RequestEvent):
+                read = requests[event.position] = catalog.reads_body(event)
+                total += read is True
+                undecodable += read is False
+            elif isinstance(event, ResponseEvent) and isinstance(event.request, RequestEvent):
+                asked, read = requests[event.request.position], catalog.reads_body(event)
+                if asked is not False and read is not False:
+                    total += ENOUGH if asked and read else 1
+                undecodable += read is False
+            elif isinstance(event, NotKafka):
+                return FOREIGN
+            elif isinstance(event, Undecodable):
+                undecodable += 1
+            if total >= enough:
+                return total
+        if not total and undecodable >= HOPELESS:
+            return 0
+    return total
+
+
+@mypyc_attr(serializable=True)
+class UnorientedConnection:
+    """The pieces of a connection until its client is known; then ``decided`` makes its rows.
+
+    Can be pickled between any two pieces, as ``ConnectionRows``.
+    """
+
+    __slots__ = (
+        *(
+            "_encrypted",
+            "_idle",
+            "_next",
+            "_passed",
+            "_pieces",
+            "_projection",
+            "_scores",
+            "_size",
+            "_reported",
+            "_vain",
+        ),
+        *("connection", "decided"),
+    )
+
+    def __init__(self, connection: Connection, projection: ConnectionProjection) -> None:
+        self.connection = connection
+        self.decided: ConnectionRows | None = None
+        self._projection = projection
+        self._pieces: list[Piece] = []
+        self._size = 0  # of the pieces that wait
+        self._next = FIRST  # the size at which they are decoded
+        self._passed = dict.fromkeys(OPPOSITE, 0)  # bytes that do not wait any more, by their sender in the capture
+        self._reported = 0  # bytes of which there is a row, before those
+        self._scores = 0, 0  # of those bytes: as in the capture, swapped
+        self._encrypted = 0  # pieces that begin like a record of TLS
+        self._vain = 0  # bytes that were decoded without showing anything
+        self._idle = 0  # bytes that are only counted until more are decoded
+
+    @property
+    def held(self) -> int:
+        """About how many bytes of memory wait."""
+        return self._size if self.decided is None else self.decided.held
+
+    def drop(self, time: float, reason: str, *, secrets: bool = False) -> list[Event]:
+        """Free this memory, as that of ``ConnectionRows``."""
+        if self.decided is not None:
+            return self.decided.drop(time, reason, secrets=secrets)
+        self._forget()
+        return []
+
+    def feed(self, piece: Piece) -> list[Row]:
+        """The rows that a piece completes."""
+        if self.decided is not None:
+            return self.decided.feed(piece)
+        decided = self.add(piece)
+        if decided is None:
+            return self.rows([], piece)
+        return [row for events, at in self.decoded(decided.decode, piece) for row in decided.rows(events, at)]
+
+    def hurry(self, piece: Piece) -> list[Row]:
+        """The rows if what waits shows who the client is. Otherwise it waits no longer, and only its scores count."""
+        self._next = 0
+        return self.feed(piece)
+
+    def add(self, piece: Piece) -> ConnectionRows | None:
+        """Take a piece; if it shows who the client is, return what makes its rows, for ``decoded``.
+
+        What decodes neither way is tried less and less: then as many bytes are passed over as were tried before.
+        """
+        self._encrypted += bool(piece.data) and sniff_protocol(piece.data[:5]) == "TLS"
+        ended = piece.kind == "closed"
+        if self._idle > 0 and not ended and self._next:
+            self._idle -= PIECE + len(piece.data)
+            self._passed[piece.direction] += piece.size
+            return None
+        self._pieces.append(piece)
+        self._size += PIECE + len(piece.data)
+        if not ended and self._size < self._next:
+            return None
+        scores = self._scores
+        if self._reported + sum(self._passed.values()) < MAX_UNDECIDED:
+            scores = self._scored()
+        swapped = self._swapped(*scores, ended=ended)
+        if swapped is not None:
+            self.decided = ConnectionRows(self.connection, self._projection, swapped=swapped)
+        elif self._size >= WINDOW or not self._next:
+            if self._size >= WINDOW:
+                self._idle = self._vain = self._vain + self._size
+            self._scores = scores
+            self._forget()
+        else:
+            self._next = min(GROWTH * self._size, WINDOW)
+        return self.decided
+
+    def decoded(self, decode: Callable[[Piece], list[Event]], piece: Piece) -> Iterator[tuple[list[Event], Piece]]:
+        """The events of all pieces up to this one, which decided: first of bytes that came too early to wait."""
+        assert self.decided is not None
+        time, swapped = self._pieces[0].time, self.decided.swapped
+        sizes = [(OPPOSITE[side] if swapped else side, size) for side, size in self._passed.items() if size]
+        yield [Skipped(time, side, 0, size, b"", NOT_YET) for side, size in sizes], replace(piece, kind="gap")
+        pieces, self._pieces = self._pieces, []
+        for waiting in pieces:
+            yield decode(waiting), waiting
+
+    def rows(self, events: list[Event], piece: Piece) -> list[Row]:
+        """The row of a connection that ended undecided, at its last ``piece``."""
+        if self.decided is not None:
+            return self.decided.rows(events, piece)
+        if piece.kind != "closed":
+            return []
+        self._forget()
+        return self.unread(piece)
+
+    def unread(self, piece: Piece) -> list[Row]:
+        """The row, located at ``piece``, of the bytes that do not wait any more, up to now."""
+        if self.decided is not None:
+            return self.decided.unread(piece)
+        if not (size := sum(self._passed.values())):
+            return []
+        if self._projection.table == "frames":
+            more = {"size": size}
+        else:
+            more = {"unread": size} if self._reported else {"unread": size, "number": 0}
+        self._reported, self._passed = self._reported + size, dict.fromkeys(OPPOSITE, 0)
+        reason = LIKE_TLS if self._encrypted > 1 else UNDECIDED
+        return self._projection.rows(
+            [
+                self._projection.layout.corrupt(
+                    piece.source, piece.position, reason, connection=self.connection.id, **more
+                )
+            ]
+        )
+
+    def _scored(self) -> tuple[int, int]:
+        """The scores with what waits; of the side that wins, as much as it takes to decide."""
+        pieces, size, protocol, (given, other) = self._pieces, self._size, self._projection.protocol, self._scores
+        first = given + score(pieces, size, protocol, swapped=False, enough=ENOUGH - given)
+        enough = ENOUGH * max(first, 1) - other if first < ENOUGH else FOREIGN
+        other += score(pieces, size, protocol, swapped=True, enough=enough)
+        if first >= ENOUGH and other:
+            first = given + score(pieces, size, protocol, swapped=False, enough=ENOUGH * other - given)
+        return first, other
+
+    def _swapped(self, given: int, other: int, *, ended: bool) -> bool | None:
+        """Whether the client is what the capture has as the server, by the scores; ``None`` if that is undecided."""
+        likely = self.connection.guess.likely if self.connection.guess else None
+        if max(given, other) >= FOREIGN:
+            return likely is False
+        if max(given, other) >= ENOUGH * max(min(given, other), 1):
+            return other > given
+        if ended and likely is not None and (given, other)[not likely] and not (given, other)[likely]:
+            return not likely
+        return None
+
+    def _forget(self) -> None:
+        """Keep no pieces."""
+        for piece in self._pieces:
+            self._passed[piece.direction] += piece.size if piece.kind != "closed" else 0
+        self._pieces, self._size, self._next = [], 0, FIRST

@@ -8,19 +8,18 @@ from typing import TYPE_CHECKING, Any, Final
 from kwire.connection import Gap, NotKafka, RequestEvent, ResponseEvent, Skipped, Unanswered, Undecodable
 from kwire.errors import KwireError
 from kwire.native import mypyc_attr
-from kwire_inspect.connections.answers import error_codes, throttle_ms
-from kwire_inspect.connections.context import Columns, ContextCache, RequestContext, peers
-from kwire_inspect.connections.identity import Client
+from kwire_inspect.connections.error_codes import error_codes, throttle_ms
 from kwire_inspect.connections.payload import shown
+from kwire_inspect.connections.request_context import Client, Columns, ContextCache, RequestContext, peers
 from kwire_inspect.reasons import MISSING, NO_FRAME, NOT_KAFKA, PARTIAL, STRAY
-from kwire_inspect.row_layout import LAYOUTS, exchange_row, micros
+from kwire_inspect.rows import LAYOUTS, exchange_row, micros
 
 if TYPE_CHECKING:
     from kwire.connection import Event
     from kwire.protocol import MessageRegistry
     from kwire_inspect.capture import Connection
-    from kwire_inspect.connections.projection import ConnectionProjection
-    from kwire_inspect.row_layout import Row
+    from kwire_inspect.connections.batches import ConnectionProjection
+    from kwire_inspect.rows import Row
 
 Answer = ResponseEvent | Undecodable | None
 """The available parts of a response."""

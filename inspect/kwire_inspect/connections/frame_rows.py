@@ -16,17 +16,17 @@ from kwire.connection import (
 )
 from kwire.connection.events import CLIENT, SERVER, FrameEvent
 from kwire.native import mypyc_attr
-from kwire_inspect.connections.answers import error_codes, throttle_ms
-from kwire_inspect.connections.context import Columns, ContextCache, RequestContext, peers
+from kwire_inspect.connections.error_codes import error_codes, throttle_ms
 from kwire_inspect.connections.payload import shown
-from kwire_inspect.row_layout import LAYOUTS, micros
+from kwire_inspect.connections.request_context import Columns, ContextCache, RequestContext, peers
+from kwire_inspect.rows import LAYOUTS, micros
 
 if TYPE_CHECKING:
     from kwire.connection import Event
     from kwire_inspect.capture import Connection
-    from kwire_inspect.connections.identity import Client
-    from kwire_inspect.connections.projection import ConnectionProjection
-    from kwire_inspect.row_layout import Row
+    from kwire_inspect.connections.batches import ConnectionProjection
+    from kwire_inspect.connections.request_context import Client
+    from kwire_inspect.rows import Row
 
 _row, _shared_row = LAYOUTS["frames"].row, LAYOUTS["frames"].shared_row
 

@@ -10,11 +10,10 @@ import pyarrow as pa
 
 from kwire_inspect.capture import read_pieces
 from kwire_inspect.connections import Table, frame_batches
-from kwire_inspect.connections.projection import ALL, BUDGET, CODES, TABLES, Budget
+from kwire_inspect.connections.batches import ALL, BUDGET, CODES, TABLES, Budget
 from kwire_inspect.options import Options
-from kwire_inspect.readers.base import Reader, stored_size
+from kwire_inspect.readers import Reader, stored_size, tune_worker
 from kwire_inspect.tls import KeyLog, checked_key_log, decrypted, read_key_log
-from kwire_inspect.worker_memory import tune_worker
 
 Task = tuple[list[str], tuple[int, int]]
 """The files, and which share of their connections: its number, and of how many."""

@@ -11,8 +11,8 @@ import pyarrow as pa
 from kwire.compression import DEFAULT_LIMIT
 from kwire.frames import MAX_DECODED
 from kwire_inspect.options import OptionError, Options
-from kwire_inspect.projection import may_pass
-from kwire_inspect.readers.base import Reader
+from kwire_inspect.readers import Reader
+from kwire_inspect.rows import may_pass
 from kwire_inspect.schemas import RECORDS
 from kwire_inspect.segments import Bounds, Selection, Split, record_batches, segment_files, splits
 from kwire_inspect.segments.bounds import HIGHEST, LOWEST

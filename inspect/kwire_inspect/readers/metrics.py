@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import pyarrow as pa
 
 from kwire_inspect.options import Options
-from kwire_inspect.readers.base import Reader
+from kwire_inspect.readers import Reader
 from kwire_inspect.schemas import COUNTED
 from kwire_inspect.text_logs import metrics_batches
 

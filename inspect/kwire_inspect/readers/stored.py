@@ -12,8 +12,7 @@ from pyarrow.dataset import ParquetFileFragment
 from pyarrow.parquet import ParquetFile
 
 from kwire_inspect.options import BrokenInputError, Options
-from kwire_inspect.readers.base import Reader
-from kwire_inspect.readers.processes import read_dealt
+from kwire_inspect.readers import Reader, read_dealt
 from kwire_inspect.schemas import EPOCH, TIME
 from kwire_inspect.stored import StoredTable
 from kwire_inspect.tables.files import DATE

@@ -10,9 +10,8 @@ from typing import ClassVar
 import pyarrow as pa
 
 from kwire_inspect.options import Options
-from kwire_inspect.projection import Projection
-from kwire_inspect.readers.base import Reader
-from kwire_inspect.row_layout import LAYOUTS
+from kwire_inspect.readers import Reader
+from kwire_inspect.rows import LAYOUTS, Projection
 from kwire_inspect.text_logs import Split, refusal_batches, request_batches, splits
 from kwire_inspect.text_logs.lines import LONGEST
 

@@ -12,13 +12,13 @@ from typing import Any, BinaryIO
 import pyarrow as pa
 from pyarrow import csv, parquet
 
-from kwire_inspect.csv_cells import csv_cell
-from kwire_inspect.folders import private_folder, regular
 from kwire_inspect.options import OptionError
 from kwire_inspect.reports.formats import ENDINGS, FORMATS, formats_of
 from kwire_inspect.reports.page import page
 from kwire_inspect.reports.report import Cell, Report, Table
-from kwire_inspect.reports.text import in_utc
+from kwire_inspect.reports.text import csv_cell, in_utc
+from kwire_inspect.storage.folders import private_folder
+from kwire_inspect.storage.places import regular
 
 Writer = Callable[[BinaryIO], object]
 

@@ -17,8 +17,8 @@ from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kwire_inspect.folders import regular
 from kwire_inspect.options import OptionError
+from kwire_inspect.storage.places import regular
 
 if TYPE_CHECKING:
     from kwire_inspect.reports.client_usage import Client, Use

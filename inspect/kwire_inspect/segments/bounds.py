@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 if TYPE_CHECKING:
     from kwire.records import Batch
-    from kwire_inspect.projection import Condition
+    from kwire_inspect.rows import Condition
 
 LOWEST, HIGHEST = -(1 << 63), (1 << 63) - 1
 

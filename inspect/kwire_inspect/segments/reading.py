@@ -19,7 +19,7 @@ from kwire.logs.window import Window
 from kwire.records import Batch
 from kwire.records.layout import ATTRIBUTES, CONTROL, MAGIC
 from kwire_inspect.options import BrokenInputError
-from kwire_inspect.row_layout import corrupt_batch
+from kwire_inspect.rows import corrupt_batch
 from kwire_inspect.segments.bounds import Bounds
 from kwire_inspect.segments.files import Split
 from kwire_inspect.segments.record_columns import MAX_RECORD

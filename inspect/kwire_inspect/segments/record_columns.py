@@ -21,7 +21,7 @@ from kwire.logs import LogSegment
 from kwire.records import Batch, Record
 from kwire.records.layout import APPEND_TIME, ATTRIBUTES, BATCH_HEADER, CODEC_MASK, MAGIC
 from kwire.records.loops import MIN_RECORD, Headers
-from kwire_inspect.row_layout import BATCH_BYTES
+from kwire_inspect.rows import BATCH_BYTES
 from kwire_inspect.segments.varints import Fields, Flags, Numbers, header_bytes
 
 _FIELDS = (
@@ -231,7 +231,7 @@ class Gathered:
 
 
 def parts(whole: Stored | Read) -> Iterator[Gathered]:
-    """All records, some :data:`~kwire_inspect.row_layout.BATCH_BYTES` at a time."""
+    """All records, some :data:`~kwire_inspect.rows.BATCH_BYTES` at a time."""
     full = np.flatnonzero(np.diff(np.cumsum(whole.sizes) // BATCH_BYTES)) + 1
     ends = [0, *full.tolist(), whole.count]
     for begin, end in pairwise(ends):

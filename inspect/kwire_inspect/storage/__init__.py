@@ -8,11 +8,21 @@ from __future__ import annotations
 from kwire_inspect.storage.archives import BETWEEN, is_archive
 from kwire_inspect.storage.decompression import CHUNK, DamagedStreamError
 from kwire_inspect.storage.file_systems import S3
-from kwire_inspect.storage.opening import absolute, each, is_compressed, is_remote, opened, size_of, written
-from kwire_inspect.storage.places import MemberPlace, Place, place
+from kwire_inspect.storage.places import (
+    MemberPlace,
+    Place,
+    Window,
+    absolute,
+    each,
+    is_compressed,
+    is_remote,
+    opened,
+    place,
+    size_of,
+    written,
+)
 from kwire_inspect.storage.remote import RemoteFile, refuse_secrets
 from kwire_inspect.storage.standard_input import STDIN, standard_input
-from kwire_inspect.storage.window import Window
 
 __all__ = [
     "BETWEEN",

@@ -1,4 +1,4 @@
-"""Inputs by their names: one class for each place where an input can be.
+"""Opens inputs by their names: one class for each place where an input can be.
 
 =====================  ==========================================================================
 ``captures/a.pcap``    a file or folder of this machine
@@ -14,20 +14,23 @@ from __future__ import annotations
 import errno
 import io
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import BinaryIO, NoReturn
+from typing import BinaryIO, NoReturn, TypeVar
 
-from kwire_inspect.folders import regular
 from kwire_inspect.storage.archives import BETWEEN, Archive, archive
+from kwire_inspect.storage.decompression import CHUNK, HEAD, decompressed, is_compressed_head
 from kwire_inspect.storage.remote import MASKED, SCHEME, RemoteFile, masked, refuse_secrets
 from kwire_inspect.storage.standard_input import STDIN, standard_input
 
 PEEKED, REQUESTED = 1 << 18, 1 << 22
 """Bytes of an object in one request, to detect its type and to read it."""
-
 _HIDDEN = re.compile(r"\.(?!\.?$)")
 _GLOB = re.compile(r"[*?\[]")
+Made = TypeVar("Made")
+AT_ONCE = 16
+"""Requests to a store."""
 
 
 class Place:
@@ -292,3 +295,90 @@ def _unmistakable(path: Path, name: str | None = None) -> str:
     standard input."""
     first = path.parts[0]
     return str(path.absolute()) if first == STDIN or ":" in first else name or str(path)
+
+
+def regular(path: str | Path) -> Path:
+    """The path of a file to open. Raises ``OSError`` for a pipe, socket or device, which may never end."""
+    path = Path(path)
+    if path.exists() and not path.is_file():
+        raise OSError(0, "not a regular file", str(path))
+    return path
+
+
+def opened(path: str, *, peek: bool = False, expected: str = "") -> BinaryIO:
+    """A file to read from its beginning: see :meth:`~kwire_inspect.storage.places.Place.opened`."""
+    return place(path).opened(peek, expected)
+
+
+def size_of(path: str) -> int:
+    """Bytes of a file as it is stored; 0 for the standard input, which does not say. ``OSError`` if it is gone."""
+    return place(path).size()
+
+
+def is_compressed(path: str) -> bool:
+    """Whether a file is in one of the formats that are decompressed while it is read."""
+    with opened(path, peek=True) as file:
+        return is_compressed_head(file.read(HEAD))
+
+
+def absolute(path: str) -> str:
+    """The name of an input for other processes, which have another current folder."""
+    return place(path).absolute()
+
+
+def written(path: Path) -> str:
+    """The name of an input that was made into a path, which has one slash where an address has two.
+
+    Names of files that look like this are absolute, so that no folder is taken for a store.
+    """
+    scheme, colon, rest = str(path).partition(":/")
+    return f"{scheme}://{rest}" if colon and SCHEME.fullmatch(f"{scheme}://{rest}") else str(path)
+
+
+def is_remote(path: str) -> bool:
+    """Whether a name is an address of a store."""
+    return SCHEME.fullmatch(path) is not None
+
+
+def each(function: Callable[[str], Made], paths: Sequence[str]) -> list[Made]:
+    """What a function makes of each input: of several objects at a time, since each waits for its store."""
+    if sum(isinstance(place(path), RemotePlace) for path in paths) < 2:
+        return [function(path) for path in paths]
+    with ThreadPoolExecutor(AT_ONCE) as threads:
+        return list(threads.map(function, paths))
+
+
+class Window:
+    """A part of a stream: ``buffer``, whose first byte is at ``base`` in the uncompressed stream.
+
+    ``peek`` leaves all bytes of the standard input to another reader, and sees only its beginning.
+    """
+
+    __slots__ = ("_chunks", "base", "buffer")
+
+    def __init__(self, path: str, *, peek: bool = False) -> None:
+        self.buffer = b""
+        self.base = 0
+        self._chunks = _chunks(path, peek)
+
+    def advance(self, at: int) -> bool:
+        """Drop the data before ``at`` and append more; false if there is no more.
+
+        Raises ``OSError``, or ``DamagedStreamError`` if decompression fails; nothing is dropped then.
+        """
+        chunk = next(self._chunks, None)
+        if chunk is None:
+            return False
+        self.buffer = self.buffer[at:] + chunk
+        self.base += at
+        return True
+
+    def close(self) -> None:
+        self._chunks.close()
+
+
+def _chunks(path: str, peek: bool) -> Generator[bytes, None, None]:
+    with opened(path, peek=peek) as file:
+        for chunk in decompressed(file, believe=False):
+            for at in range(0, len(chunk), CHUNK):
+                yield chunk[at : at + CHUNK]

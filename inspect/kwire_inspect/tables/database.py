@@ -19,7 +19,7 @@ import duckdb
 import pyarrow as pa
 from pyarrow import compute
 
-from kwire_inspect.row_layout import BATCH_BYTES, BINARY, by_bytes
+from kwire_inspect.rows import BATCH_BYTES, BINARY, by_bytes
 from kwire_inspect.tables.relations import Backend, Batches, Row, backend
 
 MEMORY = "96MiB"

@@ -13,8 +13,9 @@ from multiprocessing import current_process
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, BinaryIO
 
-from kwire_inspect.folders import private_folder, regular
 from kwire_inspect.options import OptionError
+from kwire_inspect.storage.folders import private_folder
+from kwire_inspect.storage.places import regular
 from kwire_inspect.stored import MARKER, MAX_MARKER, UNKNOWN, Origin
 
 if TYPE_CHECKING:
@@ -153,7 +154,7 @@ class ParquetTable:
         """Write rows, small batches together: a writer keeps the places of all row groups until it is closed."""
         from pyarrow import default_memory_pool
 
-        from kwire_inspect.row_layout import BATCH_BYTES, by_bytes
+        from kwire_inspect.rows import BATCH_BYTES, by_bytes
 
         for partition, rows in _by_date(batch) if self._by_date else (("", batch),):
             if rows.get_total_buffer_size() <= BATCH_BYTES:
@@ -182,7 +183,7 @@ class ParquetTable:
     def _writer(self, partition: str, schema: pa.Schema) -> ParquetWriter:
         from pyarrow.parquet import ParquetWriter
 
-        from kwire_inspect.row_layout import BINARY
+        from kwire_inspect.rows import BINARY
 
         if (writer := self._open.pop(partition, None)) is None:
             self._close(MAX_OPEN - 1)
@@ -211,7 +212,7 @@ class TableWriter:
     by_date: bool
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        from kwire_inspect.row_layout import BATCH_BYTES
+        from kwire_inspect.rows import BATCH_BYTES
 
         with ExitStack() as stack:
             tables = {folder: ParquetTable(folder, self.origin, self.by_date) for folder in self.functions}

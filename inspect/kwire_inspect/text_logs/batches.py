@@ -8,8 +8,7 @@ from datetime import tzinfo
 import pyarrow as pa
 
 from kwire_inspect.options import BrokenInputError
-from kwire_inspect.projection import Projection
-from kwire_inspect.row_layout import LAYOUTS, Layout, Row
+from kwire_inspect.rows import LAYOUTS, Layout, Projection, Row
 from kwire_inspect.text_logs.fast_path import MARK
 from kwire_inspect.text_logs.lines import LONGEST, Lines, Split
 from kwire_inspect.text_logs.refusals import NEAR, refusal_rows

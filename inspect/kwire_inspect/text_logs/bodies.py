@@ -9,7 +9,7 @@ from kwire.errors import KwireError
 from kwire.redaction import redacted, redacted_bytes
 from kwire.request_log import RequestLogLine
 from kwire.secrets import SECRETS
-from kwire_inspect.connections.context import Columns
+from kwire_inspect.connections.request_context import Columns
 
 if TYPE_CHECKING:
     from kwire.protocol import MessageRegistry, Request, Response

@@ -17,17 +17,15 @@ from msgspec.json import Decoder
 from kwire import request_log
 from kwire.request_log import LoggedHeader, RequestLogLine
 from kwire.request_log.line import UNSUPPORTED_VERSION, known_software
-from kwire_inspect.connections.context import Columns
-from kwire_inspect.projection import may_pass
-from kwire_inspect.row_layout import LAYOUTS
+from kwire_inspect.connections.request_context import Columns
+from kwire_inspect.rows import LAYOUTS, may_pass
 from kwire_inspect.text_logs.bodies import payloads
 from kwire_inspect.text_logs.hosts import peers
 from kwire_kafka import ApiKey
 from kwire_rules import API_VERSIONS, ENVELOPE
 
 if TYPE_CHECKING:
-    from kwire_inspect.projection import Projection
-    from kwire_inspect.row_layout import Row
+    from kwire_inspect.rows import Projection, Row
 
 MARK = request_log.MARK.encode()
 PRODUCE = ApiKey.PRODUCE.value

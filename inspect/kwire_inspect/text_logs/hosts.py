@@ -6,7 +6,7 @@ from functools import lru_cache
 from ipaddress import ip_address
 
 from kwire.request_log import addresses
-from kwire_inspect.connections.context import Columns
+from kwire_inspect.connections.request_context import Columns
 
 LONGEST = 600
 """Limit of the characters of a connection's name: two hosts and ports take fewer."""

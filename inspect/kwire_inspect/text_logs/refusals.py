@@ -20,8 +20,8 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from kwire.request_log import located, micros
-from kwire_inspect.connections.context import Columns
-from kwire_inspect.row_layout import LAYOUTS, Row
+from kwire_inspect.connections.request_context import Columns
+from kwire_inspect.rows import LAYOUTS, Row
 from kwire_inspect.text_logs.hosts import peers
 from kwire_inspect.text_logs.lines import Lines, Split
 

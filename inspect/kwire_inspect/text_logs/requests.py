@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING
 from msgspec import MsgspecError
 
 from kwire.request_log import RequestLogError, RequestLogLine, micros, parse_line
-from kwire_inspect.connections.answers import error_codes, throttle_ms
-from kwire_inspect.connections.context import Columns, RequestContext
-from kwire_inspect.connections.identity import Client
-from kwire_inspect.row_layout import LAYOUTS
+from kwire_inspect.connections.error_codes import error_codes, throttle_ms
+from kwire_inspect.connections.request_context import Client, Columns, RequestContext
+from kwire_inspect.rows import LAYOUTS
 from kwire_inspect.text_logs.bodies import inner_payloads, opened, payloads
 from kwire_inspect.text_logs.fast_path import MARK, fast_row
 from kwire_inspect.text_logs.hosts import peers
@@ -25,8 +24,7 @@ from kwire_kafka import ApiKey
 
 if TYPE_CHECKING:
     from kwire.protocol import Request, Response
-    from kwire_inspect.projection import Projection
-    from kwire_inspect.row_layout import Row
+    from kwire_inspect.rows import Projection, Row
 
 MAX_LINES, MAX_BYTES = 2_000, 4 << 20
 """How far the end of an entry is searched for."""

@@ -15,8 +15,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from types import MappingProxyType
 
-from kwire_inspect.folders import regular
 from kwire_inspect.options import OptionError
+from kwire_inspect.storage.places import regular
 
 MASTER = "CLIENT_RANDOM"
 """The label of the master secret of TLS 1.2; those of TLS 1.3 follow, each of the client and of the server."""

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pyspark.sql.datasource import Filter
     from pyspark.sql.types import StructType
 
-    from kwire_inspect.readers.base import Reader
+    from kwire_inspect.readers import Reader
 
 
 NEEDED = pa.schema([EXCHANGES.field(name) for name in EXCHANGE_COLUMNS])

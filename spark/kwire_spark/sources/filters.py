@@ -24,7 +24,7 @@ from pyspark.sql.datasource import (
     StringStartsWith,
 )
 
-from kwire_inspect.projection import Condition
+from kwire_inspect.rows import Condition
 from kwire_inspect.schemas import EPOCH
 
 if TYPE_CHECKING:

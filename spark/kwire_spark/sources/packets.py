@@ -34,7 +34,7 @@ from pyspark.sql.streaming.datasource import ReadLimit, ReadMaxFiles, SupportsTr
 from kwire_inspect.capture import Broken
 from kwire_inspect.capture.files import file_packets, first_time
 from kwire_inspect.options import OptionError, Options
-from kwire_inspect.readers.base import Reader
+from kwire_inspect.readers import Reader
 from kwire_inspect.schemas import PACKETS
 from kwire_inspect.storage import is_remote
 from kwire_spark.packets import packet_batches

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from kwire.frames import MAX_DECODED
-from kwire_inspect.connections.projection import BUDGET, TABLES, Budget, ConnectionProjection, Table
-from kwire_inspect.row_layout import Row
+from kwire_inspect.connections.batches import BUDGET, TABLES, Budget, ConnectionProjection, Table
+from kwire_inspect.rows import Row
 from kwire_inspect.tls import followed_key_log, growing_key_log
 from kwire_kafka import PROTOCOL
 from kwire_spark.packets import packet_of

@@ -13,10 +13,9 @@ from kwire.errors import KwireError
 from kwire_inspect.capture import Connection, Piece, TcpConnection
 from kwire_inspect.capture.packets import Packet, Servers
 from kwire_inspect.capture.tcp import GRACE
-from kwire_inspect.connections.connection import ConnectionRows
-from kwire_inspect.connections.direction_detection import UnorientedConnection
-from kwire_inspect.connections.projection import ConnectionProjection
-from kwire_inspect.row_layout import Row
+from kwire_inspect.connections.batches import ConnectionProjection
+from kwire_inspect.connections.connection import ConnectionRows, UnorientedConnection
+from kwire_inspect.rows import Row
 from kwire_inspect.tls import KeyLog, TlsConnection, begun
 
 NO_KEYS = KeyLog()

@@ -12,6 +12,7 @@ from kwire.connection import CLIENT, SERVER, ConnectionDecoder, Direction, Reque
 from kwire.connection.event_reader import known_headers
 from kwire.connection.events import REQUEST_SIZE, Event
 from kwire.frames import frame
+from kwire.message import Message
 from kwire_kafka import (
     PROTOCOL,
     ApiVersionsRequest,
@@ -77,16 +78,17 @@ def test_a_header_is_known_from_another_connection(monkeypatch: pytest.MonkeyPat
 
 def test_the_body_begins_after_the_header() -> None:
     found = events(decoder(), HEARTBEATS)
-    messages = [HeartbeatRequest, HeartbeatResponse] * 4
+    messages: list[type[Message]] = [HeartbeatRequest, HeartbeatResponse] * 4
     for event, message in zip(found, messages, strict=True):
         assert isinstance(event, RequestEvent | ResponseEvent)
         assert (event.message, message.decode(event.body, 4)) == (None, message())
 
 
 def test_another_client_id_is_read() -> None:
-    other = CLIENT, frame(PROTOCOL.encode_request(HeartbeatRequest(), 4, correlation_id=5, client_id="you"))
+    data = frame(PROTOCOL.encode_request(HeartbeatRequest(), 4, correlation_id=5, client_id="you"))
+    other: Sent = [(CLIENT, data)]
     clients = [
-        event.client_id for event in events(decoder(), [*HEARTBEATS, other]) if isinstance(event, RequestEvent)
+        event.client_id for event in events(decoder(), [*HEARTBEATS, *other]) if isinstance(event, RequestEvent)
     ]
     assert clients == ["me"] * 4 + ["you"]
 

@@ -1,5 +1,4 @@
-"""Files and folders on this machine: regular files alone are read; folders for results are private, and one process
-at a time writes to them."""
+"""Folders for results: they are private, and one process at a time writes to them."""
 
 from __future__ import annotations
 
@@ -8,14 +7,6 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-
-
-def regular(path: str | Path) -> Path:
-    """The path of a file to open. Raises ``OSError`` for a pipe, socket or device, which may never end."""
-    path = Path(path)
-    if path.exists() and not path.is_file():
-        raise OSError(0, "not a regular file", str(path))
-    return path
 
 
 def private_folder(path: str | Path) -> Path:

@@ -1,5 +1,6 @@
-"""Identifies the client of a connection, from its ApiVersions requests and authentication.
+"""The values that rows of a connection share: its peers and, for each kind of request, its client and API.
 
+The client of a connection is identified from its ApiVersions requests and authentication.
 The software is in ApiVersions requests since version 3 [KIP-511], also in versions newer than the known ones. The
 principal is the name for which the client authenticates through PLAIN [RFC 4616] or SCRAM [RFC 5802], from when the
 server has accepted it, or the client goes on as if: in SaslAuthenticate requests [KIP-152] or in the bare tokens
@@ -10,18 +11,29 @@ configuration; nor do delegation tokens, whose owner is not sent.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from kwire.connection import RequestEvent, ResponseEvent, SaslToken
 from kwire.connection.events import CLIENT
+from kwire.headers import RequestHeader
+from kwire.native import mypyc_attr
+from kwire_inspect.rows import Row
+
+if TYPE_CHECKING:
+    from kwire.headers import ResponseHeader
+    from kwire.protocol import MessageRegistry
+    from kwire_inspect.capture import Connection
 
 APIS = frozenset({"ApiVersions", "SaslHandshake", "SaslAuthenticate"})
 """APIs whose bodies identify the client."""
 MESSAGES = APIS - {"ApiVersions"} | {"ApiVersionsRequest"}
 """These bodies, by names of APIs and messages."""
-
 LONGEST = 1000
 """Names are cut to this length, because they are kept for every connection and row."""
+Columns = dict[str, Any]
+"""Values by column."""
+MAX_CONTEXTS: Final = 256
+"""Contexts kept per connection. Clients have fewer, but bytes may claim to be from any number of clients."""
 
 
 class Client(NamedTuple):
@@ -105,3 +117,75 @@ def _user(mechanism: str, token: bytes) -> str | None:
         if len(fields) >= 4 and fields[2].startswith(b"n=") and b"tokenauth=true" not in fields[4:]:
             name = fields[2][2:].replace(b"=2C", b",").replace(b"=3D", b"=")
     return f"User:{name[:LONGEST].decode('utf-8', 'replace')}" if name else None
+
+
+def peers(connection: Connection) -> Columns:
+    """The columns that identify a connection and its two ends."""
+    client, server = connection.client, connection.server
+    return {
+        "connection": connection.id,
+        "client_host": client.host,
+        "client_port": client.port,
+        "server_host": server.host,
+        "server_port": server.port,
+    }
+
+
+@mypyc_attr(serializable=True)
+class RequestContext:
+    """Client and API of a request, as ``columns`` by name.
+
+    The tuples shared by rows are built from it for one ``source``, and cached as ``request_row`` and
+    ``response_row``. ``unknown`` says why there is no message to decode, such as that the version is newer than the
+    known ones.
+    """
+
+    __slots__ = ("columns", "request_row", "response_row", "source", "unknown", "version")
+
+    def __init__(
+        self, header: RequestHeader | ResponseHeader | None, client: Client, protocol: MessageRegistry
+    ) -> None:
+        self.columns: Columns = client._asdict()
+        self.version: int | None = None
+        self.unknown: str | None = None
+        if type(header) is RequestHeader:
+            self.version = header.api_version
+            self.unknown = protocol.unknown(header.api_key, header.api_version) or None
+            self.columns |= {
+                "api_key": header.api_key,
+                "api": protocol.api_names.get(header.api_key),
+                "version": header.api_version,
+                "client_id": header.client_id,
+            }
+        self.source: str | None = None
+        self.request_row: Row = ()
+        self.response_row: Row = ()
+
+
+@mypyc_attr(serializable=True)
+class ContextCache:
+    """The contexts of a connection: the same object for all requests of an API, version and client id."""
+
+    __slots__ = ("_client", "_known", "_protocol")
+
+    def __init__(self, protocol: MessageRegistry) -> None:
+        self._protocol = protocol
+        self._client: Client | None = None
+        self._known: dict[tuple[int, int, str | None], RequestContext] = {}
+
+    def of(self, header: RequestHeader | ResponseHeader | None, client: Client) -> RequestContext:
+        """The context of a request with this header and client."""
+        if type(header) is not RequestHeader:
+            return RequestContext(header, client, self._protocol)
+        if client is not self._client or len(self._known) >= MAX_CONTEXTS:
+            self.clear()
+            self._client = client
+        key = header.api_key, header.api_version, header.client_id
+        context = self._known.get(key)
+        if context is None:
+            context = self._known[key] = RequestContext(header, client, self._protocol)
+        return context
+
+    def clear(self) -> None:
+        """Forget all contexts; requests in flight keep theirs."""
+        self._known.clear()
