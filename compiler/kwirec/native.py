@@ -23,7 +23,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 CONNECTION = (
-    *("api_catalog", "decoder", "event_reader", "events", "frame_splitter", "framing", "in_flight", "known_headers"),
+    *("decoder", "event_reader", "events", "frame_splitter", "framing"),
     "search",
 )
 RUNTIME: tuple[str, ...] = (

@@ -15,8 +15,7 @@ from kwire_inspect.options import Options
 from kwire_inspect.readers import Reader
 from kwire_inspect.reasons import CLOSED
 from kwire_inspect.schemas import CLIENTS, COUNTED, EXCHANGES, PROBLEMS
-from kwire_inspect.tables.clients import EXCHANGE_COLUMNS, IDENTITY, Clients, clients
-from kwire_inspect.tables.counting import counted
+from kwire_inspect.tables.clients import EXCHANGE_COLUMNS, IDENTITY, Clients, clients, counted
 from kwire_inspect.tables.database import LocalTable
 from kwire_spark.sources.base import CountingReader
 from tests.effort import examples

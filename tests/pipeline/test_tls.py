@@ -46,7 +46,7 @@ pytest.importorskip("cryptography")
 
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from kwire_inspect.tls import KeyLog, TlsConnection, decrypted, decryption, key_log, read_key_log
+from kwire_inspect.tls import KeyLog, TlsConnection, decrypted, decryption, read_key_log
 from kwire_inspect.tls.connection import TRIES
 from kwire_inspect.tls.hello import Hello, NotDecryptedError, NotTlsError, client_random, server_hello
 from kwire_inspect.tls.protection import Protection13, derive_tls12_keys, expand_label
@@ -587,7 +587,7 @@ def test_a_key_log_may_name_sessions(path: Path, keys: Path, pem: Path) -> None:
 
 def test_key_logs_take_bounded_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     lines = [b"CLIENT_RANDOM %064x %096x\n" % (number, number) for number in range(10)]
-    monkeypatch.setattr(key_log, "MAX_BYTES", 5 * len(lines[0]))
+    monkeypatch.setattr(decryption, "MAX_BYTES", 5 * len(lines[0]))
     known = KeyLog()
     for line in lines:
         known.add(line)
@@ -672,7 +672,7 @@ def test_without_the_library_captures_are_read_and_say_so(
     in_pcapng(path, Tls.make(pem, keys).through(LONG), keys.read_bytes())
     monkeypatch.setitem(sys.modules, "kwire_inspect.tls.protection", None)
     assert {row["_corrupt"] for row in reported(path)} == {f"{TLS} ({NO_LIBRARY})"}
-    monkeypatch.setattr(key_log, "find_spec", lambda name: None)
+    monkeypatch.setattr(decryption, "find_spec", lambda name: None)
     with pytest.raises(OptionError, match="install cryptography"):
         reported(path, keyLog=str(keys))
 

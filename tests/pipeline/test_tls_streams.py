@@ -27,8 +27,8 @@ from tests.pipeline.tls_talks import Recorder, Tls, certificate
 
 pytest.importorskip("cryptography")
 
-from kwire_inspect.tls import connection, key_log
-from kwire_inspect.tls.key_log import APPLICATION, HANDSHAKE
+from kwire_inspect.tls import connection, decryption
+from kwire_inspect.tls.connection import APPLICATION, HANDSHAKE
 
 RECORDING = "librdkafka-on-4.1.1"
 
@@ -226,8 +226,8 @@ def test_a_key_log_is_followed(keys: Path) -> None:
 
 def test_of_a_large_key_log_the_oldest_secrets_are_forgotten(keys: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     size = len(LINE.format(1, 1))
-    monkeypatch.setattr(key_log, "MAX_BYTES", 20 * size)
-    monkeypatch.setattr(key_log, "CHUNK", size)
+    monkeypatch.setattr(decryption, "MAX_BYTES", 20 * size)
+    monkeypatch.setattr(decryption, "CHUNK", size)
     known = followed_key_log(str(keys))
     for number in range(100):
         with keys.open("a") as file:
@@ -242,7 +242,7 @@ def test_secrets_of_a_connection_may_lie_far_apart_in_a_large_key_log(
     keys: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Those after a handshake are logged later than those of the handshake: both are known until they are old."""
-    monkeypatch.setattr(key_log, "MAX_BYTES", 20 * len(LINE.format(1, 1)))
+    monkeypatch.setattr(decryption, "MAX_BYTES", 20 * len(LINE.format(1, 1)))
     known = followed_key_log(str(keys))
     name = (0).to_bytes(32, "big")
     for number in range(15):

@@ -35,7 +35,7 @@ from kwire_inspect.reasons import advice
 from kwire_inspect.reports.formats import FORMATS
 from kwire_inspect.reports.text import visible
 from kwire_inspect.storage.folders import claimed, private_folder
-from kwire_inspect.tls.key_log import checked_key_log
+from kwire_inspect.tls.decryption import checked_key_log
 
 if TYPE_CHECKING:
     from rich.console import Console

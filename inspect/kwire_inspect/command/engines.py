@@ -182,8 +182,7 @@ class LocalEngine:
 
     def counted(self, inputs: Inputs, options: Mapping[str, str]) -> Relation:
         from kwire_inspect.schemas import COUNTED
-        from kwire_inspect.tables.clients import EXCHANGE_COLUMNS
-        from kwire_inspect.tables.counting import counted
+        from kwire_inspect.tables.clients import EXCHANGE_COLUMNS, counted
         from kwire_inspect.tables.relations import map_batches
 
         exchanges = self.read("exchanges", inputs, EXCHANGE_COLUMNS, options)

@@ -1,8 +1,8 @@
 """Files as Arrow batches, task by task, without Spark: a reader plans tasks by its options and reads them.
 
-Spark's data sources hand the tasks to workers (``sources``). ``read_batches`` deals them to processes in the same way:
-each starts anew, reads its tasks one after the other, and sends the rows through a pipe. A batch of each process is
-taken in turn, so the order of rows depends only on the inputs and the number of processes. A process that is ahead
+Spark's data sources hand the tasks to workers (``sources``). ``read_batches`` deals them to processes in the same
+way: each starts anew, reads its tasks one after the other, and sends the rows through a pipe. A batch of each process
+is taken in turn, so the order of rows depends only on the inputs and the number of processes. A process that is ahead
 waits, since a pipe holds little.
 """
 
@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 
     from kwire_inspect.tables.relations import Batches
 
-
 __all__ = ["TABLES", "read_batches"]
+
 TABLES: dict[str, pa.Schema] = {
     "frames": FRAMES,
     "exchanges": EXCHANGES,

@@ -5,8 +5,15 @@ extra ``tls``, is imported when there is something to decrypt.
 """
 
 from kwire_inspect.tls.connection import TlsConnection
-from kwire_inspect.tls.decryption import begun, decrypted
-from kwire_inspect.tls.key_log import KeyLog, checked_key_log, followed_key_log, growing_key_log, read_key_log
+from kwire_inspect.tls.decryption import (
+    KeyLog,
+    begun,
+    checked_key_log,
+    decrypted,
+    followed_key_log,
+    growing_key_log,
+    read_key_log,
+)
 
 __all__ = [
     "KeyLog",

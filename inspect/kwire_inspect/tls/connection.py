@@ -10,7 +10,6 @@ from kwire.connection.events import CLIENT, SERVER, Direction
 from kwire_inspect.capture import Connection, Piece
 from kwire_inspect.reasons import ENDED_EARLY, HANDSHAKE_LOST, NO_LIBRARY, NO_SECRETS, OTHER_SECRETS
 from kwire_inspect.tls.hello import TLS_1_3, Hello, NotDecryptedError, NotTlsError, client_random, server_hello
-from kwire_inspect.tls.key_log import APPLICATION, HANDSHAKE, MASTER, KeyLog
 from kwire_inspect.tls.records import (
     APPLICATION_DATA,
     CHANGE_CIPHER_SPEC,
@@ -25,6 +24,7 @@ from kwire_inspect.tls.records import (
 from kwire_inspect.tls.records import HANDSHAKE as HANDSHAKE_RECORD
 
 if TYPE_CHECKING:
+    from kwire_inspect.tls.decryption import KeyLog
     from kwire_inspect.tls.protection import Opened, Protection
 
 MAX_HELD = 1 << 18
@@ -35,6 +35,10 @@ MIN_RECORD = 22
 """How many bytes the smallest record takes, with its header."""
 MAX_KEYS = 1000
 """How many updates of keys are followed in a connection that is stored."""
+MASTER = "CLIENT_RANDOM"
+"""The label of the master secret of TLS 1.2; those of TLS 1.3 follow, each of the client and of the server."""
+HANDSHAKE = ("CLIENT_HANDSHAKE_TRAFFIC_SECRET", "SERVER_HANDSHAKE_TRAFFIC_SECRET")
+APPLICATION = ("CLIENT_TRAFFIC_SECRET_0", "SERVER_TRAFFIC_SECRET_0")
 
 
 class SecretsMissingError(NotDecryptedError):

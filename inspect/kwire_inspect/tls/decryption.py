@@ -1,17 +1,179 @@
-"""Decrypts the connections among pieces of which a key log has the secrets."""
+"""Decrypts the connections among pieces of which a key log has the secrets.
+
+OpenSSL, NSS, Go and others write key logs to ``SSLKEYLOGFILE``. The format is that of draft-ietf-tls-keylogfile: a
+line for each secret, with its label, the random of the client's hello, and the secret, both in hexadecimal. For TLS
+1.2 there may be another one in its place, which agents for Java write, because JSSE tells them no random:
+``RSA Session-ID:… Master-Key:…``.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from types import MappingProxyType
 
 from kwire_inspect.capture import Broken, Piece, largest
-from kwire_inspect.tls.connection import TlsConnection
-from kwire_inspect.tls.key_log import KeyLog
+from kwire_inspect.options import OptionError
+from kwire_inspect.storage.places import regular
+from kwire_inspect.tls.connection import APPLICATION, HANDSHAKE, MASTER, TlsConnection
 
-HANDSHAKE = b"\x16\x03"
+LABELS = frozenset({MASTER, *HANDSHAKE, *APPLICATION})
+MAX_BYTES = 64 << 20
+"""The size of all key logs together, of some hundred thousand connections."""
+CHUNK = 1 << 20
+_LINE = re.compile(rb"^([A-Z0-9_]+) ([0-9A-Fa-f]{64}) ((?:[0-9A-Fa-f]{2}){32,64})[ \t\r]*$", re.MULTILINE)
+_SESSION = re.compile(
+    rb"^RSA Session-ID:((?:[0-9A-Fa-f]{2}){1,32}) Master-Key:([0-9A-Fa-f]{96})[ \t\r]*$", re.MULTILINE
+)
+_NONE: Mapping[str, bytes] = MappingProxyType({})
+HELLO = b"\x16\x03"
 """How the first record of a connection begins."""
 HELD = 32 << 20
 """Limit of the bytes that wait on all connections."""
+
+
+class KeyLog:
+    """``secrets`` by the random of the client's hello, or the id of a session, and by label. They are never shown.
+    ``has_sessions`` says whether there are any of the latter."""
+
+    __slots__ = ("_room", "has_sessions", "secrets")
+
+    def __init__(self) -> None:
+        self.secrets: dict[bytes, dict[str, bytes]] = {}
+        self.has_sessions = False
+        self._room = MAX_BYTES
+
+    def __len__(self) -> int:
+        """The number of connections."""
+        return len(self.secrets)
+
+    def __repr__(self) -> str:
+        return f"<KeyLog of {len(self)} connections>"
+
+    def __reduce__(self) -> str:
+        raise TypeError("secrets are not pickled")
+
+    def add(self, text: bytes) -> None:
+        """Take the secrets in lines of a key log; other lines are passed over, and so is what is too much in all."""
+        self._room -= len(text)
+        if self._room < 0:
+            return
+        for match in _SESSION.finditer(text):
+            self.secrets[bytes.fromhex(match[1].decode())] = {MASTER: bytes.fromhex(match[2].decode())}
+            self.has_sessions = True
+        for match in _LINE.finditer(text):
+            label, random, secret = (part.decode() for part in match.groups())
+            if label in LABELS:
+                self.secrets.setdefault(bytes.fromhex(random), {})[label] = bytes.fromhex(secret)
+
+    def of(self, name: bytes) -> Mapping[str, bytes]:
+        """The secrets of a connection by their labels; none if its random, or session, is not known."""
+        return self.secrets.get(name, _NONE)
+
+
+class FollowedKeyLog(KeyLog):
+    """A file to which clients still write: ``refresh`` reads what is new. Of more than :data:`MAX_BYTES` the oldest
+    secrets are forgotten. Those of a file that is replaced or cut off stay known."""
+
+    __slots__ = ("_at", "_file", "_older", "_path", "_rest")
+
+    def __init__(self, path: str) -> None:
+        super().__init__()
+        self._path = path
+        self._file = 0  # its number
+        self._at = 0
+        self._rest = b""
+        self._older: dict[bytes, dict[str, bytes]] = {}
+
+    def refresh(self) -> None:
+        """Read whole lines that are new. A file that is not there, or cannot be read, has none."""
+        with suppress(OSError):
+            found = Path(self._path).stat()
+            if found.st_ino != self._file or found.st_size < self._at:
+                self._file, self._rest = found.st_ino, b""
+                self._at = max(found.st_size - MAX_BYTES, 0)
+            if found.st_size == self._at:
+                return
+            with regular(self._path).open("rb") as file:
+                file.seek(self._at)
+                while text := file.read(CHUNK):
+                    self._at += len(text)
+                    whole, _, self._rest = (self._rest + text).rpartition(b"\n")
+                    self._rest = self._rest[-CHUNK:]
+                    self.add(whole)
+
+    def add(self, text: bytes) -> None:
+        """Take the secrets in whole lines."""
+        if self._room < MAX_BYTES // 2:
+            self._older, self.secrets, self._room = self.secrets, {}, MAX_BYTES
+        super().add(text)
+
+    def of(self, name: bytes) -> Mapping[str, bytes]:
+        """The secrets of a connection by their labels; none if its random, or session, is not known."""
+        newer, older = super().of(name), self._older.get(name, _NONE)
+        return {**older, **newer} if newer and older else newer or older
+
+
+@cache
+def _followed(path: str) -> FollowedKeyLog:
+    return FollowedKeyLog(path)
+
+
+def followed_key_log(path: str) -> KeyLog:
+    """What a key log has now. This process keeps it, and reads only what is new the next time."""
+    keys = _followed(path)
+    keys.refresh()
+    return keys
+
+
+def growing_key_log(path: str | None) -> str:
+    """The absolute path of a key log that may be empty yet; empty if there is none. :class:`OptionError` if it cannot
+    be read, or nothing could be decrypted with it."""
+    if not path:
+        return ""
+    _check_library()
+    try:
+        with regular(path).open("rb"):
+            pass
+    except OSError as error:
+        hint = " (create it, if clients are yet to write it)" if isinstance(error, FileNotFoundError) else ""
+        raise OptionError(f"the key log {path} cannot be read: {error.strerror or error}{hint}") from None
+    return str(Path(path).absolute())
+
+
+def checked_key_log(path: str | None) -> str:
+    """The absolute path of a key log, empty if there is none. :class:`~kwire_inspect.options.OptionError` if it has
+    no secrets, or nothing could be decrypted with them."""
+    if not path:
+        return ""
+    _check_library()
+    read_key_log(path)
+    return str(Path(path).absolute())
+
+
+def _check_library() -> None:
+    if find_spec("cryptography") is None:
+        raise OptionError("to decrypt with a key log, install cryptography: pip install 'kwire[tls]'")
+
+
+def read_key_log(path: str) -> KeyLog:
+    """The secrets in a file. :class:`~kwire_inspect.options.OptionError` if it has none or cannot be read."""
+    keys = KeyLog()
+    try:
+        with regular(path).open("rb") as file:
+            text = file.read(MAX_BYTES + 1)
+    except OSError as error:
+        raise OptionError(f"the key log {path} cannot be read: {error.strerror or error}") from None
+    if len(text) > MAX_BYTES:
+        raise OptionError(f"the key log {path} is larger than {MAX_BYTES >> 20} MB: give the part of this capture")
+    keys.add(text)
+    if not len(keys):
+        raise OptionError(f"the key log {path} has no secrets: expected lines of a label, a random and a secret")
+    return keys
 
 
 def decrypted(pieces: Iterable[Piece | Broken], keys: KeyLog) -> Iterator[Piece | Broken]:
@@ -45,7 +207,7 @@ def decrypted(pieces: Iterable[Piece | Broken], keys: KeyLog) -> Iterator[Piece 
 
 def begun(piece: Piece, keys: KeyLog, patience: float = 0.0) -> TlsConnection | None:
     """What decrypts a connection with this first piece; ``None`` if it is not the beginning of TLS."""
-    if piece.kind == "data" and HANDSHAKE.startswith(piece.data[:2]):
+    if piece.kind == "data" and HELLO.startswith(piece.data[:2]):
         return TlsConnection(piece.connection, keys, patience)
     return None
 

@@ -11,8 +11,7 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from kwire_inspect.options import COUNT, OPTIONS, OptionError, Options
 from kwire_inspect.schemas import COUNTED, EXCHANGES
 from kwire_inspect.storage import STDIN
-from kwire_inspect.tables.clients import EXCHANGE_COLUMNS
-from kwire_inspect.tables.counting import counted
+from kwire_inspect.tables.clients import EXCHANGE_COLUMNS, counted
 from kwire_spark.sources.filters import conditions
 from kwire_spark.types import selected, spark_schema
 
