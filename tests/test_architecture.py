@@ -3,16 +3,33 @@
 from __future__ import annotations
 
 import ast
+import os
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from functools import cache
+from inspect import CO_OPTIMIZED
 from pathlib import Path
+from types import FrameType
 
+import pyarrow as pa
 import pytest
 
 import kwire
+from kwire_inspect.options import Options
+from kwire_inspect.readers.capture import CaptureReader
+from kwire_inspect.schemas import COUNTED, EXCHANGES
+from kwire_inspect.tables.clients import EXCHANGE_COLUMNS, clients, counted
+from kwire_inspect.tables.database import Database
+from kwire_kafka import PROTOCOL, ApiVersionsRequest
 from kwirec import catalogue
+from kwirec.diagnostics.diagnostic import Report
+from kwirec.driver import load
+from kwirec.emitters.codecs import emit_module
+from kwirec.emitters.modules import group_modules
+from kwirec.emitters.write import write
+from kwirec.lowering import lower
 
 ROOT = Path(__file__).parent.parent
 LAYERS = (
@@ -133,6 +150,72 @@ def modules(folder: str) -> list[Path]:
     return found
 
 
+def files_of(heading: str) -> list[str]:
+    """The files that a walk in ARCHITECTURE.md names, in its order."""
+    _, _, section = (ROOT / "ARCHITECTURE.md").read_text().partition(f"\n### {heading}\n")
+    rows = [line for line in re.split(r"\n##", section)[0].splitlines() if line.startswith("|")]
+    places = {name: folder for folder, (name, _, _) in PACKAGES.items()}
+    named = re.findall(r"`(\w+)(/[\w/]+\.(?:py|jinja))`", "\n".join(rows))
+    return [places.get(first, first) + rest for first, rest in named]
+
+
+def visited(call: Callable[[], object]) -> set[str]:
+    """The files of this project with a function that ``call`` calls."""
+    found: set[str] = set()
+
+    def note(frame: FrameType, event: str, _: object) -> None:
+        if event == "call" and frame.f_code.co_flags & CO_OPTIMIZED:  # neither a module nor the body of a class
+            found.add(frame.f_code.co_filename)
+
+    before = sys.getprofile()
+    sys.setprofile(note)
+    try:
+        call()
+    finally:
+        sys.setprofile(before)
+    return {path.removeprefix(f"{ROOT}{os.sep}").replace(os.sep, "/") for path in found}
+
+
+def packets_to_rows(_: Path) -> Callable[[], object]:
+    options = {"path": str(CAPTURE), "rows": "exchanges", "bodies": "codes", "partitions": "1"}
+    reader = CaptureReader(Options(options), pa.schema([EXCHANGES.field(name) for name in EXCHANGE_COLUMNS]))
+    [task] = reader.tasks()
+
+    def walk() -> None:
+        table = Database().table(COUNTED).add(counted(reader.read(task)))
+        assert list(clients(table).table.rows())
+
+    return walk
+
+
+def frame_to_object(_: Path) -> Callable[[], object]:
+    frame = PROTOCOL.encode_request(ApiVersionsRequest(client_software_name="a"), 3, correlation_id=1)
+    return lambda: PROTOCOL.decode_request(frame)
+
+
+def definition_to_codec(folder: Path) -> Callable[[], object]:
+    definitions = [*(ROOT / "message_defs" / "kafka").rglob("Fetch[RQ]*.json")]
+    assert [path.name for path in sorted(definitions)] == ["FetchRequest.json", "FetchResponse.json"]
+
+    def walk() -> None:
+        report = Report()
+        loaded = load(definitions, report)
+        halves = lower(loaded.schema).halves
+        artifacts = [emit_module(group, halves) for group in group_modules(loaded.schema)]
+        write(artifacts, folder, origin={})
+
+    return walk
+
+
+CAPTURE = ROOT / "tests" / "data" / "metrics" / "traffic.pcap.gz"
+WALKS: dict[str, tuple[Callable[[Path], Callable[[], object]], tuple[str, ...]]] = {
+    "Packet → row": (packets_to_rows, ("inspect/", "runtime/kwire/connection/")),
+    "Frame → object": (frame_to_object, ("runtime/", "generated/")),
+    "Definition → codec": (definition_to_codec, ("compiler/", "templates/")),
+}
+"""What is profiled, and the folders of the files that count."""
+
+
 @pytest.mark.parametrize("folder", PACKAGES)
 def test_packages_import_those_below_them_alone(folder: str) -> None:
     """The compiler and the runtime meet in the guide alone, and Spark is at the end of its chain."""
@@ -188,6 +271,27 @@ def test_imports_at_run_time_point_left(folder: str) -> None:
             other = rest.partition(".")[0]
             if top == package and other in place and other != own:
                 assert place[other] < place[own], f"{path.relative_to(ROOT)} imports {name}"
+
+
+def test_every_walk_names_files_that_exist() -> None:
+    assert {heading for heading in WALKS if files_of(heading)} == {*WALKS}
+    for path in {path for heading in WALKS for path in files_of(heading)}:
+        assert (ROOT / path).is_file(), path
+
+
+@pytest.mark.skipif(kwire.is_native(), reason="native functions are called without a frame")
+@pytest.mark.parametrize("heading", WALKS)
+def test_walks_name_every_file_on_the_way(heading: str, tmp_path: Path) -> None:
+    """Those whose functions are called the second time, when all is imported and what is kept is kept."""
+    prepare, folders = WALKS[heading]
+    walk = prepare(tmp_path)
+    walk()
+    found = {path for path in visited(walk) if path.startswith(folders)}
+    assert found == {*files_of(heading)}
+
+
+def test_a_packet_passes_few_files() -> None:
+    assert len(files_of("Packet → row")) <= 25
 
 
 @pytest.mark.skipif(kwire.is_native(), reason="native modules come with one for each library")
