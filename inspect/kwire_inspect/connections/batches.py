@@ -212,7 +212,8 @@ class Connections:
             connection = self._begin(piece.connection)
         if isinstance(connection, UnorientedConnection):
             return self._try(connection, piece)
-        return self._add(connection, connection.decode(piece), piece)
+        events = connection.decode(piece)
+        return self._add(connection, events, piece) if events or piece.kind == "closed" else len(piece.data)
 
     def _add(self, connection: AnyConnection, events: list[Event], piece: Piece) -> int:
         size = len(piece.data)

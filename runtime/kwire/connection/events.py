@@ -70,7 +70,7 @@ class FrameEvent(BaseEvent):
         return 4 + len(self.data)
 
 
-@dataclass(slots=True, repr=False)
+@dataclass(slots=True, repr=False, init=False)
 class RequestEvent(FrameEvent):
     """A request. ``data`` is the payload of its frame, ``started`` the time of its first byte.
 
@@ -82,9 +82,35 @@ class RequestEvent(FrameEvent):
     name: str
     header: RequestHeader
     body_offset: int
-    message: Message | None = None
-    expects_response: bool = True
-    inner: RequestEvent | Undecodable | None = None
+    message: Message | None
+    expects_response: bool
+    inner: RequestEvent | Undecodable | None
+
+    def __init__(  # native code calls it, and not that of dataclass
+        self,
+        time: float,
+        direction: Direction,
+        position: int,
+        started: float,
+        data: bytes,
+        name: str,
+        header: RequestHeader,
+        body_offset: int,
+        message: Message | None = None,
+        expects_response: bool = True,
+        inner: RequestEvent | Undecodable | None = None,
+    ) -> None:
+        self.time = time
+        self.direction = direction
+        self.position = position
+        self.started = started
+        self.data = data
+        self.name = name
+        self.header = header
+        self.body_offset = body_offset
+        self.message = message
+        self.expects_response = expects_response
+        self.inner = inner
 
     @property
     def body(self) -> bytes:
@@ -135,7 +161,7 @@ class RequestEvent(FrameEvent):
         return f"{self.name} v{self.version} #{self.correlation_id} from {self.client_id!r}, {self.size} bytes{inner}"
 
 
-@dataclass(slots=True, repr=False)
+@dataclass(slots=True, repr=False, init=False)
 class ResponseEvent(FrameEvent):
     """A response with its ``request``, which is a request event or an undecodable one.
 
@@ -148,8 +174,36 @@ class ResponseEvent(FrameEvent):
     body_offset: int
     version: int
     request: RequestEvent | Undecodable
-    message: Message | None = None
-    inner: ResponseEvent | Undecodable | None = None
+    message: Message | None
+    inner: ResponseEvent | Undecodable | None
+
+    def __init__(  # as that of requests
+        self,
+        time: float,
+        direction: Direction,
+        position: int,
+        started: float,
+        data: bytes,
+        name: str,
+        header: ResponseHeader,
+        body_offset: int,
+        version: int,
+        request: RequestEvent | Undecodable,
+        message: Message | None = None,
+        inner: ResponseEvent | Undecodable | None = None,
+    ) -> None:
+        self.time = time
+        self.direction = direction
+        self.position = position
+        self.started = started
+        self.data = data
+        self.name = name
+        self.header = header
+        self.body_offset = body_offset
+        self.version = version
+        self.request = request
+        self.message = message
+        self.inner = inner
 
     @property
     def latency(self) -> float:
@@ -278,8 +332,13 @@ def without_bytes(event: RequestEvent | Undecodable) -> tuple[RequestEvent | Und
     """A copy of a request without its bytes and its message, and about how much memory it takes."""
     if isinstance(event, Undecodable):
         return replace(event, data=b"", missing=event.size - 4, error=None), REQUEST_SIZE + len(event.reason)
-    inner, size = without_bytes(event.inner) if event.inner else (None, 0)
-    header = event.header.replace(unknown_tags=()) if event.header.unknown_tags else event.header
+    inner: RequestEvent | Undecodable | None = None
+    size, header = REQUEST_SIZE + event.body_offset, event.header
+    if event.inner is not None:
+        inner, inner_size = without_bytes(event.inner)
+        size += inner_size
+    if header.unknown_tags:
+        header = header.replace(unknown_tags=())
     kept = RequestEvent(
         event.time,
         event.direction,
@@ -293,4 +352,4 @@ def without_bytes(event: RequestEvent | Undecodable) -> tuple[RequestEvent | Und
         event.expects_response,
         inner,
     )
-    return kept, REQUEST_SIZE + event.body_offset + size
+    return kept, size
