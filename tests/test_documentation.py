@@ -209,11 +209,11 @@ LIMITS = {
         "kwire_inspect.capture.walk.MAX_HEADERS",
     ),
     "fragments of IP that wait": (
-        "kwire_inspect.capture.fragments.MAX_BYTES",
-        "kwire_inspect.capture.fragments.MAX_DATAGRAMS",
+        "kwire_inspect.capture.unwrapping.MAX_BYTES",
+        "kwire_inspect.capture.unwrapping.MAX_DATAGRAMS",
     ),
     "encapsulations of a file": ("kwire_inspect.capture.pcap.MAX_REASONS",),
-    "bytes of a key log": ("kwire_inspect.tls.key_log.MAX_BYTES",),
+    "bytes of a key log": ("kwire_inspect.tls.decryption.MAX_BYTES",),
     "bytes of TLS connections": (
         "kwire_inspect.tls.decryption.HELD",
         "kwire_inspect.tls.connection.MAX_HELD",
@@ -223,14 +223,14 @@ LIMITS = {
         "kwire_inspect.tls.connection.MORE_TRIES",
     ),
     "bytes of packets that wait": (
-        "kwire_inspect.capture.reading.HELD",
+        "kwire_inspect.capture.tcp.HELD",
         "kwire_inspect.capture.ordering.MAX_BYTES",
     ),
-    "open connections of a capture": ("kwire_inspect.capture.reading.MAX_CONNECTIONS",),
+    "open connections of a capture": ("kwire_inspect.capture.tcp.MAX_CONNECTIONS",),
     "bytes of a packet": ("kwire_inspect.capture.files.LONGEST",),
-    "error codes of a row": ("kwire_inspect.connections.error_code_scanner.MAX_CODES",),
+    "error codes of a row": ("kwire_inspect.connections.error_codes.MAX_CODES",),
     "characters of the name of a client": (
-        "kwire_inspect.connections.identity.LONGEST",
+        "kwire_inspect.connections.request_context.LONGEST",
         "kwire_inspect.tables.clients.MAX_IDENTITY",
     ),
     "window of a zstd file": ("kwire_inspect.storage.decompression.MAX_WINDOW",),

@@ -128,7 +128,7 @@ def test_connections_to_other_ports_are_known_in_both_directions(tmp_path: Path)
     """So that no packet of theirs is looked into."""
     path = write_pcap(tmp_path / "a", packets(TALKS[0]))
     found = [packet for packet in file_packets(str(path)) if isinstance(packet, Packet)]
-    connections = Connections(ports=[1])
+    connections = TcpConnections(ports=[1])
     assert connections.add(found[0]) == []
     assert {packet.key for packet in found} == connections.passed
 

@@ -186,8 +186,8 @@ class LocalEngine:
         from kwire_inspect.tables.relations import map_batches
 
         exchanges = self.read("exchanges", inputs, EXCHANGE_COLUMNS, options)
-        each = partial(counted, most=0) if self._processes > 1 else counted
-        return map_batches(exchanges, exchanges.schema, each, COUNTED)
+        transform = partial(counted, most=0) if self._processes > 1 else counted
+        return map_batches(exchanges, exchanges.schema, transform, COUNTED)
 
     def cached(self, table: Any) -> Relation:
         from kwire_inspect.tables.database import LocalRows

@@ -12,8 +12,7 @@ from kwire_inspect.options import KINDS
 from kwire_inspect.readers import TABLES
 from kwire_inspect.reports.basis import problems_of
 from kwire_inspect.schemas import CLIENTS, COUNTED, EXCHANGES, PROBLEMS, RECORDS
-from kwire_inspect.tables.clients import EXCHANGE_COLUMNS, Clients, clients
-from kwire_inspect.tables.counting import counted
+from kwire_inspect.tables.clients import EXCHANGE_COLUMNS, Clients, clients, counted
 from kwire_inspect.tables.names import TOPICS, Typed, names_by_id, topic_names
 from kwire_inspect.tables.record_structs import RecordStructs, record_kinds
 from kwire_inspect.tables.relations import map_batches

@@ -74,12 +74,12 @@ def read_batches(
     options: Mapping[str, str] | None = None,
     *,
     processes: int = 1,
-    each: Batches = iter,
+    transform: Batches = iter,
 ) -> Iterator[pa.RecordBatch]:
     """Read the rows of a table of :data:`TABLES` in all inputs, by this number of processes; 1 is this process.
 
-    The counterpart of ``tables.read``, with the same options: only ``columns`` are computed, all by default. ``each``
-    is called in each process, with all rows that it reads of inputs of a kind.
+    The counterpart of ``tables.read``, with the same options: only ``columns`` are computed, all by default.
+    ``transform`` is called in each process, with all rows that it reads of inputs of a kind.
     """
     full = TABLES[table]
     given = passed(options or {}, table)
@@ -88,13 +88,13 @@ def read_batches(
         if stored.kind == table:
             from kwire_inspect.readers.stored import stored_batches
 
-            yield from each(stored_batches(stored, schema))
+            yield from transform(stored_batches(stored, schema))
     for kind in KINDS[table]:
         if files := [absolute(file) for file in getattr(inputs, kind)]:
             paths = {"paths": json.dumps(files), "rows": table, "partitions": str(processes)}
             paths[FOUND] = str(kind != "logs")
             reader = _reader(_READERS[kind])(Options(only(given | paths, kind)), schema)
-            yield from read_dealt(reader, reader.tasks(), processes, each)
+            yield from read_dealt(reader, reader.tasks(), processes, transform)
 
 
 def _reader(name: str) -> type[Reader]:
@@ -143,13 +143,13 @@ def stored_size(file: str) -> int:
 
 
 def read_dealt(
-    reader: Reader, tasks: Sequence[Any], processes: int, each: Batches = iter
+    reader: Reader, tasks: Sequence[Any], processes: int, transform: Batches = iter
 ) -> Iterator[pa.RecordBatch]:
-    """The rows of all tasks, as ``each`` process makes them of its own; both are pickled. A process has its
+    """The rows of all tasks, as ``transform`` makes them of those of a process; both are pickled. A process has its
     number as its name."""
     shares = [share for share in (tasks[number::processes] for number in range(processes)) if share]
     if len(shares) <= 1:
-        yield from each(_rows(reader, tasks))
+        yield from transform(_rows(reader, tasks))
         return
     context = get_context("spawn")
     with ExitStack() as stack:
@@ -157,7 +157,7 @@ def read_dealt(
         for number, share in enumerate(shares):
             receiver, sender = context.Pipe(duplex=False)
             stack.enter_context(receiver)
-            given = sender, reader, share, each
+            given = sender, reader, share, transform
             process = context.Process(target=_work, args=given, name=str(number), daemon=True)
             process.start()
             stack.callback(process.join)
@@ -192,7 +192,7 @@ def _received(receiver: Connection) -> Iterator[pa.RecordBatch]:
         raise problem
 
 
-def _work(sender: Connection, reader: Reader, tasks: Sequence[Any], each: Batches) -> None:
+def _work(sender: Connection, reader: Reader, tasks: Sequence[Any], transform: Batches) -> None:
     """Read tasks in a process of its own. It ends when nobody reads the rows any more."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     leave_out_pandas()
@@ -200,7 +200,7 @@ def _work(sender: Connection, reader: Reader, tasks: Sequence[Any], each: Batche
     problem: BaseException | None = None
     with suppress(BrokenPipeError), sender:
         try:
-            for batch in each(_rows(reader, tasks)):
+            for batch in transform(_rows(reader, tasks)):
                 if schema is None:
                     schema = batch.schema
                     sender.send_bytes(schema.serialize())

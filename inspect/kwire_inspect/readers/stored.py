@@ -73,11 +73,11 @@ class TableReader(Reader):
 
 
 def read_table(
-    path: str, *, columns: Sequence[str], processes: int = 1, each: Batches = iter
+    path: str, *, columns: Sequence[str], processes: int = 1, transform: Batches = iter
 ) -> Iterator[pa.RecordBatch]:
     """Read a table of this run, as ``read_batches`` reads inputs."""
     reader = TableReader(path, columns, processes)
-    return read_dealt(reader, reader.tasks(), processes, each)
+    return read_dealt(reader, reader.tasks(), processes, transform)
 
 
 def _column(batch: pa.RecordBatch, field: pa.Field) -> pa.Array:

@@ -185,7 +185,7 @@ class LocalRows:
 
     def mapped(self, schema: pa.Schema, function: Batches, **how: Any) -> Iterable[pa.RecordBatch]:
         """Call a function with these columns of all rows, and return its batches."""
-        return self._read(columns=schema.names, each=function, **how)
+        return self._read(columns=schema.names, transform=function, **how)
 
     def count(self) -> int:
         """The number of rows."""
