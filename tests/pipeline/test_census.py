@@ -88,10 +88,13 @@ def test_what_is_printed(report: Report, snapshot: SnapshotAssertion) -> None:
 
 
 def test_no_more_rows_than_asked_for() -> None:
-    clients = clients_of(*(client(version=version, requests=version + 1) for version in range(6)))
-    versions = census(clients, top=4).table("versions")
+    names = "abcdef"
+    clients = clients_of(*(client(version=at, requests=at + 1, client_id=name) for at, name in enumerate(names)))
+    shown = census(clients, top=4)
+    versions = shown.table("versions")
     assert versions.column("version") == [2, 3, 4, 5]
     assert versions.more == 2
+    assert shown.summary[0].startswith("6 clients used 1 API in 6 versions")
     assert census(clients_of(*(client(version=version) for version in range(201)))).table("versions").more == 1
 
 

@@ -499,6 +499,21 @@ def test_an_update_of_a_share_group_leaves_what_it_does_not_name() -> None:
     assert after(leader_epoch=5) == (10, 5)
 
 
+def test_share_groups_have_the_name_of_the_only_topic_of_a_cluster() -> None:
+    id = Uuid(b"0123456789abcdef")
+    topic = records(
+        f"/data/__cluster_metadata-0/{0:020}.log",
+        {
+            0: described("TopicRecord", name="orders", topic_id=id),
+            1: described("PartitionRecord", partition_id=0, topic_id=id),
+        },
+    )
+    key = {"group_id": "s", "topic_id": id, "partition": 0}
+    share = record("ShareSnapshot", key, {"snapshot_epoch": 2, "leader_epoch": 4, "start_offset": 10}, log="share")
+    rows = topic.to_pylist() + records(f"/data/__share_group_state-0/{0:020}.log", {0: share}).to_pylist()
+    assert [row["topic"] for row in groups.share_states(table_of(RECORDS, *rows)).rows()] == ["orders"]
+
+
 def test_a_record_of_two_replicas_counts_once(tmp_path: Path) -> None:
     log = consumer(commit(Log(tmp_path), 1), 1, 1, 1)
     path = segment(tmp_path, log.data, name="__consumer_offsets-7")

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from kwire_inspect.tables.groups import committed_offsets, members, undecodable
+from kwire_inspect.tables.relations import map_batches
+from kwire_spark.reading import read_records
 from kwire_spark.sources.log import KafkaLog
 from tests.pipeline.log_files import LOGS, batch_at, segment
 
@@ -36,6 +39,22 @@ def test_a_data_directory_with_damage_is_a_table(spark: SparkSession, tmp_path: 
     assert sorted(map(tuple, narrow.collect())) == [("payments", offset) for offset in range(4)]
     with pytest.raises(PySparkException, match="checksum"):
         read(spark, tmp_path, mode="failfast").count()
+
+
+def test_paths_are_relative_to_the_folder_of_this_process(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    segment(tmp_path, batch_at(0))
+    monkeypatch.chdir(tmp_path)
+    assert read_records("orders-3", columns=("offset",), spark=spark).count() == 10
+
+
+def test_each_group_is_mapped_in_order_by_one_worker(spark: SparkSession) -> None:
+    table = spark.createDataFrame([(at % 2, -at) for at in range(40)], "part int, at int").repartition(8)
+    schema = pa.schema([("part", pa.int32()), ("at", pa.int32())])
+    found = map_batches(table, schema, lambda batches: batches, schema, by="part", order=["at"]).collect()
+    for part in (0, 1):
+        assert [row.at for row in found if row.part == part] == sorted(-at for at in range(40) if at % 2 == part)
 
 
 def test_queries_on_one_table_do_not_disturb_each_other(spark: SparkSession) -> None:

@@ -169,7 +169,11 @@ def test_names_are_filled_in_at_any_depth_and_what_is_null_stays() -> None:
         {
             "value": {
                 "topics": [
-                    {"topic_id": "a", "name": "", "parts": [{"topic_id": "b", "topic_name": "own", "n": 1}]},
+                    {
+                        "topic_id": "a",
+                        "name": "",
+                        "parts": [{"topic_id": "b", "topic_name": name, "n": 1} for name in ("own", "")],
+                    },
                     None,
                     {"topic_id": "x", "name": "", "parts": None},
                 ],
@@ -186,6 +190,7 @@ def test_names_are_filled_in_at_any_depth_and_what_is_null_stays() -> None:
     kind = pa.struct([("topics", pa.list_(topic)), ("others", other), ("plain", pa.list_(pa.int64()))])
     found = with_names(pa.RecordBatch.from_pylist(rows, pa.schema([("value", kind)])), ids, names).to_pylist()
     rows[0]["value"]["topics"][0]["name"] = "one"
+    rows[0]["value"]["topics"][0]["parts"][1]["topic_name"] = "two"
     rows[0]["value"]["others"][0]["topic"] = "two"
     assert found == rows
 
