@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
 from kwirec.diagnostics import diagnostic
 from kwirec.diagnostics.diagnostic import Report
 from kwirec.diagnostics.render_text import render_text
+from kwirec.diff import pairing
 from kwirec.driver import load
 from kwirec.versions import VersionRange
 from tests.effort import peak
@@ -102,3 +104,19 @@ def test_fields_are_not_compared_with_all_others(tmp_path: Path, monkeypatch: py
     (tmp_path / "a.json").write_text((MESSAGE % ",".join(fields)).replace('"none"', '"0+"'))
     load([tmp_path / "a.json"], Report())
     assert len(compared) < 20 * 200
+
+
+def test_messages_are_compared_only_with_those_that_may_be_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compared = Mock(return_value=False)
+    monkeypatch.setattr(pairing, "_once_named", compared)
+    sides = []
+    for side in "ON":
+        text = "\n".join(MESSAGE.replace('"M",', f'"{side}{n}",') % "" for n in range(300))
+        (tmp_path / f"{side}.jsonl").write_text(text.replace('"O7",', '"O7", "aliases": ["N7"],'))
+        schema = load([tmp_path / f"{side}.jsonl"], Report()).schema
+        assert schema is not None
+        sides.append(schema)
+    assert not pairing.pair_messages(*sides).persisted
+    assert [(old.name, new.name) for old, new in (call.args for call in compared.call_args_list)] == [("O7", "N7")]

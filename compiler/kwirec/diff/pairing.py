@@ -83,19 +83,35 @@ def pair_messages(old: Schema, new: Schema) -> Pairing:
     theirs = {site.message.name: site for site in sites_of(new)}
     mine = {site.message.name: site for site in sites_of(old)}
     partners: dict[str, str] = {name: name for name in mine if name in theirs}
-    for is_same in (_once_named, partial(_same_number, _pairs(old), _pairs(new))):
-        rest = [site for name, site in theirs.items() if name not in partners.values()]
+    taken = set(partners)
+    same_number = partial(_same_number, _pairs(old), _pairs(new))
+    for keys, is_same in ((_all_names, _once_named), (_number, same_number)):
+        rest: dict[object, list[MessageSite]] = {}
+        for site in theirs.values():
+            for key in keys(site.message) if site.message.name not in taken else ():
+                rest.setdefault(key, []).append(site)
         for name, site in mine.items():
-            if name not in partners:
-                partner = next((other for other in rest if is_same(site.message, other.message)), None)
-                if partner is not None:
-                    partners[name] = partner.message.name
-                    rest.remove(partner)
+            candidates = (
+                [other for key in keys(site.message) for other in rest.get(key, ())] if name not in partners else []
+            )
+            for other in candidates:
+                if other.message.name not in taken and is_same(site.message, other.message):
+                    partners[name] = other.message.name
+                    taken.add(other.message.name)
+                    break
     return Pairing(
         removed=tuple(site for name, site in mine.items() if name not in partners),
-        added=tuple(site for name, site in theirs.items() if name not in partners.values()),
+        added=tuple(site for name, site in theirs.items() if name not in taken),
         persisted=tuple(MessagePair(mine[a], theirs[b]) for a, b in partners.items()),
     )
+
+
+def _all_names(message: Message) -> tuple[object, ...]:
+    return (message.name, *message.aliases)
+
+
+def _number(message: Message) -> tuple[object, ...]:
+    return () if message.api_key is None else (message.api_key,)
 
 
 def _once_named(old: Message, new: Message) -> bool:
@@ -111,7 +127,7 @@ def _same_number(old_pairs: RpcPairs, new_pairs: RpcPairs, old: Message, new: Me
 
     Requests decide for their responses, unless they have no fields to compare.
     """
-    if old.api_key is None or (old.kind, old.api_key) != (new.kind, new.api_key):
+    if old.api_key is None or old.kind is not new.kind:
         return False
     if not old.is_rpc:
         elsewhere = old.module and new.module and old.module != new.module
