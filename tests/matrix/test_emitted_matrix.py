@@ -60,6 +60,40 @@ def test_releases_fail_to_negotiate_an_api_that_both_offer_without_a_common_vers
     assert clocks.fails("1.0.0", "2.0.0") is fails
 
 
+def emitted(releases: dict[str, dict[int, ApiFacts]]) -> dict[str, str]:
+    """What is emitted for a request and its response with this history."""
+    sources = [Source("A.json", request(apiKey=7)), Source("B.json", response(apiKey=7))]
+    schema = resolve([parse(source, Report()) for source in sources], Report())
+    history = History(releases=releases, sources=dict.fromkeys(releases, "definitions"))
+    artifacts = emit_compatibility(lower(schema), group_modules(schema), history, package="x")
+    return {artifact.path: artifact.text for artifact in artifacts}
+
+
+def test_clients_with_as_many_failures_as_others_keep_their_own() -> None:
+    """With the newest broker, clients of 1.0.0 fail at A and those of 2.0.0 at B."""
+    accepted = {"1.0.0": ("0-1", "0-2"), "2.0.0": ("0-2", "0-1"), "3.0.0": ("2", "2")}
+    page = emitted({name: {7: ApiFacts("A", a), 8: ApiFacts("B", b)} for name, (a, b) in accepted.items()})
+    rows = page["matrix/negotiation.md"].splitlines()
+    assert {"| 1.0.0 | 3.0.0 | A |", "| 2.0.0 | 3.0.0 | B |"} <= set(rows)
+
+
+def test_a_version_that_is_unstable_and_deprecated_is_unstable() -> None:
+    data = json.loads(
+        emitted({"1.0.0": {7: ApiFacts("Clock", "0-2", deprecated="0-2", unstable="2")}})["compat.json"]
+    )
+    statuses = [one["status"] for one in data["messages"]["ClockRequest"]["versions"]]
+    assert statuses == ["deprecated", "deprecated", "unstable"]
+
+
+def test_the_order_of_listeners_makes_no_difference() -> None:
+    both = ("broker", "controller")
+    same, turned = (
+        {"1.0.0": {7: ApiFacts("Clock", "0", listeners=both)}, "2.0.0": {7: ApiFacts("Clock", "0", listeners=other)}}
+        for other in (both, both[::-1])
+    )
+    assert emitted(same)["releases.py"] == emitted(turned)["releases.py"]
+
+
 def test_a_record_does_not_have_the_versions_of_the_api_with_its_number() -> None:
     texts = (clock(type="metadata", apiKey=7, name="ClockRecord"), request(apiKey=7), response(apiKey=7))
     documents = [parse(Source(f"{number}.json", text), Report()) for number, text in enumerate(texts)]

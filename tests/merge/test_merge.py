@@ -71,6 +71,15 @@ def test_descriptions_and_comments_are_kept(union: Union) -> None:
     assert '"More"' in text
 
 
+def test_comments_of_common_structs_are_kept(union: Union) -> None:
+    zone = {"name": "Zone", "versions": "0+", "fields": [field("Id")]}
+    shared = request(field("Here", "Zone"), field("There", "[]Zone"), commonStructs=[zone])
+    union.merge("1.0.0", shared)
+    union.edit("ClockRequest", '    { "name": "Zone"', '    // Of zones.\n    { "name": "Zone"')
+    union.merge("2.0.0", shared)
+    assert '\n    // Of zones.\n    { "name": "Zone",' in union.definition("ClockRequest")
+
+
 def test_enums_and_unusual_headers_are_kept(union: Union) -> None:
     """They are written by hand: releases have no enums, and old ones no header versions."""
     union.merge("1.0.0", request(field("Kind", "int8")))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -65,6 +66,30 @@ def test_a_module_that_does_not_exist_is_named(capsys: pytest.CaptureFixture[str
     with pytest.raises(SystemExit):
         native.main(["--modules", "api/fetch", "fetch"])
     assert "kwire_kafka/fetch.py does not exist: give modules like api/fetch" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("printed", "told"),
+    [
+        ("gcc -c a.c -o error\na.c:1: error: no\nmake: stopped", "a.c:1: error: no"),
+        ("\n".join(map(str, range(40))), "\n".join(map(str, range(10, 40)))),
+    ],
+)
+@pytest.mark.parametrize("has_archive", [True, False])
+def test_a_build_that_fails_tells_why_and_starts_anew_without_its_archive(
+    has_archive: bool, printed: str, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """mypyc names the sources of its own runtime in the first build alone."""
+
+    def failed(command: list[str], **_: object) -> subprocess.CompletedProcess[str]:
+        (tmp_path / "archive").mkdir() if has_archive else None
+        return subprocess.CompletedProcess(command, 1, printed, "")
+
+    monkeypatch.setattr("kwirec.native.subprocess.run", failed)
+    with pytest.raises(BuildError) as raised:
+        compile_in_place(RUNTIME_FOLDER, PACKAGE, modules=MODULES, work=tmp_path)
+    assert str(raised.value) == told
+    assert (tmp_path / "tools.txt").exists() is has_archive
 
 
 @on_demand

@@ -399,6 +399,10 @@ FINDINGS: dict[str, tuple[str, list[str]]] = {
         clock(field("Zone", nullableVersions="3+", default=None)),
         ['K305 Zone "3+" + "0+"', "K502 Zone null"],
     ),
+    "tag in the version before the first flexible one": (
+        clock(field("Zone", versions="1+", taggedVersions="1+", tag=0), flexibleVersions="2+"),
+        ['K607 Zone "1+" + "2+"'],
+    ),
     "array of arrays of arrays": (clock(field("Cube", "[][][]int8")), ['K401 Cube "[][][]int8"']),
     # Tags
     "three of a tag": (
