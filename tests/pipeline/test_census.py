@@ -98,6 +98,13 @@ def test_no_more_rows_than_asked_for() -> None:
     assert census(clients_of(*(client(version=version) for version in range(201)))).table("versions").more == 1
 
 
+def test_requests_of_brokers_are_left_out_and_counted() -> None:
+    clients = clients_of(client(1, 13, 7, client_id="broker-2-fetcher-0"), client(requests=5))
+    report = census(clients)
+    assert "7 requests of brokers and controllers left out." in report.summary
+    assert report.table("versions").column("requests") == [5]
+
+
 def test_nothing_was_seen() -> None:
     empty = census(clients_of(), exchanges_of())
     assert empty.summary[0] == "No requests found."

@@ -455,7 +455,7 @@ def pieces_of(made: Iterable[TcpPacket], size: int, wrap: Callable[[bytes], byte
 
 
 @pytest.mark.parametrize("six", [False, True], ids=["IPv4", "IPv6"])
-@pytest.mark.parametrize("size", [pytest.param(8, marks=pytest.mark.slow), 32, 800])
+@pytest.mark.parametrize("size", [pytest.param(8, marks=pytest.mark.slow), 40, 800])
 @pytest.mark.parametrize("wrap", [ethernet, lambda ip: ethernet(erspan2(ethernet(ip)))], ids=["bare", "ERSPAN"])
 def test_fragments_count_as_whole_packets(path: Path, size: int, six: bool, wrap: Callable[[bytes], bytes]) -> None:
     write_frames(path, pieces_of(kafka(six), size, wrap))

@@ -119,6 +119,16 @@ def late(segments: list[Segment], *, swapped: bool, server: int = 0) -> list[Pie
     return pieces(turned, connection=connection)
 
 
+@pytest.mark.parametrize("port", [9092, 9099, 19094, 29093, 39092, 9100, 8080])
+def test_the_usual_ports_of_brokers_hint_at_them(port: int) -> None:
+    ends = bytes([10, 0, 0, 1, 10, 0, 0, 9])
+    usual, client = port.to_bytes(2, "big"), (50000).to_bytes(2, "big")
+    known = port not in (9100, 8080)
+    assert Servers().hint(ends + client + usual) is (True if known else None)
+    assert Servers().hint(ends + usual + client) is (False if known else None)
+    assert Servers().hint(ends + usual + usual) is None
+
+
 @pytest.mark.parametrize("swapped", [False, True])
 @pytest.mark.parametrize(
     ("segments", "hinted", "decided"),

@@ -90,6 +90,7 @@ def test_the_headline_counts_what_both_saw_once(report: Report) -> None:
     first, second, *_ = report.summary
     assert first == "106 requests, 1 unanswered, 2 answered with an error."  # not 108: two are of the log
     assert second.endswith("long polls, Metadata is slowest: 7.5 ms at most.")  # Fetch waits
+    assert sum("slowest" in sentence for sentence in report.summary) == 1
 
 
 @pytest.mark.parametrize(("captured", "logged"), [(1, 3), (3, 1)])
