@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 
 from kwirec.diagnostics.diagnostic import Report
+from kwirec.diagnostics.examples import clock, enum, field, value
 from kwirec.driver import load
 from kwirec.emitters.modules import group_modules
-from kwirec.emitters.package import emit_package
+from kwirec.emitters.package import emit_descriptions, emit_package
 
 ERRORS = [
     {"code": -1, "name": "STOPPED", "retriable": True, "about": 'It stands; wind it "up".'},
@@ -55,6 +56,18 @@ def test_errors(tmp_path: Path) -> None:
         module.ErrorCode(40000)
     assert module.__doc__.startswith("The error codes of the protocol.")
     assert sorted(module.__all__) == ["DESCRIPTIONS", "ErrorCode", "RETRIABLE"]
+
+
+def test_descriptions_are_those_that_were_written(tmp_path: Path) -> None:
+    texts = {"Clock": clock(field("A", about="An\n  hour."), field("B", about="")),
+             "Phase": enum(value("NEW", 0), value("OLD", 1, about=""))}  # fmt: skip
+    for name, text in texts.items():
+        (tmp_path / f"{name}.json").write_text(text)
+    schema = load([tmp_path], Report()).schema
+    assert json.loads(emit_descriptions(group_modules(schema), schema.enums).text) == {
+        "data.clock": {"Clock": {"": "A clock.", "a": "An hour."}},
+        "enums": {"Phase": {"": "A phase of the moon.", "NEW": "It is new."}},
+    }
 
 
 def test_logs_and_their_record_types(tmp_path: Path) -> None:
