@@ -615,6 +615,19 @@ def test_the_whole_report(tmp_path: Path, snapshot: SnapshotAssertion) -> None:
     assert whole(report) == snapshot
 
 
+@pytest.mark.parametrize(
+    ("inputs", "noted"), [(("metrics",), True), (("capture",), False), (("capture", "metrics"), False)]
+)
+def test_only_what_metrics_alone_saw_is_said_to_be_known_by_software_alone(
+    inputs: tuple[str, ...], noted: bool
+) -> None:
+    report = report_on(
+        [Use(Client("a", None, "x 1", None), PRODUCE, "Produce", 1, seen_in=inputs)], RELEASES["4.1.1"]
+    )
+    (reason,) = report.table("refused").column("reason")
+    assert str(reason).endswith(" (from metrics, by software alone)") == noted
+
+
 @pytest.mark.parametrize(("most", "more"), [(4, 0), (3, 1)])
 def test_of_too_many_rows_those_that_are_accepted_are_left_out(
     monkeypatch: pytest.MonkeyPatch, most: int, more: int

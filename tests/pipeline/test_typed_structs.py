@@ -179,6 +179,9 @@ def test_batches_are_cut_to_what_is_decoded_at_once_without_garbage_collection()
 
 def test_every_kind_of_record_has_columns() -> None:
     assert len(record_kinds()) > 60
+    connect = record_kind("ConnectorConfig")
+    topics = ("connect-configs", "docker-connect-configs", "connect-configs-of-orders", "orders")
+    assert [connect.is_in(topic) for topic in topics] == [True, True, False, False]
     for kind in record_kinds().values():
         fields = {field.name: field.type for field in RecordStructs(kind).fields()}
         assert pa.types.is_struct(fields["value"]) == (kind.value is not None)
