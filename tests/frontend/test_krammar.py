@@ -153,6 +153,7 @@ def test_content_tells_files_without_a_suffix() -> None:
     for text in ("// x\n\nA => data, max version 0\n", "A int8 (\n  1: ONE\n)\n"):
         assert parse(Source("01_a", text), Report()).notation == "krammar"
     assert parse(Source("a", '{ "type": "data" }'), Report()).notation == "json"
+    assert parse(Source("a.json", '{ "type": "data" }'), Report(), notation="krammar").notation == "json"
 
 
 @pytest.mark.parametrize(

@@ -100,7 +100,17 @@ def test_neighbouring_releases_are_written_as_a_span() -> None:
 
 @pytest.mark.parametrize("name", ["releases.json", "layouts.json", "exceptions.json"])
 @pytest.mark.parametrize(
-    "text", ["{", "[]", "[1]", '{"releases": 3}', '{"4.0.0": {"apis": []}}', "\0", "[" * 100_000]
+    "text",
+    [
+        "{",
+        "[]",
+        "[1]",
+        '{"releases": 3}',
+        '{"4.0.0": {"apis": []}}',
+        "\0",
+        "[" * 100_000,
+        '{"4.0.0": {"source": "jar", "apis": {"1": {"name": "Fetch", "accepts": ""}}}}',
+    ],
 )
 def test_a_damaged_file_is_an_error_of_input(tmp_path: Path, name: str, text: str) -> None:
     (tmp_path / name).write_text(text)

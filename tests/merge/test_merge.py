@@ -119,6 +119,8 @@ def test_an_older_release_brings_its_names_as_aliases_too(union: Union) -> None:
     text = union.definition("ClockRequest")
     assert '"aliases": ["WatchRequest"]' in text
     assert '"name": "Number", "type": "int32", "versions": "0+", "aliases": ["Id"]' in text
+    union.merge("0.9.0", request(field("Id"), name="SandRequest"))
+    assert '"aliases": ["WatchRequest", "SandRequest"]' in union.definition("ClockRequest")
 
 
 def test_tags_that_come_to_an_existing_version_say_since_when(union: Union) -> None:
