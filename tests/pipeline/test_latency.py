@@ -53,7 +53,8 @@ def test_a_quantile_that_is_the_maximum_is_not_shown(count: int, p90: float | No
     table = report.table("apis")
     assert (table.column("p90_ms"), table.column("p99_ms"), table.column("max_ms")) == ([p90], [p99], [count])
     expected = "99 ms at the 99th percentile." if p99 else f"{count} ms at most."
-    assert report.summary[1].endswith(expected)
+    (slowest,) = [sentence for sentence in report.summary if "is slowest" in sentence]
+    assert slowest.endswith(expected)
     names = [trace["name"] for trace in report.charts[0].figure["data"]]
     assert names == ["p50", *(["p90"] if p90 else []), *(["p99"] if p99 else []), "max"]
     assert report.charts[0].figure["layout"]["yaxis"]["ticktext"] == ["Metadata"], "all are of captures"
@@ -90,7 +91,6 @@ def test_the_headline_counts_what_both_saw_once(report: Report) -> None:
     first, second, *_ = report.summary
     assert first == "106 requests, 1 unanswered, 2 answered with an error."  # not 108: two are of the log
     assert second.endswith("long polls, Metadata is slowest: 7.5 ms at most.")  # Fetch waits
-    assert sum("slowest" in sentence for sentence in report.summary) == 1
 
 
 @pytest.mark.parametrize(("captured", "logged"), [(1, 3), (3, 1)])
