@@ -75,7 +75,7 @@ def clients(count: int) -> pa.RecordBatch:
         for api, key, version in SPOKEN[number % 7 == 0]:
             rows.append(
                 {
-                    "seen_in": "capture",
+                    "input_kind": "capture",
                     "client_host": f"10.{number >> 16}.{number >> 8 & 255}.{number & 255}",
                     "server_port": 9092,
                     "client_id": f"team-{number % 40}-service-{number}",

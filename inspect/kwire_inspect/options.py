@@ -91,8 +91,8 @@ class Options:
 
     @property
     def failfast(self) -> bool:
-        """Whether broken input ends the job (``mode=failfast``); by default it becomes a ``_corrupt`` row. Spark's
-        third mode, which drops such rows silently, is not supported."""
+        """Whether broken input ends the job (``mode=failfast``); by default it becomes a row with a ``problem``.
+        Spark's third mode, which drops such rows silently, is not supported."""
         return self.choice("mode", PERMISSIVE, (PERMISSIVE, FAILFAST)) == FAILFAST
 
     def choice(self, name: str, default: str, allowed: Collection[str]) -> str:

@@ -1,4 +1,4 @@
-"""Why bytes of a connection were not read: the values of ``_corrupt`` in rows with ``unread``, and what to do. Also
+"""Why bytes of a connection were not read: the values of ``problem`` in rows with ``unread``, and what to do. Also
 the reason of a request that was not answered because the server closed the connection."""
 
 from __future__ import annotations

@@ -77,7 +77,7 @@ class Layout:
 
     def corrupt(self, source: str, position: int | None, reason: str, **more: Any) -> Row:
         """A row that reports broken input and its position, with ``more`` columns."""
-        columns = {"source": source, "position": position, "_corrupt": reason, **more}
+        columns = {"source": source, "position": position, "problem": reason, **more}
         if not self.shared:
             return self.row(**columns)
         own = {name: columns.pop(name) for name in self.own.keys() & columns.keys()}
@@ -182,7 +182,7 @@ def by_bytes(
 
 def corrupt_batch(schema: pa.Schema, source: str, position: int | None, reason: str) -> pa.RecordBatch:
     """A batch with a single row that reports broken input and its position."""
-    values = {"source": source, "position": position, "_corrupt": reason}
+    values = {"source": source, "position": position, "problem": reason}
     return pa.RecordBatch.from_arrays([pa.array([values.get(f.name)], f.type) for f in schema], schema=schema)
 
 

@@ -9,8 +9,8 @@
 ``PROBLEMS``    what could not be read of them
 ==============  =====================================================================================================
 
-The last column of those that sources return is ``_corrupt``: null, except for rows that report broken input. Such a
-row has the problem in ``_corrupt`` and its place in ``source`` and ``position``; most of its other columns are null.
+The last column of those that sources return is ``problem``: null, except for rows that report broken input. Such a
+row has the problem there, and its place in ``source`` and ``position``; most of its other columns are null.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ API = (
     ("version", pa.int16(), "Version of the request."),
     ("correlation_id", pa.int32(), "Correlation id of the request."),
 )
-CORRUPT = ("_corrupt", pa.string(), "What is invalid here; null in all other rows.")
+PROBLEM = ("problem", pa.string(), "What is invalid here; null in all other rows.")
 
 FRAMES = schema(
     *PLACE,
@@ -74,7 +74,7 @@ FRAMES = schema(
     ("throttle_ms", pa.int32(), "Milliseconds for which the response asks the client to pause."),
     ("reason", pa.string(), "Why it cannot be decoded, is unanswered or was skipped."),
     ("raw", pa.binary(), "The bytes without the four-byte length, redacted; null if secrets cannot be removed."),
-    CORRUPT,
+    PROBLEM,
 )
 
 EXCHANGES = schema(
@@ -83,7 +83,7 @@ EXCHANGES = schema(
     (
         "number",
         pa.int64(),
-        "Number of the request on its connection, from 0; null in request logs. In rows with _corrupt, 0 is the "
+        "Number of the request on its connection, from 0; null in request logs. In rows with a problem, 0 is the "
         "first of a connection that does not speak Kafka, or of which that is unknown.",
     ),
     ("time", TIME, "When the request was complete; in request logs, when it was answered."),
@@ -105,9 +105,9 @@ EXCHANGES = schema(
     ("reason", pa.string(), "Why request or response cannot be decoded, or why there is no response."),
     ("request", pa.binary(), "The request: header and body, redacted."),
     ("response", pa.binary(), "The response: header and body, redacted."),
-    ("unread", pa.int64(), "Bytes that were not read for the reason in _corrupt (captures)."),
-    ("packets", pa.int64(), "Number of packets that the reason in _corrupt is about, if it is about packets."),
-    CORRUPT,
+    ("unread", pa.int64(), "Bytes that were not read because of the problem (captures)."),
+    ("packets", pa.int64(), "Number of packets that the problem is about, if it is about packets."),
+    PROBLEM,
 )
 
 REFUSALS = schema(
@@ -120,7 +120,7 @@ REFUSALS = schema(
     ("listener", pa.string(), "Name of the listener, if the line has it."),
     ("principal", pa.string(), "Principal of the client, if the line has it."),
     ("message", pa.string(), "The line with the reason."),
-    CORRUPT,
+    PROBLEM,
 )
 
 RECORDS = schema(
@@ -139,9 +139,9 @@ RECORDS = schema(
     ("transactional", pa.bool_(), "Whether the record is part of a transaction."),
     ("control", pa.bool_(), "Whether this is a control record, such as a transaction marker."),
     ("key", pa.binary(), "The key; null if there is none."),
-    ("value", pa.binary(), "The value; null for a tombstone, or if _corrupt says that the record is too large."),
+    ("value", pa.binary(), "The value; null for a tombstone, or if the problem is that the record is too large."),
     ("headers", HEADERS, "Headers in their order; keys may repeat."),
-    CORRUPT,
+    PROBLEM,
 )
 
 PACKETS = schema(
@@ -154,14 +154,14 @@ PACKETS = schema(
     ("flags", pa.int16(), "TCP flags."),
     ("data", pa.binary(), "Captured part of the payload."),
     ("missing", pa.int32(), "Number of payload bytes that were not captured."),
-    ("unread", pa.int64(), "Bytes that were not read for the reason in _corrupt."),
-    ("packets", pa.int64(), "Number of packets that the reason in _corrupt is about, if it is about packets."),
-    CORRUPT,
+    ("unread", pa.int64(), "Bytes that were not read because of the problem."),
+    ("packets", pa.int64(), "Number of packets that the problem is about, if it is about packets."),
+    PROBLEM,
 )
 
 CLIENTS = schema(
     (
-        "seen_in",
+        "input_kind",
         pa.string(),
         "capture, request_log, server_log, metrics, or forwarded by a broker; counts may overlap.",
     ),
@@ -182,7 +182,7 @@ CLIENTS = schema(
     ("bytes", pa.int64(), "Bytes of the requests and their responses (captures)."),
     ("begun", pa.int64(), "Number of connections whose first request is among them (captures)."),
 )
-COUNTED = pa.schema([*CLIENTS, *(EXCHANGES.field(name) for name in ("connection", "unread", "_corrupt"))])
+COUNTED = pa.schema([*CLIENTS, *(EXCHANGES.field(name) for name in ("connection", "unread", "problem"))])
 """Requests that were counted where they were read: CLIENTS with the problems among them. A row of a single connection
 has its name instead of their number."""
 PROBLEMS = schema(

@@ -19,7 +19,7 @@ _LAYOUT = LAYOUTS["packets"]
 
 
 def packet_batches(found: Iterable[Packet | Broken], schema: pa.Schema = PACKETS) -> Iterator[pa.RecordBatch]:
-    """Packets as batches with columns of ``PACKETS``; broken parts of a file become ``_corrupt`` rows."""
+    """Packets as batches with columns of ``PACKETS``; broken parts of a file become rows with a ``problem``."""
     rows: list[Row] = []
     size = 0
     for one in found:

@@ -78,7 +78,7 @@ def typed_records(
 def typed(table: DataFrame, made: Typed) -> DataFrame:
     """What is made of the rows of its kind."""
     structs, fields = made.structs, made.fields()
-    gone = {*structs.replaced, "_corrupt", *(field.name for field in fields)}
+    gone = {*structs.replaced, "problem", *(field.name for field in fields)}
     # the counterpart of structs.schema_with: other columns keep their types in Spark
     kept = [field for field in table.schema if field.name not in gone]
     added = spark_schema([*([] if "reason" in table.columns else [REASON]), *fields])

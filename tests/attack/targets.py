@@ -132,7 +132,7 @@ class Counted:
         for batch in batches:
             assert isinstance(batch, pa.RecordBatch)
             batch.validate(full=True)
-            corrupt = batch.num_rows - batch.column("_corrupt").null_count
+            corrupt = batch.num_rows - batch.column("problem").null_count
             self.corrupt += corrupt
             self.rows += batch.num_rows - corrupt
 

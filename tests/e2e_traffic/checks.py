@@ -118,7 +118,7 @@ def judged_wrongly(run: Run) -> Sized:
 
 def not_understood(run: Run) -> list[Row]:
     """Rows of the capture that are not a request, a response or a token in full, and whatever is broken."""
-    return [row for row in run.frames if row["kind"] not in CLEAN or row["_corrupt"]]
+    return [row for row in run.frames if row["kind"] not in CLEAN or row["problem"]]
 
 
 def not_paired(run: Run) -> Counter[Any]:

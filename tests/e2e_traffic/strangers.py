@@ -168,8 +168,8 @@ def _steps(one: Stranger, task: Task, told: Path) -> Iterator[tuple[str, str]]:
 def _seen(capture: Path) -> Requests:
     found: Requests = Counter()
     for row in collect("SELECT * FROM {seen}", seen=spoken([str(capture)]).counted):
-        if row["_corrupt"]:
-            found[row["_corrupt"], None, "", -1] += 1
+        if row["problem"]:
+            found[row["problem"], None, "", -1] += 1
         else:
             found[row["client_id"], client_of(row).software, row["api"], row["version"]] += row["requests"]
     return found

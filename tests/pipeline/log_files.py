@@ -50,8 +50,8 @@ def rows(path: Path, size: int = 1 << 20, columns: tuple[str, ...] = (), **setti
 
 
 def offsets(found: list[dict[str, Any]]) -> list[int]:
-    return [row["offset"] for row in found if row["_corrupt"] is None]
+    return [row["offset"] for row in found if row["problem"] is None]
 
 
 def broken(found: list[dict[str, Any]]) -> list[tuple[int | None, str]]:
-    return [(row["position"], row["_corrupt"]) for row in found if row["_corrupt"] is not None]
+    return [(row["position"], row["problem"]) for row in found if row["problem"] is not None]

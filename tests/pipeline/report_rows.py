@@ -64,7 +64,7 @@ def exchange(api_key: int | None = 3, version: int | None = 9, at: float = 0, **
 def client(api_key: int = 3, version: int = 9, requests: int = 1, **facts: Any) -> dict[str, Any]:
     """A row of CLIENTS."""
     usual = {
-        "seen_in": "capture",
+        "input_kind": "capture",
         "client_host": "10.0.0.1",
         "server_port": 9092,
         "client_id": "one",

@@ -186,7 +186,7 @@ def test_a_damaged_member_of_a_zip_is_a_row(tmp_path: Path) -> None:
     data = bytearray(path.read_bytes())
     data[700_000] ^= 1
     path.write_bytes(data)
-    told = [row["_corrupt"] for batch in read_batches("exchanges", find([path])) for row in batch.to_pylist()]
+    told = [row["problem"] for batch in read_batches("exchanges", find([path])) for row in batch.to_pylist()]
     assert told[-1] == "cannot be read: damaged zip: Bad CRC-32 for file 'a.log'"
 
 

@@ -48,9 +48,9 @@ ROWS = [
     exchange(number=0, request_size=100, response_size=200, at=0),
     exchange(number=1, request_size=100, at=60),
     exchange(number=None, at=30),
-    *(exchange(None, None, number=None, time=None, _corrupt=TLS, unread=size) for size in (500, 100)),
-    exchange(None, None, number=None, time=None, _corrupt=HTTP, unread=9000),
-    exchange(None, None, number=None, time=None, _corrupt=PARTIAL, unread=50),
+    *(exchange(None, None, number=None, time=None, problem=TLS, unread=size) for size in (500, 100)),
+    exchange(None, None, number=None, time=None, problem=HTTP, unread=9000),
+    exchange(None, None, number=None, time=None, problem=PARTIAL, unread=50),
 ]
 
 
@@ -77,7 +77,7 @@ def test_the_basis_is_that_of_all_connections(added_up: bool) -> None:
 
 
 def test_one_busy_client_does_not_hide_that_most_connections_are_encrypted() -> None:
-    foreign = [exchange(None, None, number=0, time=None, position=at, _corrupt=TLS, unread=10) for at in range(3)]
+    foreign = [exchange(None, None, number=0, time=None, position=at, problem=TLS, unread=10) for at in range(3)]
     seen = clients(exchanges_of(exchange(request_size=10**6), *foreign))
     report = readiness(seen, "4.1.1")
     assert report.summary[:4] == (
@@ -96,7 +96,7 @@ def test_one_busy_client_does_not_hide_that_most_connections_are_encrypted() -> 
 
 def test_a_report_in_python_says_by_itself_that_all_is_encrypted() -> None:
     seen = clients(
-        exchanges_of(exchange(None, None, number=0, time=None, _corrupt=TLS, unread=10)), origin=Origin("1 capture")
+        exchanges_of(exchange(None, None, number=0, time=None, problem=TLS, unread=10)), origin=Origin("1 capture")
     )
     for report in (readiness(seen, "4.1.1"), census(seen)):
         assert report.summary[0].startswith("INCOMPLETE: only 0.0 % of the bytes")
@@ -195,7 +195,7 @@ def test_a_late_capture_is_no_all_clear(tmp_path: Path, capfd: pytest.CaptureFix
 
 def foreign(reason: str, at: int = 0, **facts: Any) -> dict[str, Any]:
     """A row about bytes that were not read."""
-    return exchange(None, None, time=None, position=at, _corrupt=reason) | {"number": None, **facts}
+    return exchange(None, None, time=None, position=at, problem=reason) | {"number": None, **facts}
 
 
 def test_who_has_encrypted_connections_in_the_order_of_bytes() -> None:

@@ -85,7 +85,7 @@ def test_of_a_capture_everything_is_decoded(name: str, tmp_path: Path) -> None:
     assert {row["outcome"] for row in exchanges} <= {"answered", "none", "unanswered"}
     said = sum(len(data) for one in recorded(name) for _, _, data in one.segments)
     assert sum(row["size"] or 0 for row in frames) == said
-    assert not [row for row in frames + exchanges if row["_corrupt"]]
+    assert not [row for row in frames + exchanges if row["problem"]]
     assert {row["source"] for row in frames} == {str(path)}
     assert not [password for password in USERS.values() if password in repr(frames) + repr(exchanges)]
 
@@ -139,7 +139,7 @@ def test_a_file_that_is_cut_off_is_told_with_its_place(capture: Path, tmp_path: 
     short = tmp_path / "short.pcap"
     short.write_bytes(capture.read_bytes()[:-500])
     frames = rows(short, partitions="3")
-    (corrupt,) = [row for row in frames if row["_corrupt"]]
+    (corrupt,) = [row for row in frames if row["problem"]]
     assert corrupt["source"] == str(short)
     assert 0 < corrupt["position"] < short.stat().st_size
     assert len(frames) > 100
@@ -151,7 +151,7 @@ def test_a_file_that_is_gone_is_told(tmp_path: Path, capture: Path) -> None:
     reader = CaptureReader(Options({"path": str(capture)}))
     batches = list(reader.read(([str(tmp_path / "gone.pcap"), str(capture)], (0, 1))))
     all_rows = [row for batch in batches for row in batch.to_pylist()]
-    assert [Path(row["source"]).name for row in all_rows if row["_corrupt"]] == ["gone.pcap"]
+    assert [Path(row["source"]).name for row in all_rows if row["problem"]] == ["gone.pcap"]
     assert len(all_rows) > 100
 
 
@@ -190,7 +190,7 @@ NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
         (LessThanOrEqual(("number",), 5), Condition("number", "<=", 5)),
         (LessThan(("number",), 5), Condition("number", "<", 5)),
         (GreaterThanOrEqual(("number",), 5), Condition("number", ">=", 5)),
-        (IsNull(("_corrupt",)), Condition("_corrupt", "null")),
+        (IsNull(("problem",)), Condition("problem", "null")),
         (IsNotNull(("api",)), Condition("api", "null", negated=True)),
         (EqualNullSafe(("api",), "Fetch"), Condition("api", "=", "Fetch")),
         (In(("api",), ("Fetch", None)), Condition("api", "in", ("Fetch",))),
@@ -244,6 +244,6 @@ def test_errors_in_spark_say_what_is_wrong(spark: SparkSession, capture: Path, t
         read(spark, capture, rows="records")
     (tmp_path / "text.pcap").write_text("this is no capture")
     (row,) = read(spark, tmp_path).collect()
-    assert row["_corrupt"]
+    assert row["problem"]
     with pytest.raises(PySparkException, match=r"text\.pcap, byte 0"):
         read(spark, tmp_path, mode="failfast").collect()

@@ -22,8 +22,8 @@ def report() -> Report:
     clients = clients_of(
         client(0, 2, 5, client_id="old", refused=1),
         client(0, 2, 7, client_id="old", server_port=9093, last_seen=START + timedelta(hours=1)),
-        client(0, 2, 10, client_id="old", seen_in="request_log", principal="User:alice"),
-        client(0, 2, 1, client_id=None, client_host="10.0.0.2", seen_in="server_log", refused=1),
+        client(0, 2, 10, client_id="old", input_kind="request_log", principal="User:alice"),
+        client(0, 2, 1, client_id=None, client_host="10.0.0.2", input_kind="server_log", refused=1),
         client(11, 1, 3, client_id="joins", software_name="librdkafka", software_version="2.10", errors=2),
         client(3, 9, 4, client_id="joins", client_host="10.0.0.3"),
         client(3, 1, 2, client_id="joins", first_seen=START - timedelta(hours=1), principal="User:ANONYMOUS"),
@@ -34,7 +34,7 @@ def report() -> Report:
         *(exchange(3, 9, at, number=None) for at in (0, 10)),
         exchange(3, 9, 20),
         exchange(999, 0, 3000),
-        exchange(at=9_000_000, _corrupt="cut off"),
+        exchange(at=9_000_000, problem="cut off"),
     )
     return census(clients, exchanges)
 

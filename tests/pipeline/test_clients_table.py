@@ -42,8 +42,8 @@ def test_requests_are_counted_by_who_and_what() -> None:
     found = clients(only(table, EXCHANGE_COLUMNS), only(refusals_of({"version": 1}), REFUSAL_COLUMNS))
     assert found.table.columns == CLIENTS.names
     known = [row for row in found.table.rows() if row["api_key"] is not None]
-    rows = sorted(known, key=lambda row: (row["seen_in"], -row["requests"]))
-    counts = [(row["seen_in"], row["version"], row["principal"], row["requests"]) for row in rows]
+    rows = sorted(known, key=lambda row: (row["input_kind"], -row["requests"]))
+    counts = [(row["input_kind"], row["version"], row["principal"], row["requests"]) for row in rows]
     assert counts[0] == ("capture", 9, None, 4)
     assert sorted(counts[1:], key=str) == [
         ("capture", 8, None, 1),
@@ -78,8 +78,8 @@ def test_errors_are_counted_and_the_example_is_the_first_whose_time_is_known() -
 
 
 def test_problems_are_a_table_of_their_own_and_no_requests() -> None:
-    nothing = dict.fromkeys(exchange()) | {"source": "a.pcap", "_corrupt": "cut off"}
-    foreign = {"_corrupt": TLS, "unread": 100, "client_host": "10.0.0.9", "server_port": 9093, "position": 1}
+    nothing = dict.fromkeys(exchange()) | {"source": "a.pcap", "problem": "cut off"}
+    foreign = {"problem": TLS, "unread": 100, "client_host": "10.0.0.9", "server_port": 9093, "position": 1}
     table = exchanges_of(
         exchange(),
         nothing | {"position": 7},
@@ -99,14 +99,14 @@ def test_problems_are_a_table_of_their_own_and_no_requests() -> None:
 
 def test_clients_that_were_counted_before_are_added_up() -> None:
     monday = exchanges_of(exchange(at=2, connection="a", request_size=10), exchange(at=1, connection="b", position=7))
-    broken = dict.fromkeys(exchange()) | {"source": "a.pcap", "position": 7, "_corrupt": "cut off", "unread": 5}
+    broken = dict.fromkeys(exchange()) | {"source": "a.pcap", "position": 7, "problem": "cut off", "unread": 5}
     tuesday = exchanges_of(exchange(at=3, connection="a", response_size=5), broken)
     both = clients(clients(monday), clients(tuesday), refusals_of({"version": 1}))
-    (seen,) = [row for row in both.table.rows() if row["seen_in"] == "capture"]
+    (seen,) = [row for row in both.table.rows() if row["input_kind"] == "capture"]
     assert (seen["requests"], seen["connections"], seen["bytes"], seen["begun"]) == (3, 3, 15, 3)
     assert (seen["last_seen"] - seen["first_seen"], seen["position"]) == (timedelta(seconds=2), 7)
     assert [row["unread"] for row in both.problems.rows()] == [5]
-    assert [row["requests"] for row in both.table.rows() if row["seen_in"] == "server_log"] == [1]
+    assert [row["requests"] for row in both.table.rows() if row["input_kind"] == "server_log"] == [1]
 
 
 def test_what_is_made_of_an_incomplete_table_is_incomplete() -> None:
@@ -131,7 +131,7 @@ def test_a_sum_of_bytes_that_lacks_some_is_none() -> None:
 
 def test_more_clients_than_fit_into_memory_are_counted_in_parts() -> None:
     number, table = 60_000, table_of(COUNTED)
-    same = client(seen_in="capture", requests=2)
+    same = client(input_kind="capture", requests=2)
     for start in range(0, number, 5000):
         columns = {field.name: pa.repeat(pa.scalar(same.get(field.name), field.type), 5000) for field in COUNTED}
         for name in ("client_id", "source", "connection"):

@@ -137,7 +137,7 @@ def test_pipes_and_devices_are_not_read(tmp_path: Path) -> None:
             reader.advance(0)
     (group,) = splits([LogSegment(str(tmp_path / "00000000000000000000.log"))])
     (batch,) = record_batches(group, RECORDS)
-    assert batch.column("_corrupt").to_pylist() == ["cannot be read: not a regular file"]
+    assert batch.column("problem").to_pylist() == ["cannot be read: not a regular file"]
 
 
 def test_without_java_the_command_says_what_to_install(
@@ -359,12 +359,12 @@ def test_reports_read_no_bodies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_clients_are_counted_as_reports_count_them() -> None:
-    def seen(client_id: str | None, api_key: int = 3, seen_in: str = "capture", **known: Any) -> dict[str, Any]:
+    def seen(client_id: str | None, api_key: int = 3, input_kind: str = "capture", **known: Any) -> dict[str, Any]:
         who = {"client_id": client_id, "client_host": "10.0.0.1", **dict.fromkeys(SHOWN[2:]), **known}
         facts = {"api": "Metadata", "versions": [9], "requests": 1, "errors": 0, "refused": 0, "last_seen": None}
-        return {"seen_in": seen_in, **who, "api_key": api_key, **facts}
+        return {"input_kind": input_kind, **who, "api_key": api_key, **facts}
 
-    rows = [seen("one"), seen("one", principal="User:a"), seen(None, seen_in="server_log"), seen("two", 1)]
+    rows = [seen("one"), seen("one", principal="User:a"), seen(None, input_kind="server_log"), seen("two", 1)]
     report = clients_report(rows, 0)
     assert report.summary == ("2 clients seen.",)
     assert report.table("list").column("api") == ["Metadata"] * 4
@@ -387,10 +387,10 @@ def test_the_whole_report_on_clients(snapshot: SnapshotAssertion) -> None:
     rows = [
         client(0, 1, 5, **sarama, errors=1, refused=2),
         client(0, 7, 4, **sarama, last_seen=START + timedelta(hours=1)),
-        client(0, 7, 3, **sarama, seen_in="request_log"),
+        client(0, 7, 3, **sarama, input_kind="request_log"),
         client(0, 8, 1, **sarama, client_host="10.0.0.2", server_port=9093),
         client(9999, 0, 1, api=None, client_id=None) | {"last_seen": None},
-        client(0, 2, 3, client_id=None, seen_in="server_log", refused=3) | {"version": None},
+        client(0, 2, 3, client_id=None, input_kind="server_log", refused=3) | {"version": None},
         client(58, 0, 2, client_id="1", api="Envelope"),
         client(1, 12, 2, client_id="1"),
     ]

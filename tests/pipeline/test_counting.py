@@ -48,7 +48,7 @@ OTHERWISE: dict[str, list[Any]] = {
     "response_size": [5],
     "unread": [0, 3],
     "packets": [0, 2],
-    "_corrupt": ["cut off", "not Kafka: TLS"],
+    "problem": ["cut off", "not Kafka: TLS"],
 }
 """Of a request that is nothing special, few columns have other values: so that several are counted together."""
 FACTS = st.lists(
@@ -77,7 +77,7 @@ def test_counting_before_and_after_storing_is_the_same(
     rows: list[dict[str, Any]], sizes: list[int], at_once: int, most: int
 ) -> None:
     before = DATABASE.table(COUNTED).add(counted(batches(rows, sizes), at_once, most))
-    others = refusals_of({"version": 1}), clients_of(client(seen_in="metrics"), client(requests=7, position=3))
+    others = refusals_of({"version": 1}), clients_of(client(input_kind="metrics"), client(requests=7, position=3))
     assert rows_of(clients(before)) == rows_of(clients(exchanges_of(*rows)))
     assert rows_of(clients(before, *others)) == rows_of(clients(exchanges_of(*rows), *others))
     found = clients(before)
@@ -88,7 +88,7 @@ def test_counting_before_and_after_storing_is_the_same(
 def test_of_many_connections_there_is_a_row_for_each_and_not_for_each_request() -> None:
     asked = [exchange(api_key=at % 3, at=at, number=at, connection="cd"[at % 2]) for at in range(600)]
     cut_off = [
-        exchange(None, source=source, position=at, _corrupt="cut off")
+        exchange(None, source=source, position=at, problem="cut off")
         for source, at in (*[("a", 1)] * 2, ("a", 2), ("b", 1))
     ]
     given_rows = batches(asked + cut_off, [100] * 6)

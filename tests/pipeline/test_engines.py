@@ -133,7 +133,7 @@ def test_exchanges_are_counted_where_they_are_read(spark: SparkSession, tmp_path
     counted = read_counted(log, *captures, spark=spark, **options)
     found, expected = ({str(row) for row in clients(table).table.collect()} for table in (counted, exchanges))
     assert found == expected
-    assert any(row.connections > 1 and row.seen_in == "request_log" for row in clients(counted).table.collect())
+    assert any(row.connections > 1 and row.input_kind == "request_log" for row in clients(counted).table.collect())
     assert counted.count() < exchanges.count()
 
 

@@ -60,7 +60,7 @@ def test_a_request_with_its_response() -> None:
         "reason": None,
         "request": asked(BEAT, 4, 7)[2][4:],
         "response": answered(BEATEN, 4, 7)[2][4:],
-        "_corrupt": None,
+        "problem": None,
     }
     assert {name: row[name] for name in expected} == expected
 
@@ -70,7 +70,7 @@ def test_of_recorded_connections_every_request_is_answered(name: str) -> None:
     given = conversation_pieces(recorded(name))
     rows = cells(given, table="exchanges")
     assert {row["outcome"] for row in rows} <= {"answered", "none", "unanswered"}
-    assert not any(row["_corrupt"] for row in rows)
+    assert not any(row["problem"] for row in rows)
     requests = cells(given, "kind")
     assert len([row for row in rows if not row["forwarded"]]) == [row["kind"] for row in requests].count("request")
 
@@ -130,7 +130,7 @@ def test_a_request_of_which_too_little_was_seen_to_wait_for_its_response() -> No
         answered(BEATEN, 4, 1),
         answered(BEATEN, 4, 2),
     ]
-    rows = values(pieces(segments), "correlation_id", "outcome", "_corrupt", "unread", table="exchanges")
+    rows = values(pieces(segments), "correlation_id", "outcome", "problem", "unread", table="exchanges")
     assert rows[:2] == [(1, "undecodable", None, None), (2, "answered", None, None)]
     assert rows[2:] == [(None, None, PARTIAL, size - 14)]
 
@@ -178,7 +178,7 @@ UNSEEN = "{} of its {} bytes were not seen"
 def test_what_is_cut_off_and_what_is_missing_are_told_apart(
     segments: list[Segment | Piece], expected: list[tuple[object, ...]]
 ) -> None:
-    columns = "correlation_id", "outcome", "reason", "_corrupt", "unread"
+    columns = "correlation_id", "outcome", "reason", "problem", "unread"
     assert values(pieces(segments), *columns, table="exchanges") == expected
 
 
@@ -219,7 +219,7 @@ def test_a_problem_of_a_file_has_its_bytes_and_packets() -> None:
     for table, expected in tables.items():
         (row,) = cells([problem], table=table)
         found = {name: value for name, value in row.items() if value is not None}
-        assert found == {"source": "a.pcap", "position": 24, "_corrupt": "cut off"} | expected
+        assert found == {"source": "a.pcap", "position": 24, "problem": "cut off"} | expected
 
 
 def test_a_client_that_goes_on_was_accepted() -> None:
@@ -252,7 +252,7 @@ def test_what_was_told_is_not_told_again() -> None:
     for piece in given:
         connection.feed(piece)
     told = projection.batch(connection.unread(closed)).to_pylist()
-    assert [(row["_corrupt"], row["unread"], row["position"]) for row in told] == [
+    assert [(row["problem"], row["unread"], row["position"]) for row in told] == [
         (PARTIAL, 7, closed.position),
         (MISSING, 5, closed.position),
     ]
@@ -348,23 +348,23 @@ def test_a_connection_that_is_not_kafka_is_told_at_once_and_at_the_end_with_its_
         (CLIENT, 0.0, b"GET / HTTP/1.1\r\n\r\n"),
         (SERVER, 0.0, b"HTTP/1.1 400 Bad Request\r\n"),
     ]
-    rows = values(pieces(segments), "_corrupt", "unread", "number", table="exchanges")
+    rows = values(pieces(segments), "problem", "unread", "number", table="exchanges")
     assert rows == [("not Kafka: HTTP", 9, 0), ("not Kafka: HTTP", 9 + 26, None)]  # 0: one connection
     given = [asked(BEAT, 4, 1), (SERVER, 0.0, b"HTTP/1.1 400 Bad Request\r\n\r\n")]
-    rows = values(pieces(given), "number", "_corrupt", "unread", table="exchanges")
+    rows = values(pieces(given), "number", "problem", "unread", table="exchanges")
     assert rows == [(None, "not Kafka: HTTP", 9), (0, None, None), (None, "not Kafka: HTTP", 19)], "0: its request"
 
 
 def test_what_was_missing_is_told_at_the_end() -> None:
     segments: list[Segment | Piece] = [gap(CLIENT, 100), asked(BEAT, 4, 1), gap(SERVER, 20), gap(SERVER, 0)]
     segments.append((SERVER, 0.0, b"\xff" * 9))
-    rows = values(pieces(segments, complete=False), "_corrupt", "unread", "position", table="exchanges")
+    rows = values(pieces(segments, complete=False), "problem", "unread", "position", table="exchanges")
     assert rows[-2:] == [(NO_FRAME, 9, 5), (MISSING, 120, 5)]
 
 
 def test_responses_to_requests_that_were_not_seen_are_told_at_the_end() -> None:
     segments = [asked(BEAT, 4, 1), answered(BEATEN, 4, 1), answered(BEATEN, 4, 77)]
-    answer, rest = values(pieces(segments), "outcome", "_corrupt", "unread", table="exchanges")
+    answer, rest = values(pieces(segments), "outcome", "problem", "unread", table="exchanges")
     assert answer == ("answered", None, None)
     assert rest == (None, STRAY, len(answered(BEATEN, 4, 77)[2]))
 
@@ -380,7 +380,7 @@ def test_bytes_that_are_missing_in_such_a_response_count_once() -> None:
         gap(side, 3),
         (side, time, stray[15:]),
     ]
-    rows = values(pieces(given), "_corrupt", "unread", table="exchanges")
+    rows = values(pieces(given), "problem", "unread", table="exchanges")
     assert [row for row in rows if row[0]] == [(STRAY, 13), (MISSING, 3)]
 
 
@@ -389,7 +389,7 @@ def test_the_server_of_what_is_not_kafka_is_known_by_later_connections(tmp_path:
     late = packets(Conversation([(SERVER, 0.0, b"HTTP/1.1 200 OK\r\n\r\n")], client, server), handshake=False)
     again = packets(Conversation([(CLIENT, 0.5, b"GET / HTTP/1.1\r\n\r\n")], replace(client, port=2001), server))
     given = read_pieces([str(write_pcap(tmp_path / "late.pcap", merged([late, again])))])
-    rows = values(given, "_corrupt", "client_port", "server_port", table="exchanges")
+    rows = values(given, "problem", "client_port", "server_port", table="exchanges")
     assert {*rows} == {(HTTP, port, server.port) for port in (2000, 2001)}
 
 
@@ -398,4 +398,4 @@ def test_a_whole_request_without_a_readable_header_waits_for_its_response() -> N
     bad: Segment = CLIENT, 0.0, frame(b"\0\x0c\0\4\0\0\0\7\0\2me\1\0\x7f")
     rows = cells(pieces([asked(BEAT, 4, 6), answered(BEATEN, 4, 6), bad, answered(BEATEN, 4, 7)]), table="exchanges")
     assert [row["outcome"] for row in rows] == ["answered", "undecodable"]
-    assert not [row for row in rows if row["_corrupt"]]
+    assert not [row for row in rows if row["problem"]]

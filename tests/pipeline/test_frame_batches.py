@@ -146,7 +146,7 @@ def test_the_client_of_an_exchange_may_be_in_an_envelope() -> None:
 def test_what_is_missing_of_a_connection_has_its_columns() -> None:
     lossy: list[Segment | Piece] = [*TALK, gap(CLIENT, 10)]
     rows = cells(pieces(lossy), table="exchanges", conditions=[Condition("unread", ">", 0)])
-    assert [(row["_corrupt"], row["unread"], row["client_host"]) for row in rows] == [(MISSING, 10, "10.0.0.1")]
+    assert [(row["problem"], row["unread"], row["client_host"]) for row in rows] == [(MISSING, 10, "10.0.0.1")]
 
 
 def test_batches_are_of_a_bounded_size() -> None:

@@ -50,7 +50,7 @@ def test_all_columns_have_one_place(table: str, full: pa.Schema) -> None:
     assert {name: value for name, value in told.items() if value is not None} == {
         "source": "a.pcap",
         "position": 7,
-        "_corrupt": "cut off",
+        "problem": "cut off",
     }
 
 

@@ -77,7 +77,7 @@ def test_a_request_and_its_response() -> None:
         "throttle_ms": None,
         "reason": None,
         "raw": asked(BEAT, 4, 7)[2][4:],
-        "_corrupt": None,
+        "problem": None,
     }
     expected = {"position": 1, "number": 1, "direction": "server", "kind": "response", "request": 0}
     expected |= {"api": "Heartbeat", "client_id": "me", "correlation_id": 7, "version": 4}
@@ -248,7 +248,7 @@ def test_a_broken_file_is_a_row_that_says_where() -> None:
     assert {name: value for name, value in row.items() if value is not None} == {
         "source": "a.pcap",
         "position": 24,
-        "_corrupt": "cut off",
+        "problem": "cut off",
     }
 
 

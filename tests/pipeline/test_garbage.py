@@ -57,8 +57,8 @@ def tried(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 def test_noise_without_a_handshake_is_decoded_less_and_less(tmp_path: Any, tried: list[int]) -> None:
     pieces = undecided(tmp_path, noise(NOISE))
-    (row,) = cells(pieces, "unread", "_corrupt", table="exchanges")
-    assert row == {"unread": sum(len(piece.data) for piece in pieces), "_corrupt": UNDECIDED}
+    (row,) = cells(pieces, "unread", "problem", table="exchanges")
+    assert row == {"unread": sum(len(piece.data) for piece in pieces), "problem": UNDECIDED}
     assert sum(tried) < NOISE, "both ways together, less than once"
 
 
@@ -98,8 +98,8 @@ def test_what_follows_noise_is_read(tmp_path: Any) -> None:
 
     def requests(*parts: list[Segment]) -> list[Cells]:
         segments = [(side, n / 1e3, data) for n, (side, _, data) in enumerate(one for part in parts for one in part)]
-        rows = cells(undecided(tmp_path, segments), "api", "version", "_corrupt", table="exchanges")
-        return [row for row in rows if row["_corrupt"] is None]
+        rows = cells(undecided(tmp_path, segments), "api", "version", "problem", table="exchanges")
+        return [row for row in rows if row["problem"] is None]
 
     alone, after = requests(list(real) * 40), requests(noise(1 << 20), list(real) * 120)
     assert alone

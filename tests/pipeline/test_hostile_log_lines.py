@@ -169,7 +169,7 @@ def test_a_number_out_of_range_makes_one_bad_row(tmp_path: Path, line: str) -> N
     good = f"[2026-11-21 16:33:41,379] DEBUG {request_line()}"
     before, bad, after = request_rows(tmp_path, good, f"[2026-11-21 16:33:41,379] DEBUG {line}", good)
     assert (before["version"], after["version"]) == (12, 12)
-    assert bad["_corrupt"]
+    assert bad["problem"]
 
 
 @pytest.mark.parametrize(
@@ -189,7 +189,7 @@ def test_a_time_out_of_range_is_none(tmp_path: Path, time: str) -> None:
     line = request_line()
     text = time.replace("%s", line.replace('"', '\\"')) if "%s" in time else f"{time} DEBUG {line}"
     (row,) = request_rows(tmp_path, text)
-    assert (row["version"], row["_corrupt"]) == (12, None)
+    assert (row["version"], row["problem"]) == (12, None)
     assert row["time"] is None or row["time"].year == 2023
 
 
@@ -197,7 +197,7 @@ def test_a_line_with_many_beginnings_is_read_twice_at_most(tmp_path: Path) -> No
     with limited(WORKER, 5 * SECONDS):
         rows = request_rows(tmp_path, "Completed request:{" * 100_000 + request_line())
     assert [row["version"] for row in rows] == [None, 12]
-    assert rows[0]["_corrupt"]
+    assert rows[0]["problem"]
 
 
 def test_codes_at_any_depth_are_found_in_one_pass() -> None:
@@ -222,7 +222,7 @@ def test_a_line_that_is_too_long_is_a_row_that_names_the_option(tmp_path: Path, 
     good, bad = pa.Table.from_batches(batches).to_pylist()
     assert good["version"] == 12
     assert bad["position"] == 0
-    assert "maxLine" in bad["_corrupt"]
+    assert "maxLine" in bad["problem"]
 
 
 def test_of_many_long_lines_some_are_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

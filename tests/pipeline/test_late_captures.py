@@ -46,7 +46,7 @@ COLUMNS = (
     "client_port",
     "server_host",
     "server_port",
-    "_corrupt",
+    "problem",
 )
 
 Truth = set[tuple[Any, ...]]
@@ -97,9 +97,9 @@ def test_a_late_capture_names_no_wrong_client_version_or_side(tmp_path: Path, cu
     size = sum(piece.size for piece in seen if isinstance(piece, Piece) and piece.kind != "closed")
     read = sum((row["request_size"] or 0) + (row["response_size"] or 0) for row in rows)
     read += sum(row["size"] for row in cells(seen, "size", "kind") if row["kind"] == "sasl_token")
-    assert read + sum(row["unread"] or 0 for row in rows if row["_corrupt"] != PARTIAL) >= size
+    assert read + sum(row["unread"] or 0 for row in rows if row["problem"] != PARTIAL) >= size
     for row in rows:
-        if row["_corrupt"] is None:
+        if row["problem"] is None:
             assert (row["server_host"], row["server_port"]) == (server.host, server.port), row
             forwarded = row["client_port"] is None
             known = set[Any]().union(*truth.values()) if forwarded else truth[row["client_host"], row["client_port"]]
@@ -150,19 +150,19 @@ def test_what_shows_which_side_is_the_client(
     server = 0 if hinted is None else 5000 if hinted == swapped else 40000
     given = late(segments, swapped=swapped, server=server)
     given[-1].size = 1  # by a FIN, which is none of the bytes
-    found = cells(given, "client_port", "correlation_id", "_corrupt", "unread", "number", table="exchanges")
+    found = cells(given, "client_port", "correlation_id", "problem", "unread", "number", table="exchanges")
     size = sum(len(data) for _, _, data in segments)
     if decided:
         numbers = [1, 2, 3] if segments == THREE else [1]
         expected = [(40000 if swapped else 5000, number, None) for number in numbers]
-        assert [(row["client_port"], row["correlation_id"], row["_corrupt"]) for row in found] == expected
+        assert [(row["client_port"], row["correlation_id"], row["problem"]) for row in found] == expected
     else:
         nothing = {"client_port": None, "correlation_id": None}
-        assert found == [nothing | {"_corrupt": UNDECIDED, "unread": size, "number": 0}]
+        assert found == [nothing | {"problem": UNDECIDED, "unread": size, "number": 0}]
         (frames,) = cells(given)
         columns = {"connection": given[0].connection.id, "source": "capture.pcap", "position": len(segments)}
         assert {name: value for name, value in frames.items() if value is not None} == columns | {
-            "_corrupt": UNDECIDED,
+            "problem": UNDECIDED,
             "size": size,
         }
 
@@ -170,8 +170,8 @@ def test_what_shows_which_side_is_the_client(
 @pytest.mark.parametrize(("server", "port"), [(0, 5000), (40000, 5000), (5000, 40000)])
 def test_the_client_of_what_is_not_kafka_is_the_likely_one(server: int, port: int) -> None:
     given = late([(CLIENT, 0.0, b"GET / HTTP/1.1\r\n\r\n")], swapped=False, server=server)
-    found = cells(given, "client_port", "_corrupt", table="exchanges")
-    assert found == [{"client_port": port, "_corrupt": HTTP}] * 2
+    found = cells(given, "client_port", "problem", table="exchanges")
+    assert found == [{"client_port": port, "problem": HTTP}] * 2
 
 
 @pytest.mark.parametrize("swapped", [False, True])
@@ -196,5 +196,5 @@ def test_bytes_that_did_not_wait_for_a_decision_are_told_with_their_direction(sw
 def test_what_looks_like_tls_in_the_middle_is_called_so(records: int, reason: str) -> None:
     record: Segment = SERVER, 0.0, b"\x17\3\3\0\x50" + bytes(80)
     noise: list[Segment] = [(CLIENT, 0.0, b"\xfe" * 400), (SERVER, 0.0, b"\xfe" * 400)]
-    found = cells(late([*noise, *[record] * records], swapped=False), "_corrupt", "unread", table="exchanges")
-    assert found == [{"_corrupt": reason, "unread": 800 + 85 * records}]
+    found = cells(late([*noise, *[record] * records], swapped=False), "problem", "unread", table="exchanges")
+    assert found == [{"problem": reason, "unread": 800 + 85 * records}]

@@ -32,7 +32,7 @@ def report() -> Report:
             exchange(3, 9, 9, error_codes=[1234], **log, latency_ms=6.0),
             exchange(3, 9, 0, error_codes=[3], latency_ms=None) | {"time": None, **log},
             exchange(999, 0, 1, outcome="none", error_codes=None),
-            exchange(at=10, outcome=None, _corrupt="cut off"),
+            exchange(at=10, outcome=None, problem="cut off"),
         )
     )
 

@@ -73,7 +73,7 @@ FULL = {
     "key": b"key",
     "value": b"value",
     "headers": [{"key": "a", "value": b"1"}, {"key": "a", "value": None}],
-    "_corrupt": None,
+    "problem": None,
 }
 FACTS = {"producer_id": 4_000_000_000, "producer_epoch": 300, "base_sequence": 70_000, "transactional": True}
 
@@ -296,7 +296,7 @@ def test_a_batch_whose_records_do_not_fit_is_reported_and_none_of_it_is_given(
 
 def test_a_batch_with_less_than_no_records_is_reported_even_if_only_headers_are_read(tmp_path: Path) -> None:
     path = segment(tmp_path, BATCHES[0], with_records(-1, b""), BATCHES[1])
-    for columns in (("topic", "position", "_corrupt"), ("offset", "position", "_corrupt")):
+    for columns in (("topic", "position", "problem"), ("offset", "position", "problem")):
         found = rows(path, columns=columns)
         assert len(found) == 21
         assert [position for position, _ in broken(found)] == [SIZE]
@@ -563,7 +563,7 @@ def test_records_of_one_kind_as_structs() -> None:
     folder = LOGS / "4.1.1" / "__consumer_offsets-0"
     found = typed("OffsetCommit", folder / f"{0:020}.log")
     assert found
-    assert all(row["key"]["group"] and row["_corrupt"] is None and row["reason"] is None for row in found)
+    assert all(row["key"]["group"] and row["problem"] is None and row["reason"] is None for row in found)
     assert any(row["value"] is None for row in found)
     [user] = typed("UserScramCredentialRecord", LOGS / "4.1.1" / "__cluster_metadata-0" / f"{0:020}.log")
     assert (user["value"]["name"], user["value"]["salt"]) == ("bob", b"")
@@ -575,7 +575,7 @@ def test_records_of_one_kind_as_structs() -> None:
 def test_damage_is_reported_among_records_of_one_kind(tmp_path: Path) -> None:
     data = (LOGS / "4.1.1" / "__consumer_offsets-0" / f"{0:020}.log").read_bytes()
     found = typed("OffsetCommit", segment(tmp_path, data, b"garbage" * 9, name="__consumer_offsets-1"))
-    assert [row["position"] for row in found if row["_corrupt"]] == [len(data)]
+    assert [row["position"] for row in found if row["problem"]] == [len(data)]
     assert len(found) > 1
 
 
@@ -607,7 +607,7 @@ def test_records_before_damage_come_before_it(tmp_path: Path, monkeypatch: pytes
     """Also where batches are read one by one."""
     monkeypatch.setattr(Stored, "add", lambda *_: False)
     found = rows(segment(tmp_path, batch_at(0, 2), with_records(2, b"\0"), batch_at(4, 1)))
-    assert [row["_corrupt"] is None for row in found] == [True, True, False, True]
+    assert [row["problem"] is None for row in found] == [True, True, False, True]
 
 
 def test_the_codec_of_a_batch_may_be_unknown(tmp_path: Path) -> None:
@@ -624,7 +624,7 @@ def test_unknown_bits_of_old_messages_mean_nothing(tmp_path: Path) -> None:
     data[17] |= 0x30
     data[12:16] = struct.pack(">I", zlib.crc32(bytes(data[16:])))
     (row,) = rows(segment(tmp_path, bytes(data)))
-    assert (row["_corrupt"], row["transactional"], row["control"]) == (None, False, False)
+    assert (row["problem"], row["transactional"], row["control"]) == (None, False, False)
 
 
 BASES = (0, 1, 1 << 61, (1 << 62) - 1, 1 << 62, (1 << 62) + 1, (1 << 63) - 2, -1, -(1 << 62), -(1 << 63))
@@ -662,11 +662,11 @@ def test_a_record_above_the_limit_has_its_place_and_a_reason_but_no_contents(
         *(contents[0], (None, None), (None, None), contents[3], contents[4])
     ]
     reason = "a record of {} bytes is left out: see the option maxRecord"
-    assert [row["_corrupt"] for row in found] == [None, reason.format(101), reason.format(100), None, None]
+    assert [row["problem"] for row in found] == [None, reason.format(101), reason.format(100), None, None]
     with pytest.raises(BrokenInputError, match="a record of 101 bytes"):
         rows(path, most=10, failfast=True)
     again = segment(tmp_path, encode([Record(None, b"", (), TIMES, 7)]), encode(records))
-    assert [row["_corrupt"] for row in rows(again, most=10)] == [None, *(row["_corrupt"] for row in found)]
+    assert [row["problem"] for row in rows(again, most=10)] == [None, *(row["problem"] for row in found)]
 
 
 def test_headers_count_as_contents_of_a_record(tmp_path: Path) -> None:
@@ -689,7 +689,7 @@ def test_what_is_left_out_of_many_large_records_is_the_right_one(tmp_path: Path)
     assert [(row["offset"], row["value"]) for row in found] == [
         (record.offset, record.value if len(record.value or b"") <= 2 << 20 else None) for record in records
     ]
-    assert [row["offset"] for row in found if row["_corrupt"]] == [4, 7]
+    assert [row["offset"] for row in found if row["problem"]] == [4, 7]
 
 
 @pytest.mark.parametrize(

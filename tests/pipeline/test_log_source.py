@@ -32,8 +32,8 @@ def test_a_data_directory_with_damage_is_a_table(spark: SparkSession, tmp_path: 
         *range(6, 10),
         *range(20, 30),
     ]
-    [report] = log.where("_corrupt IS NOT NULL").collect()
-    assert "checksum" in report._corrupt
+    [report] = log.where("problem IS NOT NULL").collect()
+    assert "checksum" in report.problem
     assert (report.position, report.topic) == (len(batch_at(0)), None)
     narrow = read(spark, tmp_path, "topic string, offset long", topics="pay*", endOffset="4")
     assert sorted(map(tuple, narrow.collect())) == [("payments", offset) for offset in range(4)]

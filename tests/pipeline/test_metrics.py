@@ -34,7 +34,7 @@ def rows_of(path: Path) -> list[dict[str, Any]]:
 
 def counts(rows: Iterable[dict[str, Any]]) -> set[tuple[Any, ...]]:
     names = ("api", "version", "software_name", "software_version", "requests")
-    return {tuple(row[name] for name in names) for row in rows if not row.get("_corrupt")}
+    return {tuple(row[name] for name in names) for row in rows if not row.get("problem")}
 
 
 def made(folder: Path, *lines: str, name: str = "broker.prom") -> Path:
@@ -65,7 +65,7 @@ def test_a_real_dump_says_what_the_request_log_calls_deprecated(name: str) -> No
     assert find([SAMPLE / name]).metrics == (str(SAMPLE / name),)
     rows = rows_of(SAMPLE / name)
     assert counts(rows) == truth()
-    assert {row["seen_in"] for row in rows} == {"metrics"}
+    assert {row["input_kind"] for row in rows} == {"metrics"}
     assert {row["client_id"] for row in rows} == {row["client_host"] for row in rows} == {None}
 
 
@@ -101,7 +101,7 @@ def test_what_a_capture_did_not_see_is_refused_by_metrics(tmp_path: Path) -> Non
     more = made(tmp_path, f'{RULES}_total{{request="Fetch",version="3",{SOFTWARE}}} 7.0')
     _, report = readiness(tmp_path / "out", SAMPLE / "traffic.pcap.gz", more)
     (row,) = [row for row in table(report, "refused") if row["software"] == "app 1.0"]
-    assert (row["api"], row["versions"], row["requests"], row["seen_in"]) == ("Fetch", [3], 7, ["metrics"])
+    assert (row["api"], row["versions"], row["requests"], row["input_kind"]) == ("Fetch", [3], 7, ["metrics"])
     assert "Metrics count more requests of 1 deprecated version than other inputs saw" in " ".join(report["summary"])
     checks = (tmp_path / "out" / "readiness.junit.xml").read_text()
     assert "clients of app 1.0" in checks
@@ -118,7 +118,7 @@ def test_what_a_capture_did_not_see_is_refused_by_metrics(tmp_path: Path) -> Non
     ],
 )
 def test_whose_requests_metrics_count(counted: str | None, seen: str | None, users: set[str | None]) -> None:
-    metrics = client(0, 2, seen_in="metrics", client_id=None, client_host=None, software_name=counted)
+    metrics = client(0, 2, input_kind="metrics", client_id=None, client_host=None, software_name=counted)
     rows = [client(0, 2, software_name=seen), metrics]
     assert {use.client.client_id for use in uses_of(rows)} == users
     before_its_name = client(0, 2, software_name=None)
@@ -173,7 +173,7 @@ def test_rates_are_no_counts(tmp_path: Path) -> None:
         f"{RULES}{{{labels}}} NaN",
     ]
     (row,) = rows_of(made(tmp_path, *rates, *others))
-    assert row["_corrupt"] == NO_DEPRECATED
+    assert row["problem"] == NO_DEPRECATED
 
 
 def test_fetches_of_consumers_count_once_and_those_of_followers_not(tmp_path: Path) -> None:
@@ -207,7 +207,8 @@ def test_of_a_series_that_an_answer_has_twice_the_last_counts(tmp_path: Path) ->
 
 
 def test_what_only_metrics_saw_comes_first_then_what_they_count_most_of() -> None:
-    counted = [client(0, n, c, seen_in="metrics", client_id=None, client_host=None) for n, c in enumerate((3, 9, 1))]
+    nobody = {"input_kind": "metrics", "client_id": None, "client_host": None}
+    counted = [client(0, n, c, **nobody) for n, c in enumerate((3, 9, 1))]
     report = make_report(clients_of(*counted, client(0, 0, 5), client(0, 1, 6)), "4.4.0")
     assert report.table("metrics").column("version") == [2, 1, 0]
 
@@ -230,7 +231,7 @@ def test_each_heading_of_jmxtool_has_a_last_line(tmp_path: Path) -> None:
 def test_series_without_a_version_are_one_problem_at_the_first(tmp_path: Path) -> None:
     path = made(tmp_path, *(f'{RULES}_total{{request="{api}",{SOFTWARE}}} 3' for api in ("Fetch", "Produce")))
     (row,) = rows_of(path)
-    assert (row["_corrupt"], row["requests"]) == (NAMELESS, 1)
+    assert (row["problem"], row["requests"]) == (NAMELESS, 1)
     assert row["position"] == path.read_text().index(RULES)
 
 
@@ -275,7 +276,7 @@ def test_the_last_value_of_a_range_counts(tmp_path: Path) -> None:
 def test_a_rate_of_jolokia_is_no_count(tmp_path: Path) -> None:
     bean = f"{BEAN},request=Produce,version=1"
     (tmp_path / "a").write_text(json.dumps({"request": {"mbean": bean, "attribute": "MeanRate"}, "value": 3}))
-    assert [row["_corrupt"] for row in rows_of(tmp_path / "a")] == [NO_DEPRECATED]
+    assert [row["problem"] for row in rows_of(tmp_path / "a")] == [NO_DEPRECATED]
 
 
 def test_what_is_wanted_may_come_late(tmp_path: Path) -> None:
@@ -304,7 +305,7 @@ def test_what_cannot_be_read_is_said(
     line: str, reason: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = made(tmp_path, line)
-    assert [row["_corrupt"] for row in rows_of(path)] == [reason]
+    assert [row["problem"] for row in rows_of(path)] == [reason]
     assert run(["clients", "-q", "--out", str(tmp_path / "out"), str(path)]) == 2
     assert reason in capsys.readouterr().err
     assert run(["clients", "-q", "--mode", "failfast", "--out", str(tmp_path / "out"), str(path)]) == 3
@@ -326,7 +327,7 @@ def test_hostile_json(text: str, reason: str, tmp_path: Path, monkeypatch: pytes
         monkeypatch.setattr(dumps, "MAX_VALUES", 1000)
     (tmp_path / "a.json").write_text(text)
     (row,) = rows_of(tmp_path / "a.json")
-    assert row["_corrupt"].startswith(reason)
+    assert row["problem"].startswith(reason)
 
 
 @pytest.mark.timeout(30)
@@ -348,7 +349,7 @@ def test_a_long_heading_is_read_once(tmp_path: Path) -> None:
 def test_nested_json_takes_linear_time(tmp_path: Path) -> None:
     depth, path = 450, tmp_path / "a.json"
     path.write_text('{"metric": ' * depth + f'"{"a" * 8_000_000}"' + ', "value": [1]}' * depth)
-    assert [row["_corrupt"] for row in rows_of(path)] == [NO_DEPRECATED]
+    assert [row["problem"] for row in rows_of(path)] == [NO_DEPRECATED]
 
 
 def test_sums_are_limited(tmp_path: Path) -> None:
@@ -417,7 +418,7 @@ def test_series_are_limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     lines = [f'{RULES}_total{{request="Fetch",version="{version}"}} 1' for version in range(4)]
     rows = rows_of(made(tmp_path, *lines))
     assert [row["version"] for row in rows] == [0, 1, None]
-    assert rows[-1]["_corrupt"] == "more than 2 series: the others are left out"
+    assert rows[-1]["problem"] == "more than 2 series: the others are left out"
 
 
 def test_metrics_of_kwire_itself_are_none_of_a_broker(tmp_path: Path) -> None:

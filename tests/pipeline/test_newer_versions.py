@@ -176,22 +176,22 @@ HEARTBEATS = {"api_key": 12, "version": NEWER}
 
 def test_the_summary_has_what_is_newer_once() -> None:
     seen = [
-        {"seen_in": "capture", "requests": 1200, **HEARTBEATS},
-        {"seen_in": "request_log", "requests": 1000, **HEARTBEATS},  # the same requests
-        {"seen_in": "capture", "requests": 5, "api_key": 999, "version": 2},
-        {"seen_in": "capture", "requests": 7, "api_key": 12, "version": 4},
+        {"input_kind": "capture", "requests": 1200, **HEARTBEATS},
+        {"input_kind": "request_log", "requests": 1000, **HEARTBEATS},  # the same requests
+        {"input_kind": "capture", "requests": 5, "api_key": 999, "version": 2},
+        {"input_kind": "capture", "requests": 7, "api_key": 12, "version": 4},
     ]
     assert newer_than_known(seen, PROTOCOL) == (
         f"1,205 requests newer than {NEWEST}, counted but not decoded: Heartbeat {NEWER} (1,200), "
         f"API key 999 in version 2 (5); {TAKE_IN}.",
     )
     assert newer_than_known(seen[3:], PROTOCOL) == ()
-    (sentence,) = newer_than_known([{"seen_in": "capture", "requests": 2, "api_key": 12, "version": -1}], PROTOCOL)
+    (sentence,) = newer_than_known([{"input_kind": "capture", "requests": 2, "api_key": 12, "version": -1}], PROTOCOL)
     assert sentence.startswith("2 requests older than the versions known here, counted but not decoded: Heartbeat -1")
 
 
 def test_only_the_most_frequent_are_named() -> None:
-    seen = [{"seen_in": "capture", "requests": 1, "api_key": 999, "version": version} for version in range(12)]
+    seen = [{"input_kind": "capture", "requests": 1, "api_key": 999, "version": version} for version in range(12)]
     (sentence,) = newer_than_known(seen, PROTOCOL)
     assert sentence.count("API key 999") == 10
     assert "2 more versions" in sentence

@@ -248,7 +248,7 @@ def test_a_key_that_looks_like_a_secret_is_one_row(store: Store, given: str) -> 
     [(name, reason)] = found.skipped
     assert name == "s3://bucket/a/q…"
     assert "may have a secret" in reason
-    assert any(row["source"] == name and row["_corrupt"] for row in read_rows(given))
+    assert any(row["source"] == name and row["problem"] for row in read_rows(given))
     assert not any("hidden" in str(row) for row in read_rows(given))
 
 
@@ -295,7 +295,7 @@ def corrupt(given: str, table: str = "exchanges") -> dict[str, str]:
     found = find([given])
     reasons = dict(found.skipped)
     for batch in read_batches(table, found):
-        reasons |= {row["source"]: row["_corrupt"] for row in batch.to_pylist() if row["_corrupt"]}
+        reasons |= {row["source"]: row["problem"] for row in batch.to_pylist() if row["problem"]}
     return reasons
 
 
@@ -311,7 +311,7 @@ def test_objects_that_vanish_are_rows_and_the_rest_is_read(store: Store) -> None
     found = find(["s3://bucket"])
     assert len(found.captures) + len(found.request_logs) == 3
     told = [row for batch in read_batches("exchanges", found) for row in batch.to_pylist()]
-    reasons = {row["source"]: row["_corrupt"] for row in told if row["_corrupt"]}
+    reasons = {row["source"]: row["problem"] for row in told if row["problem"]}
     assert reasons == {f"s3://bucket/{name}": "cannot be read: the object is gone" for name in ("a.pcap", "b.log")}
     assert sum(row["source"] == "s3://bucket/c.log" for row in told) == 50
 
@@ -348,7 +348,7 @@ def test_listings_may_differ_by_a_second(store: Store, late: int) -> None:
     store.put(f"bucket/data/{segment.parent.name}/{segment.name}", segment.read_bytes())
     store.listed_late = late
     batches = read_batches("records", find(["s3://bucket/data"]))
-    reasons = {text for batch in batches for text in batch.column("_corrupt").to_pylist()}
+    reasons = {text for batch in batches for text in batch.column("problem").to_pylist()}
     assert reasons == ({f"cannot be read: {remote.CHANGED}"} if late == 2 else {None})
 
 
@@ -359,7 +359,7 @@ def test_a_segment_that_changed_since_it_was_listed_is_a_row(store: Store) -> No
     found = find(["s3://bucket/data"])
     store.fault = lambda request: store.put(key, b"x" * 5000) if request.key == key else None
     (batch,) = read_batches("records", found)
-    assert batch.column("_corrupt").to_pylist() == [f"cannot be read: {remote.CHANGED}"]
+    assert batch.column("problem").to_pylist() == [f"cannot be read: {remote.CHANGED}"]
 
 
 @pytest.mark.parametrize("root", ["hdfs://name:8020", "abfss://box@account.dfs.core.windows.net", "gs://bucket"])

@@ -125,7 +125,7 @@ def test_states_must_be_known_and_folders_of_a_state_are_read_only_if_named(tmp_
 def test_a_batch_above_the_limit_is_not_decompressed(tmp_path: Path) -> None:
     path = segment(tmp_path, batch_at(0, codec=1))
     assert log_cells(path, limit="100k") == [*range(10)]
-    (reason,) = log_cells(path, "_corrupt", limit="10")
+    (reason,) = log_cells(path, "problem", limit="10")
     assert "10" in reason
 
 
@@ -217,9 +217,9 @@ def test_broken_input_is_an_error_if_it_is_to_be(tmp_path: Path, mode: str | Non
         given: LogReader | RequestLogReader = reader(Options({"path": str(file)} | ({"mode": mode} if mode else {})))
         if mode == "FAILFAST":
             with pytest.raises(BrokenInputError):
-                cells(given, "_corrupt")
+                cells(given, "problem")
         else:
-            assert [*filter(None, cells(given, "_corrupt"))]
+            assert [*filter(None, cells(given, "problem"))]
 
 
 def test_frames_are_the_default_and_have_columns_of_their_own() -> None:
@@ -232,7 +232,7 @@ def test_a_line_above_the_limit_is_told(tmp_path: Path) -> None:
     line = '[2026-01-02 12:00:00,000] DEBUG Completed request:{"requestHeader":{' + "x" * 5000
     path.write_text(line + "\n")
     given = {"path": str(path)}
-    short, long = (cells(RequestLogReader(Options(given | more)), "_corrupt") for more in ({"maxLine": "1k"}, {}))
+    short, long = (cells(RequestLogReader(Options(given | more)), "problem") for more in ({"maxLine": "1k"}, {}))
     assert short != long
 
 
@@ -560,4 +560,4 @@ def test_packets_are_a_table_too(tmp_path: Path) -> None:
 def test_a_package_that_is_not_there_is_a_wrong_option(tmp_path: Path, reader: Any) -> None:
     (tmp_path / "a.log").write_text("nothing\n")
     with pytest.raises(OptionError, match=r"the option protocol must be an installed package of kwirec: .*no_such"):
-        cells(reader(Options({"path": str(tmp_path / "a.log"), "protocol": "no_such"})), "_corrupt")
+        cells(reader(Options({"path": str(tmp_path / "a.log"), "protocol": "no_such"})), "problem")

@@ -205,7 +205,7 @@ def test_the_chart_has_the_clients_that_break_on_each_release() -> None:
 
 
 def test_what_was_seen_twice_counts_once() -> None:
-    captured, logged = full(requests=5), full(seen_in="request_log", requests=3, principal="User:ANONYMOUS")
+    captured, logged = full(requests=5), full(input_kind="request_log", requests=3, principal="User:ANONYMOUS")
     other_port = full(requests=4, server_port=9093)
     (found,) = uses_of([logged, captured, other_port])
     assert found.requests == 9
@@ -213,7 +213,7 @@ def test_what_was_seen_twice_counts_once() -> None:
 
 
 def test_refusals_that_were_seen_twice_count_once() -> None:
-    (found,) = uses_of([full(refused=2), full(seen_in="request_log", refused=1)])
+    (found,) = uses_of([full(refused=2), full(input_kind="request_log", refused=1)])
     assert found.refusals == 2
     assert uses_of([full(version=None)]) == []
 
@@ -247,7 +247,7 @@ def test_software_and_principal_tell_clients_apart() -> None:
 
 def test_a_client_that_told_its_software_negotiates() -> None:
     """As franz-go with a login, of which a request log has no ApiVersions."""
-    logged = full(api_key=PRODUCE, version=13, seen_in="request_log", **ALICE)
+    logged = full(api_key=PRODUCE, version=13, input_kind="request_log", **ALICE)
     assert report_on(uses_of([logged | NEW]), RELEASES["4.0.0"]).exit_code == 0
     assert report_on(uses_of([logged]), RELEASES["4.0.0"]).exit_code == 1
 
@@ -264,7 +264,7 @@ def test_a_client_in_several_rows_is_one_and_all_of_its_uses_count() -> None:
 
 def test_whose_requests_a_server_log_saw_is_not_guessed() -> None:
     unnamed = {"client_id": None}
-    logged = full(seen_in="server_log", api_key=PRODUCE, version=1, **unnamed)
+    logged = full(input_kind="server_log", api_key=PRODUCE, version=1, **unnamed)
     assert {(one.version, one.client.principal) for one in uses_of([full(**unnamed, **ALICE), logged])} == {
         (9, "User:alice"),
         (1, None),
@@ -272,7 +272,7 @@ def test_whose_requests_a_server_log_saw_is_not_guessed() -> None:
 
 
 def test_a_request_that_a_broker_passed_on_is_of_the_client_that_sent_it() -> None:
-    sent = full(api_key=19, version=5, requests=2, seen_in="request_log")
+    sent = full(api_key=19, version=5, requests=2, input_kind="request_log")
     passed_on = sent | {"client_host": None}
     (found,) = uses_of([passed_on, sent])
     assert (found.client.host, found.requests) == ("10.0.0.1", 2)
@@ -281,7 +281,7 @@ def test_a_request_that_a_broker_passed_on_is_of_the_client_that_sent_it() -> No
 
 
 def test_a_server_log_adds_only_what_nothing_else_saw() -> None:
-    nameless = {"seen_in": "server_log", "client_id": None, "api_key": PRODUCE, "refused": 1}
+    nameless = {"input_kind": "server_log", "client_id": None, "api_key": PRODUCE, "refused": 1}
     rows = [full(api_key=PRODUCE, version=1), full(version=1, **nameless), full(version=2, **nameless)]
     refused = report_on(uses_of(rows), RELEASES["4.1.1"]).table("refused")
     versions = zip(refused.column("client_id"), refused.column("versions"), strict=True)
@@ -292,10 +292,10 @@ def test_that_request_logs_alone_do_not_tell_all_is_said_where_nobody_is_refused
     def said(*rows: dict[str, Any]) -> tuple[str, ...]:
         return readiness(clients_of(*rows), "4.1.1").summary[1:-1]  # without the verdict and the basis
 
-    logged = client(seen_in="request_log")
+    logged = client(input_kind="request_log")
     assert said(logged) == (LOGS_ALONE,)
-    assert said(logged, client(seen_in="capture")) == ()
-    before_4 = said(logged, client(seen_in="request_log", api_key=PRODUCE, version=1))
+    assert said(logged, client(input_kind="capture")) == ()
+    before_4 = said(logged, client(input_kind="request_log", api_key=PRODUCE, version=1))
     assert before_4[-1] == 'Upgrade or reconfigure these clients before the brokers: see "What to do".'
     assert said() == ()
 
@@ -328,7 +328,7 @@ def test_a_broker_is_no_client_but_one_that_sends_anything_else_is() -> None:
         produced = full(client_id=other[0]["client_id"], api_key=PRODUCE, version=2, api="Produce")
         report = report_on(uses_of([*other, produced]), RELEASES["4.1.1"])
         assert report.exit_code == 1, "no client hides behind an API of brokers"
-    passed = full(client_id="1", api_key=30, version=2, api="CreateAcls", seen_in="forwarded")
+    passed = full(client_id="1", api_key=30, version=2, api="CreateAcls", input_kind="forwarded")
     assert clients_in(*broker, passed)[0] == set(), "what it passes on is of others"
     elsewhere = full(client_id="1", client_host="10.0.0.2", api_key=FETCH, version=3, api="Fetch")
     assert report_on(uses_of([*broker, elsewhere]), RELEASES["4.1.1"]).exit_code == 1
@@ -338,7 +338,7 @@ def test_a_broker_is_no_client_but_one_that_sends_anything_else_is() -> None:
 
 def test_a_forwarded_request_is_that_of_its_client_and_counts_once() -> None:
     seen = {"api_key": 19, "api": "CreateTopics", "version": 5}
-    direct, passed = full(**seen, requests=2), full(**seen, requests=2, seen_in="forwarded", server_port=9093)
+    direct, passed = full(**seen, requests=2), full(**seen, requests=2, input_kind="forwarded", server_port=9093)
     (one,) = uses_of([direct, passed])
     assert (one.client, one.requests) == (ONE, 2)
     (other,) = uses_of([passed])
@@ -548,10 +548,10 @@ def test_nothing_changed() -> None:
 
 
 def test_a_topic_that_a_broker_creates_under_the_id_of_a_client_is_no_request_of_it() -> None:
-    logged = full(seen_in="request_log", software_name="librdkafka", software_version="2.3.0")
-    created = full(seen_in="forwarded", api_key=19, version=7, client_host=None)
+    logged = full(input_kind="request_log", software_name="librdkafka", software_version="2.3.0")
+    created = full(input_kind="forwarded", api_key=19, version=7, client_host=None)
     assert [use.client.host for use in uses_of([logged, created])] == ["10.0.0.1"]
-    here = full(seen_in="forwarded", api_key=19, version=7)
+    here = full(input_kind="forwarded", api_key=19, version=7)
     assert [use.api_key for use in uses_of([logged, here])] == [METADATA]
     for alone in (created, here):
         assert [use.api_key for use in uses_of([alone])] == [19], "nobody saw whether the client sent it"
@@ -560,12 +560,12 @@ def test_a_topic_that_a_broker_creates_under_the_id_of_a_client_is_no_request_of
 
 
 def test_what_a_broker_forwards_is_of_the_only_client_of_this_id() -> None:
-    logged = full(seen_in="request_log", software_name="librdkafka", software_version="2.3.0")
-    forwarded = full(seen_in="forwarded", api_key=20, version=1, client_host=None)
+    logged = full(input_kind="request_log", software_name="librdkafka", software_version="2.3.0")
+    forwarded = full(input_kind="forwarded", api_key=20, version=1, client_host=None)
     assert {use.client for use in uses_of([logged, forwarded])} == {
         Client("one", "10.0.0.1", "librdkafka 2.3.0", None)
     }
-    elsewhere = full(seen_in="request_log", client_host="10.0.0.2")
+    elsewhere = full(input_kind="request_log", client_host="10.0.0.2")
     assert {use.client.host for use in uses_of([logged, elsewhere, forwarded])} == {"10.0.0.1", "10.0.0.2", None}
 
 
@@ -588,7 +588,7 @@ def test_the_whole_report(tmp_path: Path, snapshot: SnapshotAssertion) -> None:
     rows = [
         client(PRODUCE, 1, 5, **sarama, refused=2, source="b.pcap", position=7, **later),
         client(PRODUCE, 7, 4, **sarama, **early),
-        client(PRODUCE, 1, 9, **sarama, seen_in="request_log", source="request.log"),
+        client(PRODUCE, 1, 9, **sarama, input_kind="request_log", source="request.log"),
         client(PRODUCE, 2, 2, client_host="10.0.0.2", **sarama),
         joins,
         client(FETCH, 17, 6, client_id="newer", client_host="10.0.0.3"),
@@ -596,13 +596,13 @@ def test_the_whole_report(tmp_path: Path, snapshot: SnapshotAssertion) -> None:
         client(9999, 0, 1, client_id="fork", api=None),
         client(OFFSET_COMMIT, 10, 1, client_id="tests", api="OffsetCommit"),
         client(METADATA, 0, 7, client_id=None, client_host="10.0.0.4"),
-        client(PRODUCE, 2, 3, client_id=None, client_host="10.0.0.5", seen_in="server_log", refused=3),
-        client(PRODUCE, 2, 8, client_id=None, client_host="10.0.0.6", seen_in="server_log")
+        client(PRODUCE, 2, 3, client_id=None, client_host="10.0.0.5", input_kind="server_log", refused=3),
+        client(PRODUCE, 2, 8, client_id=None, client_host="10.0.0.6", input_kind="server_log")
         | {"version": None, "refused": 8},
         client(ENVELOPE, 0, 2, client_id="1", api="Envelope"),
         client(FETCH, 3, 2, client_id="1"),
-        client(FETCH, 2, 20, **kgo, seen_in="metrics", source="m.prom", position=3),
-        client(PRODUCE, 1, 50, **kgo | {"software_name": "sarama", "software_version": "1.20"}, seen_in="metrics"),
+        client(FETCH, 2, 20, **kgo, input_kind="metrics", source="m.prom", position=3),
+        client(PRODUCE, 1, 50, **kgo | {"software_name": "sarama", "software_version": "1.20"}, input_kind="metrics"),
     ]
     before = [client(PRODUCE, 7, 4, **sarama), joins | {"version": 5}, client(METADATA, 9, client_id="gone")]
     (tmp_path / "owners.csv").write_text("owner,client_id\nBilling,old\nPayments,joins\n")
@@ -622,7 +622,7 @@ def test_only_what_metrics_alone_saw_is_said_to_be_known_by_software_alone(
     inputs: tuple[str, ...], noted: bool
 ) -> None:
     report = report_on(
-        [Use(Client("a", None, "x 1", None), PRODUCE, "Produce", 1, seen_in=inputs)], RELEASES["4.1.1"]
+        [Use(Client("a", None, "x 1", None), PRODUCE, "Produce", 1, input_kind=inputs)], RELEASES["4.1.1"]
     )
     (reason,) = report.table("refused").column("reason")
     assert str(reason).endswith(" (from metrics, by software alone)") == noted

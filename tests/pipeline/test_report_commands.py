@@ -81,7 +81,7 @@ def test_latency(log: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -
     assert run(["latency", str(log), "--out", str(tmp_path), "-q"]) == 0
     assert "Latency of requests" in capfd.readouterr().out
     rows = parquet.read_table(tmp_path / "latency-apis.parquet").to_pylist()
-    assert {row["seen_in"] for row in rows} == {"request_log", "forwarded"}
+    assert {row["input_kind"] for row in rows} == {"request_log", "forwarded"}
     assert all(0 <= row["p50_ms"] <= (row["p99_ms"] or row["max_ms"]) <= row["max_ms"] for row in rows)
     assert all(row["local_ms"] is not None for row in rows)
 

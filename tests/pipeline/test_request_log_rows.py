@@ -75,7 +75,7 @@ def test_a_row_for_every_line_and_for_what_an_envelope_holds(release: str) -> No
     found = rows(log(release))
     marked = sum(b"Completed request:" in line for line in lines(release))
     assert len(found) == marked + (release in JSON[1:])
-    assert not [row for row in found if row["_corrupt"] or not row["api"] or not row["time"]]
+    assert not [row for row in found if row["problem"] or not row["api"] or not row["time"]]
     assert {row["client_host"] for row in found if row["client_host"]} == {"127.0.0.1"}
     assert {row["outcome"] for row in found} <= {"answered", "none", "unanswered"}
     assert any(row["outcome"] == "none" and row["api"] == "Produce" for row in found)
@@ -254,8 +254,8 @@ def test_what_only_looks_like_json_is_told_and_stops_nothing(
     line = lines("3.9.1")[0]
     assert told in line
     broken, whole = of(tmp_path, line.replace(told, instead, 1) + line)
-    assert (broken["_corrupt"] is not None) == corrupt
-    assert whole["_corrupt"] is None
+    assert (broken["problem"] is not None) == corrupt
+    assert whole["problem"] is None
     assert whole["latency_ms"] == 122.478
 
 
@@ -311,22 +311,22 @@ def test_a_half_written_line_is_told_and_the_rest_is_read(tmp_path: Path, releas
             b"\0\xff" * 40 + cut + b"\n" + second + third,
         ):
             found = of(tmp_path, data, columns=columns)
-            assert [row["_corrupt"] is None for row in found] == [False, True, True]
+            assert [row["problem"] is None for row in found] == [False, True, True]
             assert [row["time"] for row in found[1:]] == [row["time"] for row in of(tmp_path, second + third)]
             with pytest.raises(BrokenInputError, match=r"kafka-request\.log, byte 0: "):
                 of(tmp_path, data, failfast=True)
         found = of(tmp_path, third + cut)
-        assert [(row["position"], row["_corrupt"] is None) for row in found] == [(0, True), (len(third), False)]
+        assert [(row["position"], row["problem"] is None) for row in found] == [(0, True), (len(third), False)]
 
 
 def test_a_file_without_requests_is_corrupt(tmp_path: Path) -> None:
     foreign = b"[2026-11-21 16:44:21,981] INFO something else (kafka.server.KafkaServer)\n"
     (row,) = of(tmp_path, foreign * 3)
-    assert "no line" in row["_corrupt"]
-    assert of(tmp_path, b"")[0]["_corrupt"]
+    assert "no line" in row["problem"]
+    assert of(tmp_path, b"")[0]["problem"]
     path = tmp_path / "late.log"
     path.write_bytes(foreign * 50 + lines("4.1.1")[0])
-    assert [row["_corrupt"] for row in rows(*splits([str(path)], 200))] == [None]
+    assert [row["problem"] for row in rows(*splits([str(path)], 200))] == [None]
     assert len(of(tmp_path, foreign + lines("4.1.1")[0] + foreign)) == 1
 
 
@@ -538,18 +538,18 @@ def test_the_content_of_an_envelope_has_no_address_but_the_times_of_its_line(tmp
 def test_a_line_that_is_too_long_is_told_once_however_a_file_is_split(tmp_path: Path) -> None:
     path, line = tmp_path / "kafka-request.log", lines("4.1.1")[0]
     path.write_bytes(line + b"x" * (len(line) + 1) + b"\n" + line)
-    chosen = Projection("logged_exchanges", pa.schema([EXCHANGES.field(name) for name in ("position", "_corrupt")]))
+    chosen = Projection("logged_exchanges", pa.schema([EXCHANGES.field(name) for name in ("position", "problem")]))
     for size in (1 << 20, 1000, 100):
         cut = splits([str(path)], size)
         batches = [batch for one in cut for batch in request_batches(one, chosen, UTC, longest=len(line))]
         found = sorted((row for batch in batches for row in batch.to_pylist()), key=lambda row: row["position"])
         assert [row["position"] for row in found] == [0, len(line), 2 * len(line) + 2]
-        assert [row["_corrupt"] is None for row in found] == [True, False, True]
+        assert [row["problem"] is None for row in found] == [True, False, True]
 
 
 def test_a_file_that_cannot_be_read_is_told_once(tmp_path: Path) -> None:
     (row,) = rows(Split(str(tmp_path / "missing.log")))
-    assert row["_corrupt"] == "cannot be read: No such file or directory"
+    assert row["problem"] == "cannot be read: No such file or directory"
 
 
 def test_an_entry_that_is_cut_off_does_not_swallow_the_next(tmp_path: Path) -> None:
@@ -558,11 +558,11 @@ def test_an_entry_that_is_cut_off_does_not_swallow_the_next(tmp_path: Path) -> N
     cut = whole[0][: whole[0].index(b";totalTime:")] + b"\n"
     found = of(tmp_path, cut + whole[1])
     (expected,) = of(tmp_path, whole[1])
-    (last,) = [row for row in found if not row["_corrupt"]]
+    (last,) = [row for row in found if not row["problem"]]
     assert last == expected | {"position": len(cut)}
     broken = whole[1].replace(b" from connection", b"\n from connection", 1)
     assert broken != whole[1]
-    assert [row["position"] for row in of(tmp_path, cut + broken) if not row["_corrupt"]] == [len(cut)]
+    assert [row["position"] for row in of(tmp_path, cut + broken) if not row["problem"]] == [len(cut)]
 
 
 def test_lines_after_an_entry_that_is_cut_off_are_read_in_their_order(tmp_path: Path) -> None:
@@ -592,7 +592,7 @@ def test_an_entry_of_too_many_lines_is_not_read_as_one(tmp_path: Path, between: 
     entry = next(line for line in lines("2.7.2") if b"Completed request:" in line and b";totalTime:" in line)
     broken = entry.replace(b" from connection", b"\n" * (between + 1) + b" from connection", 1)
     first, *others = of(tmp_path, broken)
-    assert (first["_corrupt"] is None, others) == (is_whole, [])
+    assert (first["problem"] is None, others) == (is_whole, [])
 
 
 @pytest.mark.parametrize(("size", "is_whole"), [(1_900_000, True), (2_200_000, False)])
@@ -600,4 +600,4 @@ def test_an_entry_that_is_too_long_is_not_read_as_one(tmp_path: Path, size: int,
     entry = next(line for line in lines("2.7.2") if b"Completed request:" in line and b";totalTime:" in line)
     at = entry.index(b" from connection")
     first, *others = of(tmp_path, entry[:at] + 2 * (b"\n" + b"x" * size) + b"\n" + entry[at:])
-    assert (first["_corrupt"] is None, others) == (is_whole, [])
+    assert (first["problem"] is None, others) == (is_whole, [])

@@ -69,7 +69,7 @@ def test_numbers_that_are_none_stop_nothing(tmp_path: Path, reason: str) -> None
 @pytest.mark.parametrize("release", ["4.0.0", "4.1.1"])
 def test_brokers_tell_which_versions_they_refused(release: str) -> None:
     found = rows(Split(str(LOGS / f"{release}.log.gz")))
-    assert not [row for row in found if row["_corrupt"]]
+    assert not [row for row in found if row["problem"]]
     told = Counter((row["api_key"], row["version"]) for row in found if row["listener"] is None)
     join_group = {(11, 0), (11, 1)} if release == "4.0.0" else set()
     assert {one for one in told if one[1] is not None} - {(74, 1)} == ASKED_OF_4 | join_group
@@ -121,7 +121,7 @@ def first_entries() -> tuple[str, str]:
 
 
 def facts(row: dict[str, Any]) -> tuple[Any, ...]:
-    return row["api_key"], row["api"], row["version"], row["client_port"], row["time"], row["_corrupt"]
+    return row["api_key"], row["api"], row["version"], row["client_port"], row["time"], row["problem"]
 
 
 def test_layouts(tmp_path: Path) -> None:
@@ -178,7 +178,7 @@ def test_either_entry_is_enough(tmp_path: Path) -> None:
 def test_an_entry_without_its_reason_is_corrupt(tmp_path: Path) -> None:
     whole, other = first_entries()
     found = of(tmp_path, other.replace("54556", "1") + whole.splitlines()[0])
-    assert [row["_corrupt"] is None for row in found] == [True, False]
+    assert [row["problem"] is None for row in found] == [True, False]
     assert found[1]["position"] == len(other.replace("54556", "1"))
     with pytest.raises(BrokenInputError, match="ends before the reason"):
         rows(Split(str(tmp_path / "server.log")), failfast=True)
@@ -263,7 +263,7 @@ def test_each_reason_as_a_whole_row(
         "listener": more.get("listener"),
         "principal": f"{more['principal']}. And more." if more else None,
         "message": f"x.y.Exception: {said}{'. And more.' if more else ''}",
-        "_corrupt": None,
+        "problem": None,
     }
 
 

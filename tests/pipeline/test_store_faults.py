@@ -44,8 +44,8 @@ def read(given: str = "s3://bucket") -> tuple[dict[str, int], dict[str, str]]:
     for batch in read_batches("exchanges", found):
         for row in batch.to_pylist():
             name = row["source"].rpartition("/")[2]
-            if row["_corrupt"]:
-                reasons[name] = row["_corrupt"]
+            if row["problem"]:
+                reasons[name] = row["problem"]
             else:
                 good[name] = good.get(name, 0) + 1
     return good, reasons

@@ -154,7 +154,7 @@ def test_a_connection_of_unknown_sides_can_be_stored_between_any_two_packets(sto
             ends = Ends.restored(ends.stored(), wanted)
         rows += ends.add(Packet(key, sent.time, "a.pcap", number, sent.seq, sent.ack, sent.flags, sent.data))
     found = wanted.batch([*rows, *ends.close()]).to_pylist()
-    assert {row["server_port"] for row in found if row["_corrupt"] is None} == {50000}
+    assert {row["server_port"] for row in found if row["problem"] is None} == {50000}
     assert sum(row["outcome"] == "answered" for row in found) > 5
 
 
@@ -321,7 +321,7 @@ def test_parts_of_frames_with_secrets_are_not_stored_and_the_next_frames_are_rea
         rows = paused(path, ConnectionProjection(table), range(first, last))
         row = next(row for row in rows if row["correlation_id"] == 9 and row["error_codes"])
         assert (row["client_id"], row["error_codes"]) == ("me", [27])
-        reasons = " ".join(row["reason"] or row["_corrupt"] or "" for row in rows)
+        reasons = " ".join(row["reason"] or row["problem"] or "" for row in rows)
         seen = "they may be secret", NO_FRAME, STRAY, PARTIAL
         assert any(reason in reasons for reason in seen[: 1 if table == "frames" else 4])
         if name in {type(message).__name__ for message in WITH_SECRETS}:
@@ -343,7 +343,7 @@ def test_undecided_bytes_are_told_with_each_batch(tmp_path: Path, last: int | No
         rows = [row for packet in some for row in ends.add(packet)]
         batches.append(wanted.batch([*rows, *ends.pause()]).to_pylist())
         ends = Ends.restored(ends.stored(), wanted)
-    (told,) = [row["unread"] for row in batches[0] if row["_corrupt"] == UNDECIDED]
+    (told,) = [row["unread"] for row in batches[0] if row["problem"] == UNDECIDED]
     assert told == sum(len(packet.data) for packet in found[:20])
     later = [*batches[1], *wanted.batch(list(ends.close())).to_pylist()]
     sizes = [row[name] or 0 for row in later for name in ("request_size", "response_size", "unread")]
@@ -501,11 +501,11 @@ def test_after_an_update_a_stream_reads_on_and_says_what_is_lost(tmp_path: Path)
     new = list(advance((frame["flow"][0],), iter([frame]), state))
     state.exists, state.get = True, (b"kwire 0.0.9\n" + state.stored.partition(b"\n")[2],)
     told, *others = advance((frame["flow"][0],), iter([frame]), state)
-    assert told["_corrupt"].to_list() == [UPDATED]
+    assert told["problem"].to_list() == [UPDATED]
     assert [part.to_csv() for part in others] == [part.to_csv() for part in new]
     state.get = (state.stored,)
     assert not any(
-        UPDATED in part["_corrupt"].to_list() for part in advance((frame["flow"][0],), iter([frame]), state)
+        UPDATED in part["problem"].to_list() for part in advance((frame["flow"][0],), iter([frame]), state)
     )
 
 
@@ -566,7 +566,7 @@ def test_a_file_that_still_grows_is_not_taken_and_one_that_grows_later_is_told(t
     (partition,) = source.partitions(taken, grown)
     (row,) = [row for batch in source.read(partition) for row in batch.to_pylist()]
     assert (row["source"], row["position"]) == (str(path), taken[str(path)])
-    assert "has grown since it was read" in row["_corrupt"]
+    assert "has grown since it was read" in row["problem"]
     assert source.latestOffset(grown, ReadMaxFiles(1)) == grown
 
 
@@ -603,9 +603,9 @@ def test_the_time_of_a_packet_out_of_a_topic(key: bytes | None, timestamp: int |
     (found,) = [row for made in topic.packet_rows(ETHERNET, [batch]) for row in made.to_pylist()]
     assert (found["source"], found["position"]) == ("packets-0", 3)
     if time is None:
-        assert "is a time that is possible" in found["_corrupt"]
+        assert "is a time that is possible" in found["problem"]
     else:
-        assert (found["_corrupt"], found["time"].timestamp() * 1e6) == (None, time)
+        assert (found["problem"], found["time"].timestamp() * 1e6) == (None, time)
 
 
 def test_a_batch_that_runs_again_is_not_added_twice(stream: SparkSession, tmp_path: Path) -> None:
@@ -632,9 +632,9 @@ def test_what_is_broken_is_told_and_the_rest_goes_on(stream: SparkSession, tmp_p
     path = capture_of(folder / "some.pcap")
     path.write_bytes(path.read_bytes()[:-5])
     source = stream.readStream.format("kafka_packets").options(settled=0).load(str(folder))
-    taken(follow(source, columns=["source", "position", "kind", "_corrupt"]), tmp_path)
+    taken(follow(source, columns=["source", "position", "kind", "problem"]), tmp_path)
     rows = stream.read.parquet(str(tmp_path / "rows")).collect()
-    assert {Path(row.source).name: row._corrupt.split(":")[0] for row in rows if row._corrupt} == {
+    assert {Path(row.source).name: row.problem.split(":")[0] for row in rows if row.problem} == {
         "none.pcap": "not a capture",
         "some.pcap": "truncated",
     }

@@ -17,7 +17,7 @@ from kwire_spark.sources.server_log import KafkaServerLog
 from kwire_spark.types import spark_schema
 
 DATA = Path(__file__).parents[1] / "data"
-FACTS = "api string, version smallint, client_id string, time timestamp, source string, _corrupt string"
+FACTS = "api string, version smallint, client_id string, time timestamp, source string, problem string"
 
 LINE = (
     "[2026-11-21 16:00:00,000] INFO Completed request:"
@@ -35,7 +35,7 @@ def test_request_logs_of_all_ages_in_one_table(spark: SparkSession) -> None:
     joins = logs.where(wanted).collect()
     pushed = spark.read.format("kafka_request_log").option("pushdown", "true").schema(FACTS).load(paths)
     assert sorted(pushed.where(wanted).collect()) == sorted(joins)
-    assert {(row.source, row.version, row._corrupt) for row in joins} == {
+    assert {(row.source, row.version, row.problem) for row in joins} == {
         (path, version, None) for path in paths for version in (0, 1)
     }
 
@@ -48,7 +48,7 @@ def test_the_whole_table_of_a_small_log(spark: SparkSession, tmp_path: Path) -> 
     logs = source.load(str(tmp_path))
     assert logs.schema == spark_schema(EXCHANGES)
     rows = logs.collect()
-    assert [row._corrupt is None for row in rows] == [True] * 20 + [False]
+    assert [row.problem is None for row in rows] == [True] * 20 + [False]
     assert len({bytes(row.request) for row in rows if row.request}) == 1
     assert {row.time.timestamp() for row in rows if row.time} == {datetime(2026, 11, 21, 14, tzinfo=UTC).timestamp()}
 

@@ -92,11 +92,11 @@ def rows(path: Path, keys: KeyLog | None = None) -> list[dict[str, Any]]:
     for row in found:
         for column in ("source", "position", "connection"):
             del row[column]
-    return sorted(found, key=lambda row: (row["client_port"], row["number"] or 0, row["_corrupt"] or ""))
+    return sorted(found, key=lambda row: (row["client_port"], row["number"] or 0, row["problem"] or ""))
 
 
 def reasons(path: Path, keys: KeyLog) -> set[str]:
-    return {row["_corrupt"] for row in rows(path, keys) if row["_corrupt"]}
+    return {row["problem"] for row in rows(path, keys) if row["problem"]}
 
 
 def contents(path: Path, keys: KeyLog) -> tuple[bytes, bytes]:
@@ -420,8 +420,8 @@ def test_connections_with_and_without_tls_and_secrets_are_told_apart(path: Path,
     written(path, [first, other, Tls.make(pem, keys).through(third)])
     found = rows(path, read_key_log(str(keys)))
     written(path, [first, third])
-    assert [row for row in found if not row["_corrupt"]] == [row for row in rows(path) if not row["_corrupt"]]
-    assert {row["client_port"] for row in found if row["_corrupt"]} == {second.client.port}
+    assert [row for row in found if not row["problem"]] == [row for row in rows(path) if not row["problem"]]
+    assert {row["client_port"] for row in found if row["problem"]} == {second.client.port}
 
 
 LOSSES = ("1.3", "1.2 ECDHE-RSA-AES128-GCM-SHA256", "1.2 ECDHE-RSA-CHACHA20-POLY1305", "1.2 AES256-SHA256")
@@ -663,7 +663,7 @@ def test_the_source_takes_key_logs_from_files_and_captures(path: Path, keys: Pat
     written(path, [hidden])
     assert [row["api"] for row in reported(path, keyLog=str(keys))] == wanted
     assert [row["api"] for row in reported(in_pcapng(path, hidden, keys.read_bytes()))] == wanted
-    assert {row["_corrupt"] for row in reported(written(path, [hidden]))} == {TLS}
+    assert {row["problem"] for row in reported(written(path, [hidden]))} == {TLS}
 
 
 def test_without_the_library_captures_are_read_and_say_so(
@@ -671,7 +671,7 @@ def test_without_the_library_captures_are_read_and_say_so(
 ) -> None:
     in_pcapng(path, Tls.make(pem, keys).through(LONG), keys.read_bytes())
     monkeypatch.setitem(sys.modules, "kwire_inspect.tls.protection", None)
-    assert {row["_corrupt"] for row in reported(path)} == {f"{TLS} ({NO_LIBRARY})"}
+    assert {row["problem"] for row in reported(path)} == {f"{TLS} ({NO_LIBRARY})"}
     monkeypatch.setattr(decryption, "find_spec", lambda name: None)
     with pytest.raises(OptionError, match="install cryptography"):
         reported(path, keyLog=str(keys))

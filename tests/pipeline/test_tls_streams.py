@@ -173,7 +173,7 @@ def test_a_connection_does_not_wait_for_ever(tmp_path: Path, keys: Path, pem: Pa
     stream.take([late], 1, followed_key_log(str(keys)), pause=True)
     assert stream.rows
     rows = stream.end()
-    assert {row["_corrupt"] for row in rows} == {f"{TLS} ({NO_SECRETS})"}
+    assert {row["problem"] for row in rows} == {f"{TLS} ({NO_SECRETS})"}
     assert sum(row["unread"] for row in rows) == sum(len(packet.data) for packet in found[:20])
 
 
@@ -187,8 +187,8 @@ def test_a_connection_whose_secrets_are_gone_says_so(tmp_path: Path, keys: Path,
     stream.take(found[middle:])
     rows = stream.end()
     assert len([row for row in rows if row["outcome"] == "answered"]) > 2
-    assert f"{TLS} ({NO_SECRETS})" in {row["_corrupt"] for row in rows}
-    hidden = sum(row["unread"] or 0 for row in rows if TLS in (row["_corrupt"] or ""))
+    assert f"{TLS} ({NO_SECRETS})" in {row["problem"] for row in rows}
+    hidden = sum(row["unread"] or 0 for row in rows if TLS in (row["problem"] or ""))
     assert hidden == sum(len(packet.data) for packet in found[middle:])
 
 
@@ -200,7 +200,7 @@ def test_updates_of_keys_that_do_not_end_are_not_followed(
     known = read_key_log(str(keys))
     stream = Stream(found[0], known)
     stream.take(found, 5, known)
-    assert f"{TLS} ({NO_SECRETS})" in {row["_corrupt"] for row in stream.end()}
+    assert f"{TLS} ({NO_SECRETS})" in {row["problem"] for row in stream.end()}
 
 
 LINE = "CLIENT_RANDOM {:064x} {:096x}\n"

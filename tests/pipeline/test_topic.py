@@ -40,9 +40,9 @@ def test_records_that_are_no_packets_are_counted_and_named_and_the_others_read(t
     pcapng = write_pcapng(tmp_path / "a.pcapng", []).read_bytes()
     noise = [b"", None, b'{"a": 1}', "grüße, länger als ein Kopf von Ethernet".encode(), capture, pcapng]
     found = rows([*noise, *sent])
-    read = [row for row in found if not row["_corrupt"]]
+    read = [row for row in found if not row["problem"]]
     assert len(read) == len(sent)
-    told = {row["_corrupt"]: (row["packets"], row["position"], row["unread"]) for row in found if row["_corrupt"]}
+    told = {row["problem"]: (row["packets"], row["position"], row["unread"]) for row in found if row["problem"]}
     assert told == {
         f"{NO_PACKET}: empty": (2, 0, None),
         f"{NO_PACKET}: text": (2, 2, None),
@@ -75,8 +75,8 @@ def test_packets_that_came_too_late_for_any_part_of_a_query_count() -> None:
 def test_random_bytes_are_counted_by_what_they_may_be() -> None:
     chance = random.Random(1)
     found = rows([chance.randbytes(100) for _ in range(200)])
-    assert sum(row["packets"] for row in found if row["_corrupt"]) > 150
-    assert all(row["_corrupt"] or row["data"] is not None for row in found)
+    assert sum(row["packets"] for row in found if row["problem"]) > 150
+    assert all(row["problem"] or row["data"] is not None for row in found)
 
 
 @pytest.mark.parametrize(
@@ -126,8 +126,8 @@ def test_a_packet_is_a_row_and_a_row_is_the_packet(tmp_path: Path) -> None:
     found = batch.to_pylist()
     nothing = dict.fromkeys(PACKETS.names)
     assert found[-2:] == [
-        nothing | {"source": "a.pcap", "position": 7, "packets": 5, "_corrupt": "cut off"},
-        nothing | {"source": "b.pcap", "position": 8, "unread": 9, "_corrupt": "not read"},
+        nothing | {"source": "a.pcap", "position": 7, "packets": 5, "problem": "cut off"},
+        nothing | {"source": "b.pcap", "position": 8, "unread": 9, "problem": "not read"},
     ]
     for packet, row in zip(read, found[:-2], strict=True):
         micros = round(packet.time * 1e6)
@@ -136,7 +136,7 @@ def test_a_packet_is_a_row_and_a_row_is_the_packet(tmp_path: Path) -> None:
         assert again.time == micros / 1e6
         for name in ("key", "source", "position", "seq", "ack", "flags", "data", "missing"):
             assert getattr(again, name) == getattr(packet, name)
-        assert [row[name] for name in ("unread", "packets", "_corrupt")] == [None] * 3
+        assert [row[name] for name in ("unread", "packets", "problem")] == [None] * 3
     flows = {row["flow"] for row in found[:-2]}
     assert flows == {min(packet.key for packet in read)}, "of both directions"
 
@@ -159,7 +159,7 @@ def test_records_of_each_partition_have_their_source_and_offset(tmp_path: Path) 
     columns = [pa.array(column) for column in zip(*records, strict=True)]
     batch = pa.RecordBatch.from_arrays(columns, ["topic", "partition", "offset", "micros", "key", "value"])
     found = [row for made in topic.packet_rows(ETHERNET, [batch]) for row in made.to_pylist()]
-    seen = [(row["source"], row["position"], row["time"], row["packets"], row["_corrupt"]) for row in found]
+    seen = [(row["source"], row["position"], row["time"], row["packets"], row["problem"]) for row in found]
     no_time = "neither key nor timestamp of this record is a time that is possible"
     assert seen == [
         ("t-0", 7, EPOCH + timedelta(seconds=5), None, None),

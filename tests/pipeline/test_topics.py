@@ -110,7 +110,7 @@ def test_a_name_whose_cluster_is_known_goes_before_one_without() -> None:
 def test_names_are_told_by_records_of_the_metadata_too() -> None:
     value = b"\1\2\0" + TopicRecord(name="orders", topic_id=ORDERS).encode(0)
     mine = {"topic": "__cluster_metadata", "control": False, "value": value}
-    records = pa.Table.from_pylist([mine, mine | {"topic": "orders"}, {"_corrupt": "cut off"}], RECORDS)
+    records = pa.Table.from_pylist([mine, mine | {"topic": "orders"}, {"problem": "cut off"}], RECORDS)
     names = topic_names(DATABASE.table(RECORDS).add(records.to_batches()))
     assert [tuple(row.values()) for row in names.rows()] == [(str(ORDERS), "orders", None)]
 

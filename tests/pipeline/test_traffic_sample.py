@@ -62,8 +62,8 @@ def test_clients_of_capture_and_logs_agree() -> None:
     for row in collect("SELECT * FROM {seen}", seen=spoken([run.file(name) for name in logs]).table):
         if row["api"] not in NOT_LOGGED:
             use = row["api"], row["version"]
-            requests[row["seen_in"]][use] += row["requests"]
-            refused[row["seen_in"]][use] += row["refused"]
+            requests[row["input_kind"]][use] += row["requests"]
+            refused[row["input_kind"]][use] += row["refused"]
     assert requests["capture"] == requests["request_log"] + requests["server_log"]
     assert refused["capture"] == refused["server_log"] == requests["server_log"]
     assert requests["server_log"]["JoinGroup", 1] > 1

@@ -36,7 +36,7 @@ def table(spark: SparkSession, schema: pa.Schema, rows: list[dict[str, Any]]) ->
 
 @pytest.fixture(scope="module")
 def exchanges(spark: SparkSession) -> DataFrame:
-    rows: list[dict[str, Any]] = [{"_corrupt": "cut off"}]
+    rows: list[dict[str, Any]] = [{"problem": "cut off"}]
     for version in MetadataRequest.VALID_VERSIONS:
         asked, answered = (make(cls, version, FIXED["min"]) for cls in (MetadataRequest, MetadataResponse))
         request = PROTOCOL.encode_request(asked, version, correlation_id=version)
@@ -51,7 +51,7 @@ def exchanges(spark: SparkSession) -> DataFrame:
 
 def test_a_table_has_the_facts_and_the_structs_and_survives_parquet(exchanges: DataFrame, tmp_path: Path) -> None:
     typed = messages(exchanges, "Metadata")
-    gone = {"request", "response", "_corrupt"}
+    gone = {"request", "response", "problem"}
     assert typed.columns == [*(name for name in EXCHANGES.names if name not in gone), "request", "response"]
     for part, name in (("request", "MetadataRequest"), ("response", "MetadataResponse")):
         assert typed.schema[part].dataType == spark_type(ARROW[name].type)

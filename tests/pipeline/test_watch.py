@@ -192,7 +192,7 @@ def test_a_refused_client_is_told_once_wherever_it_is(tmp_path: Path, capsys: py
 
 @pytest.mark.parametrize("beside", ["nothing unread", "much unread", "no problems"])
 def test_its_page_is_that_of_the_command(tmp_path: Path, beside: str) -> None:
-    unjudged = client(0, 2, client_id=None, seen_in="server_log", refused=3) | {"version": None}
+    unjudged = client(0, 2, client_id=None, input_kind="server_log", refused=3) | {"version": None}
     table = clients_of(client(0, 1, 5, refused=2), client(3, 12, client_id="two"), unjudged).table
     write_rows(table.batches(CLIENTS), CLIENTS, str(tmp_path), "clients")
     unread = {"problem": TLS, "places": 1, "connections": 1, "unread": 10**9, "source": "a.pcap", "position": 7}

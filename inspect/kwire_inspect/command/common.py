@@ -165,7 +165,7 @@ class Run:
         from kwire_inspect.tables.relations import collect
 
         table: Any = seen.table if isinstance(seen, Clients) else seen
-        where = KNOWN if isinstance(seen, Clients) else f"{KNOWN} AND _corrupt IS NULL"
+        where = KNOWN if isinstance(seen, Clients) else f"{KNOWN} AND problem IS NULL"
         if collect(f"SELECT 1 FROM {{t}} WHERE {where} LIMIT 1", t=table):
             return
         basis = self.basis(seen)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 SHOWN = ("client_id", "client_host", "software_name", "software_version", "principal")
 MAX_ROWS = 10_000
 LIST = Table("list", "Clients and APIs", empty="No requests found.").with_columns(
-    "seen_in",
+    "input_kind",
     Column("client_id", "client"),
     Column("client_host", "address"),
     Column("software_name", "software"),
@@ -55,10 +55,10 @@ TIMED = (
         "principal",
     ),
     *("outcome", "error_codes", "throttle_ms", "latency_ms", "queue_ms", "local_ms", "remote_ms"),
-    *("request_size", "response_size", "unread", "packets", "_corrupt"),
+    *("request_size", "response_size", "unread", "packets", "problem"),
 )
 """Columns of EXCHANGES that the report on latency needs."""
-PLACE = ("source", "position", "topic", "partition", "offset", "_corrupt")
+PLACE = ("source", "position", "topic", "partition", "offset", "problem")
 
 
 @click.command(cls=Command)
@@ -70,7 +70,7 @@ def clients(run: Run, guide_url: str, form: str) -> int:
     from kwire_inspect.reports.client_usage import collected
 
     def make_report(seen: Clients[Any]) -> Report:
-        rows, more = collected(seen.table, ", ".join((*SHOWN, "api_key", "seen_in")))
+        rows, more = collected(seen.table, ", ".join((*SHOWN, "api_key", "input_kind")))
         usage = usage_of(rows)
         report = clients_report(usage[:MAX_ROWS], more + max(len(usage) - MAX_ROWS, 0))
         return run.completed(report, run.basis(seen), seen.table)
@@ -82,7 +82,7 @@ def usage_of(rows: Iterable[Row]) -> list[dict[str, Any]]:
     """A row for each type of input, client and API, from rows of CLIENTS."""
     from kwire_inspect.reports.client_usage import grouped
 
-    by = (*SHOWN, "api_key", "seen_in")
+    by = (*SHOWN, "api_key", "input_kind")
     groups = grouped(rows, lambda row: tuple(row[name] for name in by))
     return [
         {

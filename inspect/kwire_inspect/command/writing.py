@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from kwire_inspect.reports.report import Cell
 
 NEEDED = pa.schema([EXCHANGES.field(name) for name in EXCHANGE_COLUMNS])
-PLACE = pa.schema([RECORDS.field(name) for name in ("source", "position", "_corrupt")])
+PLACE = pa.schema([RECORDS.field(name) for name in ("source", "position", "problem")])
 
 
 class Tables:
@@ -64,7 +64,7 @@ class Tables:
     def broken_records(self) -> list[Problem]:
         """Reasons and places of broken input that the table ``problems`` does not have."""
         with self._run.step("Looking for broken input"):
-            corrupt = "_corrupt IS NOT NULL"
+            corrupt = "problem IS NOT NULL"
             return problems_of(
                 *(map_batches(one, PLACE, _broken, PLACE, where=corrupt) for one in self._found("records"))
             )
@@ -91,4 +91,4 @@ class Tables:
 
 def _broken(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     for batch in batches:
-        yield batch.filter(batch.column("_corrupt").is_valid())
+        yield batch.filter(batch.column("problem").is_valid())

@@ -161,7 +161,7 @@ def frame_batches(
 ) -> Iterator[pa.RecordBatch]:
     """The rows of all connections, with the columns of ``schema``: by default all of the ``table``.
 
-    Rows have to pass ``conditions``. A broken file yields a ``_corrupt`` row or, with ``failfast``, raises
+    Rows have to pass ``conditions``. A broken file yields a row with a ``problem`` or, with ``failfast``, raises
     :class:`BrokenInputError`. A batch has 4,096 rows or a few more. With bytes of frames in it, it is of
     about 8 MB of the capture. With ``bodies`` ``codes``, error codes of exchanges are looked up in the bytes of
     responses, and no other bodies are read than those that identify clients.

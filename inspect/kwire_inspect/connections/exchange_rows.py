@@ -73,7 +73,7 @@ class PendingRequest:
 class ExchangeRows:
     """A row for every request once its outcome is known, and one for the content of an Envelope.
 
-    Bytes of a connection that were not read are reported in ``_corrupt`` rows, one for each reason of
+    Bytes of a connection that were not read are reported in rows with a ``problem``, one for each reason of
     ``kwire_inspect.reasons``: at its end or when request, and as soon as it turns out not to speak Kafka.
     """
 

@@ -12,7 +12,7 @@ from kwire_inspect.reports.client_usage import MAX_ROWS, by_client, by_use, high
 from kwire_inspect.reports.encrypted import Encrypted, encrypted_of
 from kwire_inspect.reports.report import Column, Report, Table
 from kwire_inspect.reports.text import counted, file_name, time
-from kwire_inspect.tables.clients import METRICS, SEEN_IN, Clients
+from kwire_inspect.tables.clients import INPUT_KIND, METRICS, Clients
 from kwire_inspect.tables.relations import collect
 
 if TYPE_CHECKING:
@@ -39,21 +39,21 @@ PROBLEMS = Table("problems", "What could not be read").with_columns(
     Column("position", "byte"),
 )
 
-_OF_CLIENTS = f"""SELECT sum(CASE WHEN seen_in = '{METRICS}' THEN 0 ELSE requests END) AS requests,
-        sum(CASE WHEN seen_in = '{METRICS}' THEN requests END) AS deprecated,
+_OF_CLIENTS = f"""SELECT sum(CASE WHEN input_kind = '{METRICS}' THEN 0 ELSE requests END) AS requests,
+        sum(CASE WHEN input_kind = '{METRICS}' THEN requests END) AS deprecated,
         sum(begun) AS connections, sum(bytes) AS bytes,
         min(first_seen) AS first_seen, max(last_seen) AS last_seen, count(*) - count(bytes) AS unknown,
-        count(DISTINCT CASE WHEN seen_in <> '{METRICS}' THEN seen_in END) AS types
+        count(DISTINCT CASE WHEN input_kind <> '{METRICS}' THEN input_kind END) AS types
         FROM {{table}}"""
 _OF_EXCHANGES = f"""SELECT sum(CASE WHEN outcome IS NULL THEN 0 ELSE 1 END) AS requests,
         NULL AS deprecated, 0 AS unknown, min(time) AS first_seen, max(time) AS last_seen,
         sum(CASE WHEN number = 0 THEN 1 ELSE 0 END) AS connections,
-        sum(CASE WHEN {SEEN_IN} = 'capture' THEN coalesce(request_size, 0) + coalesce(response_size, 0) ELSE 0 END)
-        AS bytes, count(DISTINCT {SEEN_IN}) AS types FROM {{table}} WHERE _corrupt IS NULL"""
-_BY_API = f"""SELECT api_key, seen_in, count(*) AS requests
-        FROM (SELECT api_key, {SEEN_IN} AS seen_in FROM {{table}}
-            WHERE _corrupt IS NULL AND outcome IS NOT NULL) AS requests
-        GROUP BY api_key, seen_in"""
+        sum(CASE WHEN {INPUT_KIND} = 'capture' THEN coalesce(request_size, 0) + coalesce(response_size, 0) ELSE 0 END)
+        AS bytes, count(DISTINCT {INPUT_KIND}) AS types FROM {{table}} WHERE problem IS NULL"""
+_BY_API = f"""SELECT api_key, input_kind, count(*) AS requests
+        FROM (SELECT api_key, {INPUT_KIND} AS input_kind FROM {{table}}
+            WHERE problem IS NULL AND outcome IS NOT NULL) AS requests
+        GROUP BY api_key, input_kind"""
 
 
 UNREAD = {
@@ -173,7 +173,7 @@ def _highest_by_api(exchanges: Relation) -> int:
 
 def _counted_once(clients: Relation, requests: int) -> int:
     """The number of requests as the tables of reports have it: those that inputs of several types saw count once."""
-    text = f"SELECT * FROM {{clients}} WHERE seen_in <> '{METRICS}' LIMIT {MAX_ROWS + 1}"
+    text = f"SELECT * FROM {{clients}} WHERE input_kind <> '{METRICS}' LIMIT {MAX_ROWS + 1}"
     rows = collect(text, clients=clients)
     if len(rows) > MAX_ROWS:
         return requests
@@ -181,20 +181,19 @@ def _counted_once(clients: Relation, requests: int) -> int:
 
 
 def problems_of(*tables: Relation) -> list[Problem]:
-    """The problems in PROBLEMS, or in ``_corrupt`` of other tables, at most :data:`MAX_PROBLEMS` of each: those with
-    most bytes first."""
+    """The problems in these tables, at most :data:`MAX_PROBLEMS` of each: those with most bytes first."""
     found = []
     for table in tables:
-        columns, reason, places, connections = table.columns, "_corrupt", "count(*)", "0"
+        columns, places, connections = table.columns, "count(*)", "0"
         unread = "unread" if "unread" in columns else "NULL"
-        if "problem" in columns:
-            reason, places, connections = "problem", "sum(places)", "sum(connections)"
+        if "places" in columns:
+            places, connections = "sum(places)", "sum(connections)"
         elif "packets" in columns:
             places, connections = "sum(coalesce(packets, 1))", "sum(CASE WHEN number = 0 THEN 1 ELSE 0 END)"
-        text = f"""SELECT {reason} AS reason, {places} AS places, coalesce(sum({unread}), 0) AS unread,
+        text = f"""SELECT problem AS reason, {places} AS places, coalesce(sum({unread}), 0) AS unread,
             min(source) AS source, min_by(position, struct(source, position)) AS position,
             coalesce({connections}, 0) AS connections
-            FROM {{table}} WHERE {reason} IS NOT NULL GROUP BY {reason} ORDER BY 3 DESC, 1 LIMIT {MAX_PROBLEMS}"""
+            FROM {{table}} WHERE problem IS NOT NULL GROUP BY problem ORDER BY 3 DESC, 1 LIMIT {MAX_PROBLEMS}"""
         found += [Problem(**row) for row in collect(text, table=table)]
     return found
 

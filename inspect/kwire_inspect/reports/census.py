@@ -30,7 +30,7 @@ from kwire_inspect.reports.over_time import Steps, counted_over_time
 from kwire_inspect.reports.release_support import OK, UNSURE, deprecated_in, is_known, judge, refused_by, spans
 from kwire_inspect.reports.report import Chart, Column, Report, Table
 from kwire_inspect.reports.text import counted, time
-from kwire_inspect.tables.clients import SEEN_IN
+from kwire_inspect.tables.clients import INPUT_KIND
 from kwire_inspect.tables.relations import collect
 from kwire_kafka import PROTOCOL
 from kwire_kafka.releases import RELEASES
@@ -193,12 +193,12 @@ def _over_time(exchanges: Relation, versions: Table) -> Chart | None:
     steps = Steps.of(*span)
     counts = collect(
         f"""
-        SELECT step, what, seen_in, count(*) AS requests
+        SELECT step, what, input_kind, count(*) AS requests
         FROM (
-            SELECT {steps.number("time")} AS step, coalesce(api, 'unknown') AS what, {SEEN_IN} AS seen_in
-            FROM {{exchanges}} WHERE _corrupt IS NULL AND time IS NOT NULL
+            SELECT {steps.number("time")} AS step, coalesce(api, 'unknown') AS what, {INPUT_KIND} AS input_kind
+            FROM {{exchanges}} WHERE problem IS NULL AND time IS NOT NULL
         ) AS requests
-        GROUP BY step, what, seen_in""",
+        GROUP BY step, what, input_kind""",
         exchanges=exchanges,
     )
     return counted_over_time(

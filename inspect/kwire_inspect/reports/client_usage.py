@@ -85,7 +85,7 @@ class Use:
     place: str = ""
     of_broker: bool = False
     """Whether the client is a broker or a controller."""
-    seen_in: tuple[str, ...] = ()
+    input_kind: tuple[str, ...] = ()
     """The types of input that it was seen in."""
 
     @property
@@ -130,13 +130,13 @@ def by_client(rows: Iterable[Row]) -> list[tuple[Client, Row]]:
     the client: that is no request of the client. Metrics have no more than software: see :func:`seen_elsewhere`.
     """
     rows = list(rows)
-    named = [row for row in rows if row["seen_in"] not in NAMELESS]
+    named = [row for row in rows if row["input_kind"] not in NAMELESS]
     with_host = [row for row in named if row["client_host"] is not None]
     seen_at = {_use_by(row, "client_host") for row in named}
     seen_of = {_use_by(row, "client_id") for row in with_host}
     hosts: defaultdict[str | None, set[str]] = defaultdict(set)
     for row in with_host:
-        if row["seen_in"] != FORWARDED:
+        if row["input_kind"] != FORWARDED:
             hosts[row["client_id"]].add(row["client_host"])
     kept = [
         *(row for row in with_host if not _created_by_broker(row, hosts)),
@@ -147,12 +147,12 @@ def by_client(rows: Iterable[Row]) -> list[tuple[Client, Row]]:
             and _use_by(row, "client_id") not in seen_of
             and not _created_by_broker(row, hosts)
         ),
-        *(row for row in rows if row["seen_in"] == SERVER_LOG and _use_by(row, "client_host") not in seen_at),
+        *(row for row in rows if row["input_kind"] == SERVER_LOG and _use_by(row, "client_host") not in seen_at),
     ]
     seen = [(client_of(row), row) for row in kept]
-    complete = completed(client for client, row in seen if row["seen_in"] not in NAMELESS)
-    found = [(client if row["seen_in"] in NAMELESS else complete[client], row) for client, row in seen]
-    counted = [row for row in rows if row["seen_in"] == METRICS]
+    complete = completed(client for client, row in seen if row["input_kind"] not in NAMELESS)
+    found = [(client if row["input_kind"] in NAMELESS else complete[client], row) for client, row in seen]
+    counted = [row for row in rows if row["input_kind"] == METRICS]
     if not counted:
         return found
     elsewhere = seen_elsewhere(found, counted)
@@ -162,12 +162,12 @@ def by_client(rows: Iterable[Row]) -> list[tuple[Client, Row]]:
 def _created_by_broker(row: Row, hosts: Mapping[str | None, set[str]]) -> bool:
     """Whether a broker created a topic in its own name for a client that other inputs saw: they would have seen the
     request of the client."""
-    created = row["seen_in"] == FORWARDED and row["api_key"] == ApiKey.CREATE_TOPICS
+    created = row["input_kind"] == FORWARDED and row["api_key"] == ApiKey.CREATE_TOPICS
     return created and (row["version"] or 0) >= CREATES_SINCE and row["client_id"] in hosts
 
 
 def _at_its_only_address(row: Row, hosts: Mapping[str | None, set[str]]) -> Row:
-    found = hosts.get(row["client_id"], set()) if row["seen_in"] == FORWARDED and row["client_id"] else set()
+    found = hosts.get(row["client_id"], set()) if row["input_kind"] == FORWARDED and row["client_id"] else set()
     return {**row, "client_host": next(iter(found))} if len(found) == 1 else row
 
 
@@ -191,7 +191,7 @@ def brokers_among(seen: Iterable[tuple[Client, Row]]) -> set[Client]:
     apis: defaultdict[Client, set[int]] = defaultdict(set)
     known = set()
     for client, row in seen:
-        if client.client_id is not None and row["seen_in"] not in (FORWARDED, *NAMELESS):
+        if client.client_id is not None and row["input_kind"] not in (FORWARDED, *NAMELESS):
             apis[client].add(row["api_key"])
             versions = row["versions"] if "versions" in row else [row["version"]]
             if any(_between_brokers(row["api_key"], version) for version in versions):
@@ -252,7 +252,7 @@ def highest(rows: Iterable[Row], count: str) -> int:
     """The highest sum of a count in any type of input."""
     sums: dict[str, int] = {}
     for row in rows:
-        sums[row["seen_in"]] = sums.get(row["seen_in"], 0) + row[count]
+        sums[row["input_kind"]] = sums.get(row["input_kind"], 0) + row[count]
     return max(sums.values())
 
 
@@ -262,7 +262,7 @@ def _only(texts: set[str | None]) -> str | None:
 
 
 def _use(client: Client, api_key: int, version: int, rows: list[Row], of_broker: bool) -> Use:
-    example, *_ = rows = sorted(rows, key=lambda row: str(row["seen_in"]))  # captures first
+    example, *_ = rows = sorted(rows, key=lambda row: str(row["input_kind"]))  # captures first
     place = ":".join(str(part) for part in (example["source"], example["position"]) if part is not None)
     name = PROTOCOL.api_names.get(api_key, f"key {api_key}")
     return Use(
@@ -275,5 +275,5 @@ def _use(client: Client, api_key: int, version: int, rows: list[Row], of_broker:
         max((row["last_seen"] for row in rows if row["last_seen"] is not None), default=None),
         place,
         of_broker,
-        tuple(dict.fromkeys(row["seen_in"] for row in rows)),
+        tuple(dict.fromkeys(row["input_kind"] for row in rows)),
     )

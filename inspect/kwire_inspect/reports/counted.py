@@ -39,10 +39,10 @@ ALONE = (
 
 def with_counted(report: Report, rows: Sequence[Row], targets: Sequence[Release], releases: Releases) -> Report:
     """The report, with a table of the rows of CLIENTS that are from metrics, if there are any."""
-    metrics = [row for row in rows if row["seen_in"] == METRICS]
+    metrics = [row for row in rows if row["input_kind"] == METRICS]
     if not metrics:
         return report
-    others = by_client(row for row in rows if row["seen_in"] != METRICS)
+    others = by_client(row for row in rows if row["input_kind"] != METRICS)
     cells = []
     for row, seen in zip(metrics, seen_elsewhere(others, metrics), strict=True):
         key, version = row["api_key"], row["version"]

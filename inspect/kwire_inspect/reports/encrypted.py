@@ -28,9 +28,8 @@ def encrypted_of(table: Relation) -> tuple[Encrypted, ...]:
     """Who has encrypted connections in EXCHANGES or PROBLEMS, those with most bytes first: at most 1,000."""
     if not {"client_host", "server_port", "unread"} <= {*table.columns}:
         return ()
-    problem = "problem" if "problem" in table.columns else "_corrupt"
-    text = f"""SELECT client_host, server_port, {problem} AS reason, coalesce(sum(unread), 0) AS unread
-        FROM {{table}} WHERE {problem} LIKE '{TLS}%' GROUP BY client_host, server_port, {problem}
+    text = f"""SELECT client_host, server_port, problem AS reason, coalesce(sum(unread), 0) AS unread
+        FROM {{table}} WHERE problem LIKE '{TLS}%' GROUP BY client_host, server_port, problem
         ORDER BY 4 DESC, 1, 2, 3 LIMIT {MAX_ROWS}"""
     return tuple(
         (row["client_host"], row["server_port"], row["reason"], row["unread"]) for row in collect(text, table=table)

@@ -83,7 +83,7 @@ def _joined(uses: Sequence[Use]) -> Use:
         requests=sum(use.requests for use in uses),
         refusals=sum(use.refusals for use in uses),
         last_seen=max((use.last_seen for use in uses if use.last_seen is not None), default=None),
-        seen_in=tuple(dict.fromkeys(name for use in uses for name in use.seen_in)),
+        input_kind=tuple(dict.fromkeys(name for use in uses for name in use.input_kind)),
     )
 
 

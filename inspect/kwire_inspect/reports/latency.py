@@ -19,7 +19,7 @@ from kwire_inspect.reports.over_time import Steps, counted_over_time
 from kwire_inspect.reports.report import Chart, Column, Report, Table
 from kwire_inspect.reports.text import counted, file_name, number
 from kwire_inspect.schemas import EPOCH
-from kwire_inspect.tables.clients import MAX_IDENTITY, SEEN_IN
+from kwire_inspect.tables.clients import INPUT_KIND, MAX_IDENTITY
 from kwire_inspect.tables.relations import collect, query
 from kwire_kafka.errors import ErrorCode
 
@@ -42,7 +42,7 @@ PARTS_NOTE = (
 
 TIMES = Table("apis", "Per API", note=f"{LONG_POLLS} {FEW}", empty="No requests found.").with_columns(
     Column("api", "API"),
-    "seen_in",
+    "input_kind",
     "requests",
     "unanswered",
     "undecodable",
@@ -58,7 +58,7 @@ TIMES = Table("apis", "Per API", note=f"{LONG_POLLS} {FEW}", empty="No requests 
 )
 ERRORS = Table("errors", "Errors", empty="No response has an error code.").with_columns(
     Column("api", "API"),
-    "seen_in",
+    "input_kind",
     "code",
     "error",
     Column("responses", comment="With this code at least once."),
@@ -68,7 +68,7 @@ ERRORS = Table("errors", "Errors", empty="No response has an error code.").with_
 THROTTLED = Table("throttled", "Throttled clients", empty="No client was throttled.").with_columns(
     *(column for column in WHO if column.name != "software"),
     Column("api", "API"),
-    "seen_in",
+    "input_kind",
     "responses",
     Column("throttle_ms", "total ms", comment="How long the client was asked to pause."),
     "max_ms",
@@ -77,7 +77,7 @@ SLOWEST = Table("slowest", "Slowest requests", empty="No answered requests found
     Column("latency_ms", "ms"),
     Column("api", "API"),
     "version",
-    "seen_in",
+    "input_kind",
     Column("client_id", "client"),
     Column("client_host", "address"),
     "time",
@@ -104,8 +104,8 @@ def latency(exchanges: Relation, *, top: int = TOP, codes: type[IntEnum] = Error
 def _requests(columns: str) -> str:
     """These columns of ``{exchanges}`` without broken input, with the name of the API and the type of input."""
     return f"""
-        SELECT coalesce(api, 'key ' || api_key, 'unknown') AS api, {SEEN_IN} AS seen_in, {columns}
-        FROM {{exchanges}} WHERE _corrupt IS NULL AND outcome IS NOT NULL"""
+        SELECT coalesce(api, 'key ' || api_key, 'unknown') AS api, {INPUT_KIND} AS input_kind, {columns}
+        FROM {{exchanges}} WHERE problem IS NULL AND outcome IS NOT NULL"""
 
 
 def _times(exchanges: Relation, top: int) -> tuple[Table, Steps]:
@@ -118,19 +118,19 @@ def _times(exchanges: Relation, top: int) -> tuple[Table, Steps]:
     quantiles = (f"percentile_approx(latency_ms, {share}, {ACCURACY}) AS {name}" for name, share in shares.items())
     rows = collect(
         f"""
-        SELECT api, seen_in, count(*) AS requests, {", ".join(outcomes)},
+        SELECT api, input_kind, count(*) AS requests, {", ".join(outcomes)},
             sum(CASE WHEN size(error_codes) > 0 THEN 1 ELSE 0 END) AS failed,
             {", ".join(quantiles)}, max(latency_ms) AS max_ms, count(latency_ms) AS measured,
             {", ".join(f"avg({part}) AS {part}" for part in PARTS.values())},
             min(time) AS first_seen, max(time) AS last_seen
         FROM ({_requests("outcome, error_codes, latency_ms, queue_ms, local_ms, remote_ms, time")}) AS requests
-        GROUP BY api, seen_in""",
+        GROUP BY api, input_kind""",
         exchanges=exchanges,
     )
     seen = [row[name] for row in rows for name in ("first_seen", "last_seen")]
     moments = [moment for moment in seen if moment is not None] or [EPOCH]
     steps = Steps.of(min(moments), max(moments))
-    rows.sort(key=lambda row: (-row["requests"], row["api"], row["seen_in"]))
+    rows.sort(key=lambda row: (-row["requests"], row["api"], row["input_kind"]))
     return TIMES.with_rows(row | _derived(row) for row in rows).limited(top), steps
 
 
@@ -145,20 +145,20 @@ def _errors(exchanges: Relation, steps: Steps, top: int, names: type[IntEnum]) -
     place = "struct(CASE WHEN time IS NULL THEN 1 ELSE 0 END, time, source, position) AS place"
     rows = collect(
         f"""
-        SELECT step, api, seen_in, code, count(*) AS responses,
+        SELECT step, api, input_kind, code, count(*) AS responses,
             min_by(source, place) AS source, min_by(position, place) AS position
         FROM ({_requests(f"{steps.number('time')} AS step, code, source, position, {place}")}) AS requests
-        GROUP BY step, api, seen_in, code""",
+        GROUP BY step, api, input_kind, code""",
         exchanges=query("SELECT *, explode(error_codes) AS code FROM {exchanges}", exchanges=exchanges),
     )
     totals: Counter[tuple[str, str, int]] = Counter()
     examples: dict[tuple[str, str, int], Any] = {}
     moments: Counter[tuple[int | None, str, str]] = Counter()
     for row in sorted(rows, key=lambda row: (row["step"] is None, row["step"])):
-        key = (row["api"], row["seen_in"], row["code"])
+        key = (row["api"], row["input_kind"], row["code"])
         totals[key] += row["responses"]
         examples.setdefault(key, (row["source"], row["position"]))
-        moments[row["step"], names(row["code"]).name, row["seen_in"]] += row["responses"]
+        moments[row["step"], names(row["code"]).name, row["input_kind"]] += row["responses"]
     codes = [(*key, names(key[2]).name, totals[key], *examples[key]) for key in totals]
     codes.sort(key=lambda row: (-row[4], *row[:3]))
     flat = ((*moment, count) for moment, count in moments.items())
@@ -171,29 +171,29 @@ def _throttled(exchanges: Relation, top: int) -> Table:
     who = ", ".join(f"substr({one}, 1, {MAX_IDENTITY}) AS {one}" for one in ("client_id", "principal"))
     rows = collect(
         f"""
-        SELECT client_id, client_host, principal, api, seen_in, count(*) AS responses, sum(throttle_ms) AS total,
+        SELECT client_id, client_host, principal, api, input_kind, count(*) AS responses, sum(throttle_ms) AS total,
             max(throttle_ms) AS longest
         FROM ({_requests(f"{who}, client_host, throttle_ms")} AND throttle_ms > 0) AS requests
-        GROUP BY client_id, client_host, principal, api, seen_in ORDER BY total DESC LIMIT {MAX_ROWS}""",
+        GROUP BY client_id, client_host, principal, api, input_kind ORDER BY total DESC LIMIT {MAX_ROWS}""",
         exchanges=exchanges,
     )
     complete = completed(client_of(row) for row in rows)
-    groups = grouped(rows, lambda row: (complete[client_of(row)], row["api"], row["seen_in"]))
+    groups = grouped(rows, lambda row: (complete[client_of(row)], row["api"], row["input_kind"]))
     clients = [
         (
-            *(client.client_id, client.host, client.principal, api, seen_in),
+            *(client.client_id, client.host, client.principal, api, input_kind),
             sum(row["responses"] for row in group),
             sum(row["total"] for row in group),
             max(row["longest"] for row in group),
         )
-        for (client, api, seen_in), group in groups.items()
+        for (client, api, input_kind), group in groups.items()
     ]
     clients.sort(key=lambda row: (-row[6], *(str(cell or "") for cell in row[:5])))
     return replace(THROTTLED, rows=tuple(clients)).limited(top)
 
 
 def _slowest(exchanges: Relation) -> Table:
-    others = [column.name for column in SLOWEST.columns if column.name not in ("api", "seen_in")]
+    others = [column.name for column in SLOWEST.columns if column.name not in ("api", "input_kind")]
     rows = collect(
         f"""
         SELECT * FROM ({_requests(", ".join(others))} AND latency_ms IS NOT NULL) AS requests
@@ -240,7 +240,7 @@ def _chart(
     places = [place for place in range(len(times.rows)) if any(column[place] is not None for column in columns)]
     if not places:
         return None
-    names, seen = times.column("api"), times.column("seen_in")
+    names, seen = times.column("api"), times.column("input_kind")
     if len(set(seen)) > 1:
         names = [f"{api} ({str(where).removeprefix('request_')})" for api, where in zip(names, seen, strict=True)]
     labels = [str(names[place]) for place in places]

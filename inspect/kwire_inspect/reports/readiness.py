@@ -92,8 +92,8 @@ def _report(
     earlier = None if before is None else uses_of(collected(before.table, _worst_first(targets))[0])
     report = report_on(uses_of(rows), targets, more, unjudged, releases, owners=owners, before=earlier)
     report = with_counted(report, rows, targets, releases)
-    seen_in = {row["seen_in"] for row in rows}
-    if not report.exit_code and REQUEST_LOG in seen_in and not seen_in & {CAPTURE, SERVER_LOG}:
+    input_kind = {row["input_kind"] for row in rows}
+    if not report.exit_code and REQUEST_LOG in input_kind and not input_kind & {CAPTURE, SERVER_LOG}:
         return replace(report, summary=(*report.summary, LOGS_ALONE))
     return report
 

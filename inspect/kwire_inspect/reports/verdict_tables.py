@@ -30,7 +30,7 @@ UPGRADED = (
     "Requests of brokers and controllers to each other do not affect the verdict: an upgrade changes both ends."
 )
 FROM_METRICS = " (from metrics, by software alone)"
-SEEN_IN = Column("seen_in", comment="Types of input.")
+INPUT_KIND = Column("input_kind", comment="Types of input.")
 NOBODY = "(nobody)"
 """The owner of clients that have none, in the table of owners."""
 
@@ -80,7 +80,7 @@ def _table(
         ),
         "last_seen",
         "deprecated_since",
-        SEEN_IN,
+        INPUT_KIND,
     )
     return shape.with_rows(rows)
 
@@ -107,12 +107,12 @@ def _cells(key: int, bad: Judged, group: Judged, target: Release) -> dict[str, C
         "newest_common": max(good, default=None),
         "evidence": worst.place,
         "accepted": format_range(api.accepted) if api else "none",
-        "reason": f"{verdict.reason}{FROM_METRICS}" if worst.seen_in == (METRICS,) else verdict.reason,
+        "reason": f"{verdict.reason}{FROM_METRICS}" if worst.input_kind == (METRICS,) else verdict.reason,
         "requests": sum(use.requests for use, _ in bad),
         "refusals": sum(use.refusals for use, _ in bad),
         "last_seen": max((use.last_seen for use, _ in bad if use.last_seen is not None), default=None),
         "deprecated_since": _earliest(other.deprecated for _, other in bad),
-        "seen_in": _seen_in(bad),
+        "input_kind": _input_kinds(bad),
     }
 
 
@@ -143,7 +143,7 @@ def _verdict_columns(judgements: Sequence[Judgement]) -> tuple[str | Column, ...
     verdicts = [Column("verdict", mark=MARKS)]
     if len(judgements) > 1:
         verdicts = [Column(f"verdict_{one.target.name}", one.target.name, mark=MARKS) for one in judgements]
-    return (*verdicts, Column("refused_apis", "refused APIs"), Column("apis", "APIs"), OWNER, "requests", SEEN_IN)
+    return (*verdicts, Column("refused_apis", "refused APIs"), Column("apis", "APIs"), OWNER, "requests", INPUT_KIND)
 
 
 def _verdicts(judgements: Sequence[Judgement]) -> Iterator[tuple[Client, dict[str, Cell]]]:
@@ -157,12 +157,12 @@ def _verdicts(judgements: Sequence[Judgement]) -> Iterator[tuple[Client, dict[st
             "refused_apis": tuple(dict.fromkeys(use.api for of in by_client for use in _refused(of[client]))),
             "apis": len({use.api_key for use, _ in uses}),
             "requests": sum(use.requests for use, _ in uses),
-            "seen_in": _seen_in(uses),
+            "input_kind": _input_kinds(uses),
         }
 
 
-def _seen_in(verdicts: Judged) -> tuple[str, ...]:
-    return tuple(sorted({name for use, _ in verdicts for name in use.seen_in}))
+def _input_kinds(verdicts: Judged) -> tuple[str, ...]:
+    return tuple(sorted({name for use, _ in verdicts for name in use.input_kind}))
 
 
 def _worst(verdicts: Judged) -> str:

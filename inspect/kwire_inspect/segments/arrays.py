@@ -105,6 +105,6 @@ COLUMNS: dict[str, Column] = {
     "key": lambda it, hide: it.keys(),
     "value": _value,
     "headers": _headers,
-    "_corrupt": _too_large,
+    "problem": _too_large,
 }
 """By name; each has as many rows as there are records."""

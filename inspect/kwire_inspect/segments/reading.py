@@ -1,7 +1,7 @@
 """Splits of segments to Arrow batches with columns of ``columns.RECORDS``.
 
 Takes splits and the requested columns of ``columns.RECORDS``, and yields Arrow record batches with these columns.
-Broken input becomes a row with ``_corrupt``, or raises ``BrokenInputError`` with ``failfast``.
+Broken input becomes a row with a ``problem``, or raises ``BrokenInputError`` with ``failfast``.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def record_batches(
     A batch of up to 65536 records is yielded whole or, if one of its records cannot be read, not at all; of larger
     batches, the records before the damage. ``control=False`` leaves out control records, ``hide`` removes secrets
     from metadata records. ``limit`` bounds the decompressed bytes of a batch, and ``most`` those of key, value and
-    headers of a record: a larger one has none of them, but a reason in ``_corrupt``.
+    headers of a record: a larger one has none of them, but a reason in ``problem``.
 
     With ``failfast``, damage raises :class:`~kwire_inspect.options.BrokenInputError`. An incomplete batch at the end
     of the newest segment of a partition does not: it is normal while a broker writes, or after it was killed.

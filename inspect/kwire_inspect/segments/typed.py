@@ -1,6 +1,6 @@
 """Records of one kind with keys and values as structs: the table of ``kafka_log`` with ``record=NAME``.
 
-Converts Arrow batches of RECORDS to those of a typed table, like ``tables.typed``, but with ``_corrupt``.
+Converts Arrow batches of RECORDS to those of a typed table, like ``tables.typed``, but with a ``problem``.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from kwire_inspect.schemas import RECORDS
 from kwire_inspect.tables.record_structs import RecordStructs
 from kwire_inspect.tables.structs import schema_with
 
-_NEEDED = ("topic", "control", "key", "value", "_corrupt")
+_NEEDED = ("topic", "control", "key", "value", "problem")
 """Columns needed to select and decode records."""
 
 
 def typed_schema(decode: RecordStructs) -> pa.Schema:
     """All columns of the typed table of records."""
-    return pa.schema([*schema_with(RECORDS, ("key", "value"), decode.fields()), RECORDS.field("_corrupt")])
+    return pa.schema([*schema_with(RECORDS, ("key", "value"), decode.fields()), RECORDS.field("problem")])
 
 
 def raw_schema(asked: pa.Schema) -> pa.Schema:
@@ -36,10 +36,10 @@ def typed_batches(
     ``batches`` have the columns of :func:`raw_schema`.
     """
     for batch in batches:
-        broken = batch.filter(pc.is_valid(batch.column("_corrupt")))
+        broken = batch.filter(pc.is_valid(batch.column("problem")))
         if broken.num_rows:
             yield _with_nulls(broken, asked)
-        chosen = batch.filter(decode.of(batch)).drop_columns("_corrupt")
+        chosen = batch.filter(decode.of(batch)).drop_columns("problem")
         for made in decode([chosen]):
             yield _with_nulls(made, asked)
 

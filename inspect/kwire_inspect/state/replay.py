@@ -22,7 +22,7 @@ from kwire_kafka import PROTOCOL
 
 COLUMNS = ("source", "topic", "partition", "offset", "producer_id", "transactional", "control", "key", "value")
 """Columns of RECORDS that a replay needs."""
-NEEDED = tuple(dict.fromkeys((*COLUMNS, *(n for n in UNDECODABLE.names if n in RECORDS.names), "_corrupt")))
+NEEDED = tuple(dict.fromkeys((*COLUMNS, *(n for n in UNDECODABLE.names if n in RECORDS.names), "problem")))
 """Columns of RECORDS that :func:`undecodable_records` needs."""
 CHUNK = 8192
 """Maximum number of rows per batch."""
@@ -109,7 +109,7 @@ def undecodable_records(
     left out for their size say so."""
     for batch in batches:
         undecodable = [
-            row | {"kind": record.name, "reason": row["_corrupt"] or record.reason}
+            row | {"kind": record.name, "reason": row["problem"] or record.reason}
             for row in rows_of(batch, NEEDED)
             if (record := logged(row, protocol).record).reason is not None
         ]

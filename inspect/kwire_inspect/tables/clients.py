@@ -27,7 +27,7 @@ from kwire_inspect.tables.relations import R, Relation, collect, kept, query, qu
 
 CAPTURE, REQUEST_LOG, SERVER_LOG = "capture", "request_log", "server_log"
 FORWARDED, METRICS = "forwarded", "metrics"
-SEEN_IN = f"""
+INPUT_KIND = f"""
     CASE WHEN forwarded THEN '{FORWARDED}' WHEN number IS NULL THEN '{REQUEST_LOG}' ELSE '{CAPTURE}' END"""
 """The type of input of an exchange, in SQL. A request that a broker forwarded was sent to that broker before, where
 another input may have seen it."""
@@ -36,14 +36,14 @@ MAX_VERSIONS = 10_000
 IDENTITY = ("client_id", "software_name", "software_version", "principal")
 MAX_IDENTITY = 1000
 """Characters of an identity that are kept: reports have the rows of up to 10,000 clients in memory."""
-KEYS = ("seen_in", "client_host", "server_port", *IDENTITY, "api_key", "api", "version")
+KEYS = ("input_kind", "client_host", "server_port", *IDENTITY, "api_key", "api", "version")
 KNOWN = "api_key IS NOT NULL"
 """Which rows of CLIENTS are requests of a known API, in SQL."""
 _PLACED = ("source", "position", "client_host", "server_port", "api_key", "api", "version")
-REFUSAL_COLUMNS = (*_PLACED, "connection", "time", "principal", "message", "_corrupt")
+REFUSAL_COLUMNS = (*_PLACED, "connection", "time", "principal", "message", "problem")
 EXCHANGE_COLUMNS = (
     *(*_PLACED, "connection", "time", "number", "forwarded", *IDENTITY, "outcome", "error_codes", "reason"),
-    *("request_size", "response_size", "unread", "packets", "_corrupt"),
+    *("request_size", "response_size", "unread", "packets", "problem"),
 )
 _COUNTED = f"""
     SELECT {", ".join(KEYS)}, min(first_seen) AS first_seen, max(last_seen) AS last_seen, sum(requests) AS requests,
@@ -51,25 +51,25 @@ _COUNTED = f"""
         count(DISTINCT connection) + sum(connections) AS connections,
         min_by(source, place) AS source, min_by(position, place) AS position,
         CASE WHEN count(bytes) = count(*) THEN sum(bytes) END AS bytes,
-        sum(begun) AS begun, sum(unread) AS unread, _corrupt
+        sum(begun) AS begun, sum(unread) AS unread, problem
     FROM (
         SELECT *, struct(CASE WHEN first_seen IS NULL THEN 1 ELSE 0 END, first_seen, source, position) AS place,
-            CASE WHEN _corrupt IS NOT NULL THEN source END AS broken_source,
-            CASE WHEN _corrupt IS NOT NULL THEN position END AS broken_position
+            CASE WHEN problem IS NOT NULL THEN source END AS broken_source,
+            CASE WHEN problem IS NOT NULL THEN position END AS broken_position
         FROM ({{seen}}) AS seen WHERE {{{{part}}}}
     ) AS placed
-    GROUP BY {", ".join(KEYS)}, _corrupt, broken_source, broken_position"""
+    GROUP BY {", ".join(KEYS)}, problem, broken_source, broken_position"""
 _PROBLEMS = """
-    SELECT _corrupt AS problem, sum(requests) AS places, sum(begun) AS connections, sum(unread) AS unread,
+    SELECT problem, sum(requests) AS places, sum(begun) AS connections, sum(unread) AS unread,
         client_host, server_port, source, position
-    FROM {seen} WHERE _corrupt IS NOT NULL
-    GROUP BY _corrupt, client_host, server_port, source, position"""
+    FROM {seen} WHERE problem IS NOT NULL
+    GROUP BY problem, client_host, server_port, source, position"""
 _COUNTED_PROBLEMS = f"""
-        SELECT CAST(NULL AS STRING) AS seen_in, source, position, client_host, server_port, NULL AS api_key,
+        SELECT CAST(NULL AS STRING) AS input_kind, source, position, client_host, server_port, NULL AS api_key,
             NULL AS api, NULL AS version, {", ".join(f"CAST(NULL AS STRING) AS {one}" for one in IDENTITY)},
             NULL AS first_seen, NULL AS last_seen,
             places AS requests, CAST(NULL AS STRING) AS connection, 0 AS connections, 0 AS errors,
-            0 AS refused, 0 AS bytes, connections AS begun, unread, problem AS _corrupt
+            0 AS refused, 0 AS bytes, connections AS begun, unread, problem
         FROM {{name}}"""
 AT_ONCE = 8 << 20
 """Bytes of exchanges that are counted together, or a batch more: some 35,000 requests."""
@@ -77,24 +77,24 @@ MAX_WAITING = 16 << 20
 """Bytes of counts that wait to be added up, some more than a database takes at a time."""
 _SUMS = ("requests", "errors", "refused", "bytes", "begun", "unread")
 _PLACE = ("first_seen", "source", "position")
-_BROKEN = ("_corrupt", "broken_source", "broken_position")
+_BROKEN = ("problem", "broken_source", "broken_position")
 """What is broken is counted by its place."""
 
 
 def versions_seen(table: Relation) -> list[dict[str, Any]]:
     """How many requests of each API and version each type of input has, from CLIENTS or EXCHANGES: the most frequent
     versions."""
-    each, where = "seen_in, requests", KNOWN
+    each, where = "input_kind, requests", KNOWN
     if "requests" not in table.columns:
-        each, where = f"{SEEN_IN} AS seen_in, 1 AS requests", f"{KNOWN} AND _corrupt IS NULL"
+        each, where = f"{INPUT_KIND} AS input_kind, 1 AS requests", f"{KNOWN} AND problem IS NULL"
     return collect(
         f"""
-        SELECT seen_in, api_key, version, sum(requests) AS requests
+        SELECT input_kind, api_key, version, sum(requests) AS requests
         FROM (
             SELECT api_key, version, {each} FROM {{table}}
             WHERE {where} AND version IS NOT NULL
         ) AS requests
-        GROUP BY seen_in, api_key, version ORDER BY requests DESC, api_key, version LIMIT {MAX_VERSIONS}""",
+        GROUP BY input_kind, api_key, version ORDER BY requests DESC, api_key, version LIMIT {MAX_VERSIONS}""",
         table=table,
     )
 
@@ -114,7 +114,7 @@ class Clients(Generic[R]):
     @cached_property
     def table(self) -> R:
         """``columns.CLIENTS``. Requests of an unknown API have no ``api_key``: see :data:`KNOWN`."""
-        return query(f"SELECT {', '.join(CLIENTS.names)} FROM {{seen}} WHERE _corrupt IS NULL", seen=self.counted)
+        return query(f"SELECT {', '.join(CLIENTS.names)} FROM {{seen}} WHERE problem IS NULL", seen=self.counted)
 
     @cached_property
     def problems(self) -> R:
@@ -148,28 +148,28 @@ def _seen(name: str, columns: Collection[str]) -> str:
     requests, known = "coalesce(packets, 1)" if "packets" in columns else "1", set(IDENTITY)
     rows = f"time AS first_seen, time AS last_seen, {requests} AS requests, connection, 0 AS connections"
     if "outcome" in columns:
-        seen_in, error = SEEN_IN, _one("size(error_codes) > 0")
+        input_kind, error = INPUT_KIND, _one("size(error_codes) > 0")
         refused = _one(f"outcome = 'unanswered' AND reason = '{CLOSED}'")
         size, begun = "coalesce(request_size, 0) + coalesce(response_size, 0)", _one("number = 0")
         unread = "unread"
     elif "message" in columns:
-        seen_in, error, refused, known = f"'{SERVER_LOG}'", "0", "1", {"principal"}
+        input_kind, error, refused, known = f"'{SERVER_LOG}'", "0", "1", {"principal"}
         size, begun, unread = "0", "0", "CAST(NULL AS BIGINT)"
     elif "requests" in columns:
-        seen_in, error, refused, size, begun = "seen_in", "errors", "refused", "bytes", "begun"
+        input_kind, error, refused, size, begun = "input_kind", "errors", "refused", "bytes", "begun"
         unread = "unread" if "unread" in columns else "CAST(NULL AS BIGINT)"
         connection = "connection" if "connection" in columns else "CAST(NULL AS STRING) AS connection"
         rows = f"first_seen, last_seen, requests, {connection}, connections"
     else:
         raise ValueError(f"expected exchanges, refusals or clients, got columns {', '.join(columns)}")
-    corrupt = "_corrupt" if "_corrupt" in columns else "CAST(NULL AS STRING) AS _corrupt"
+    problem = "problem" if "problem" in columns else "CAST(NULL AS STRING) AS problem"
     who = ", ".join(
         f"{f'substr({one}, 1, {MAX_IDENTITY})' if one in known else 'CAST(NULL AS STRING)'} AS {one}"
         for one in IDENTITY
     )
     return f"""
-        SELECT {seen_in} AS seen_in, {", ".join(_PLACED)}, {who}, {rows}, {error} AS errors, {refused} AS refused,
-            {size} AS bytes, {begun} AS begun, {unread} AS unread, {corrupt}
+        SELECT {input_kind} AS input_kind, {", ".join(_PLACED)}, {who}, {rows}, {error} AS errors,
+            {refused} AS refused, {size} AS bytes, {begun} AS begun, {unread} AS unread, {problem}
         FROM {{{name}}}"""
 
 
@@ -218,15 +218,15 @@ def _batches(tables: Iterable[pa.Table]) -> Iterator[pa.RecordBatch]:
 
 def _of_requests(table: pa.Table) -> pa.Table:
     """The counts of each request, with the columns of a group of them."""
-    whole, sent = table["_corrupt"].is_null(), compute.fill_null(table["request_size"], 0)
+    whole, sent = table["problem"].is_null(), compute.fill_null(table["request_size"], 0)
     unanswered = compute.equal(table["outcome"], "unanswered")
     logged = compute.if_else(table["number"].is_null(), REQUEST_LOG, CAPTURE)
-    same = ("source", "position", "connection", "unread", "_corrupt", *KEYS[1:])
+    same = ("source", "position", "connection", "unread", "problem", *KEYS[1:])
     return pa.table(
         {name: table[name] for name in same}
         | {name: _cut(table[name]) for name in IDENTITY}
         | {
-            "seen_in": compute.if_else(compute.fill_null(table["forwarded"], False), FORWARDED, logged),
+            "input_kind": compute.if_else(compute.fill_null(table["forwarded"], False), FORWARDED, logged),
             "first_seen": table["time"],
             "last_seen": table["time"],
             "requests": compute.fill_null(table["packets"], 1),

@@ -29,8 +29,8 @@ def request_batches(
 ) -> Iterator[pa.RecordBatch]:
     """The requests in a split of a request log, as the rows and columns of EXCHANGES in ``projection``.
 
-    Broken lines are ``_corrupt`` rows, or raise :class:`BrokenInputError` with ``failfast``; so does a file without
-    any request, and lines of more than ``longest`` bytes.
+    Broken lines are rows with a ``problem``, or raise :class:`BrokenInputError` with ``failfast``; so does a file
+    without any request, and lines of more than ``longest`` bytes.
     """
     with Lines(split.path, split.start, longest, split.stamp) as lines:
         rows = _request_rows(lines, split, RequestRows(projection, zone))
@@ -93,5 +93,5 @@ def _with_problems(rows: Rows, lines: Lines, split: Split, projection: Projectio
 
 def _fail(rows: list[Row], layout: Layout) -> None:
     for row in rows:
-        if (reason := layout.value(row, "_corrupt")) is not None:
+        if (reason := layout.value(row, "problem")) is not None:
             raise BrokenInputError(layout.value(row, "source"), layout.value(row, "position"), reason)

@@ -43,8 +43,8 @@ class Counted(NamedTuple):
 def metrics_batches(
     path: str, schema: pa.Schema, protocol: MessageRegistry, *, failfast: bool = False
 ) -> Iterator[pa.RecordBatch]:
-    """The rows of a dump, with the columns of COUNTED in ``schema``. What cannot be read is a ``_corrupt`` row, or
-    raises :class:`BrokenInputError` with ``failfast``."""
+    """The rows of a dump, with the columns of COUNTED in ``schema``. What cannot be read is a row with a ``problem``,
+    or raises :class:`BrokenInputError` with ``failfast``."""
     problems: list[Problem] = []
     rows = [*_rows(path, _counted(path, problems), protocol, problems)]
     if not rows and not problems:
@@ -52,7 +52,7 @@ def metrics_batches(
     for position, reason in problems:
         if failfast:
             raise BrokenInputError(path, position, reason)
-        rows.append({**NONE, "source": path, "position": position, "requests": 1, "_corrupt": reason})
+        rows.append({**NONE, "source": path, "position": position, "requests": 1, "problem": reason})
     yield pa.RecordBatch.from_pylist([{name: row.get(name) for name in schema.names} for row in rows], schema=schema)
 
 
@@ -108,7 +108,7 @@ def _rows(
         elif count > 0:
             yield {
                 **NONE,
-                "seen_in": METRICS,
+                "input_kind": METRICS,
                 "software_name": counted.software_name,
                 "software_version": counted.software_version,
                 "api_key": key,

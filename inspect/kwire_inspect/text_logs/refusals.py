@@ -85,7 +85,7 @@ def api_keys(protocol: MessageRegistry) -> dict[str, int]:
     return names | {"ALTERISR": 56, "LISTCLIENTMETRICSRESOURCES": 74}
 
 
-_SAME = ("connection", "api_key", "api", "version", "_corrupt")
+_SAME = ("connection", "api_key", "api", "version", "problem")
 """Columns that are equal in two entries for one refusal."""
 
 
@@ -157,7 +157,7 @@ def _refusal(
     if found is None:
         cut = "\n" not in text.strip() and not first["host"]
         reason = "a request was refused, but the entry ends before the reason"
-        return {"_corrupt": reason} if cut else None
+        return {"problem": reason} if cut else None
     told = found.groupdict()
     key, api = _api(protocol, told.get("key"), told.get("api"))
     version = told.get("version")

@@ -82,8 +82,8 @@ class RequestRows:
     def rows(self, source: str, position: int, line: bytes, *, retry: bool = True) -> list[Row]:
         """The row of a line, and one for the content of an Envelope; no rows for lines of other kinds.
 
-        A broken line is a ``_corrupt`` row. If a whole line follows half-written ones, as after a crash, it has a row
-        as well, with ``retry``.
+        A broken line is a row with a ``problem``. If a whole line follows half-written ones, as after a crash, it has
+        a row as well, with ``retry``.
         """
         start = line.find(MARK)
         if start < 0:

@@ -10,10 +10,10 @@
 ``rows``           ``frames`` (default): ``columns.FRAMES``; ``exchanges``: ``columns.EXCHANGES``
 ``ports``          server ports, such as ``9092,19092-19095``: only connections to these are read. By default, if the
                    beginning of a connection was not captured, its bytes tell which side is the client; if they do
-                   not, a row with ``_corrupt`` has their number.
+                   not, a row with a ``problem`` has their number.
 ``start``, ``end`` times: packets before ``start``, and from ``end`` on, are ignored
-``mode``           ``permissive`` (default): a broken part of a file becomes a row with ``_corrupt``; ``failfast``: it
-                   is an error. Bytes missing from a connection are never an error, but reported in rows.
+``mode``           ``permissive`` (default): a broken part of a file becomes a row with a ``problem``; ``failfast``:
+                   it is an error. Bytes missing from a connection are never an error, but reported in rows.
 ``partitions``     number of tasks that share the work: by default one for each 32 MB, up to the number of processors
 ``maxDecoded``     bodies of frames above this size (default: 2m) are only decoded if a few large values, such as
                    records, make up nearly all of it; otherwise ``reason`` says so, and there are no error codes

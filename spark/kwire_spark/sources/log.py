@@ -6,7 +6,7 @@
 
 ===================  =================================================================================================
 ``path``             data directories, folders of partitions, files, patterns
-``mode``             ``permissive`` (default): broken input becomes a row with ``_corrupt``; ``failfast``: it is an
+``mode``             ``permissive`` (default): broken input becomes a row with a ``problem``; ``failfast``: it is an
                      error
 ``record``           a kind of record, such as ``OffsetCommit``: only these, with ``key`` and ``value`` as structs
 ``topics``           comma-separated patterns, such as ``orders*,!*-changelog`` (default: all topics)
@@ -22,7 +22,7 @@
 ``splitSize``        bytes of a file that one task reads (default: 64m, less for small inputs)
 ``limit``            largest decompressed size of a batch in bytes (default: 100m)
 ``maxRecord``        a record whose key, value and headers have more bytes (default: 2m) has none of them, but a
-                     reason in ``_corrupt``
+                     reason in ``problem``
 ``maxDecoded``       with ``record``, values above this size (default: 2m) are only decoded if a few large fields make
                      up nearly all of it; otherwise ``value`` is null and ``reason`` says so
 ``protocol``         the generated package that defines records for ``record``, installed on all workers
@@ -36,7 +36,7 @@ With ``pushdown``, filters on topic and partition skip files, and those on offse
 DataFrame that one query reads once. Spark 4.3 keeps pushed filters with the DataFrame: another query on it, or
 another part of the same query, would silently get the rows of the first query's filters. The options are always safe.
 
-An incomplete batch at the end of the newest segment of a partition is a row with ``_corrupt`` in both modes and not
+An incomplete batch at the end of the newest segment of a partition is a row with a ``problem`` in both modes and not
 an error: it is normal while a broker writes, or after it was killed. Anywhere else it is damage.
 """
 

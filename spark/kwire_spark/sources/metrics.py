@@ -7,7 +7,7 @@
 =================  ===================================================================================================
 ``path``           files, plain or compressed; folders, patterns. Text of the JMX exporter for Prometheus, what
                    Kafka's JmxTool prints, JSON of Jolokia and of Prometheus' API
-``mode``           ``permissive`` (default): what cannot be read becomes a row with ``_corrupt``; ``failfast``: it is
+``mode``           ``permissive`` (default): what cannot be read becomes a row with a ``problem``; ``failfast``: it is
                    an error
 ``protocol``       the generated package that defines the messages (default: kwire_kafka), installed on all workers
 =================  ===================================================================================================

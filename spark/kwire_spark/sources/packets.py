@@ -9,7 +9,7 @@
 ``settled``       for how many seconds a file must not have grown before a stream reads it (default: 5). Each file is
                   read once, as a whole: let ``tcpdump -G`` or ``dumpcap -b`` start files with new names, and write
                   packets immediately (``tcpdump -U``), or set a time longer than the pauses between writes. If a file
-                  grows after it was read, a row with ``_corrupt`` gives the first byte that was not read.
+                  grows after it was read, a row with a ``problem`` gives the first byte that was not read.
 ``filesAtOnce``   largest number of files in a batch of a stream (default: 32)
 ``consume``       whether a stream removes each file when it was processed (default: false)
 ================  ====================================================================================================

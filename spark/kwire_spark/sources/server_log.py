@@ -8,11 +8,11 @@
 ``path``           files, plain or compressed; folders, patterns. Lines can have Kafka's own layout, that layout
                    wrapped by containers or journald, or JSON layouts.
 ``timeZone``       time zone of the brokers, such as ``Europe/Berlin`` or ``+02:00`` (default: UTC)
-``mode``           ``permissive`` (default): an entry that ends before its reason becomes a row with ``_corrupt``;
+``mode``           ``permissive`` (default): an entry that ends before its reason becomes a row with a ``problem``;
                    ``failfast``: it is an error
 ``splitSize``      bytes of a file that one task reads (default: 64m, less for small inputs); a compressed file is one
                    task
-``maxLine``        limit of the bytes of a line (default: 4m); a longer one is skipped, and a row with ``_corrupt``
+``maxLine``        limit of the bytes of a line (default: 4m); a longer one is skipped, and a row with a ``problem``
 ``protocol``       the generated package that defines the messages (default: kwire_kafka), installed on all workers
 ``pushdown``       ``true`` lets filters of the query skip lines: for a DataFrame that only one query reads
 =================  ===================================================================================================

@@ -113,7 +113,7 @@ class Follower:
     def _broken(self, parts: Iterator[pd.DataFrame]) -> Iterator[Row]:
         """Rows without endpoints report broken parts of a file."""
         for part in parts:
-            columns = ("source", "position", "_corrupt", "unread", "packets")
+            columns = ("source", "position", "problem", "unread", "packets")
             for source, position, reason, unread, packets in zip(*(part[name] for name in columns), strict=True):
                 yield from self.projection.broken(source, position, reason, _count(unread), _count(packets))
 

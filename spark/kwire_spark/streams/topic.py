@@ -33,7 +33,7 @@ def packets_in(records: DataFrame, link_type: int = ETHERNET) -> DataFrame:
     Ethernet, 101 IP, 113 and 276 Linux cooked). Its time is the record's timestamp, unless the first eight bytes of
     the key are another, in microseconds since the epoch, big-endian: a producer's clock has milliseconds. ``source``
     is topic and partition, ``position`` the offset. Tunnels are followed as in files. Packets without TCP are left
-    out; a record without a valid time is reported in ``_corrupt``, and so are encapsulations that are not read and
+    out; a record without a valid time is reported in ``problem``, and so are encapsulations that are not read and
     records that are no packets.
     """
     if link_type not in LINKS:
