@@ -63,6 +63,11 @@ def test_names_are_before_the_packets_and_after_them(order: str, tmp_path: Path)
     assert address_names([str(tmp_path / "a.gz")]) == {"::1": "six"}, "it has to be decompressed for its end"
 
 
+def test_names_before_a_section_that_was_added_count_too(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(section() + block(6, PACKET) + A + section() + B)
+    assert address_names([str(tmp_path / "a")]) == {"10.0.0.1": "a", "10.0.0.2": "b"}
+
+
 def test_far_from_both_ends_they_are_not_looked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(name_blocks, "NEAR", 256)
     packets = block(6, bytes(100)) * 10
