@@ -143,6 +143,8 @@ def test_the_newest_release_is_named_where_it_is_meant() -> None:
     assert naming("9.1.0", 'since 4.0, `readiness(clients(seen), "4.1.1")`') == (
         'since 4.0, `readiness(clients(seen), "9.1.0")`'
     )
+    for before in ("from 2.2.0 to ", "newer than Kafka ", "readiness seen/ --target ", "submit_readiness.py "):
+        assert naming("9.1.0", f"{before}4.1.1, since 4.0.0") == f"{before}9.1.0, since 4.0.0"
 
 
 def test_every_page_is_in_the_index() -> None:
