@@ -14,6 +14,7 @@ from kwirec.diagnostics.source import Source
 from kwirec.formatting import format_bytes, format_paths, replace_texts
 from kwirec.frontend import link, parse
 from kwirec.frontend.notation import Notation
+from kwirec.json_text import object_lines
 from tests.frontend.comments import commented_json, commented_krammar, read
 from tests.frontend.test_json_hostile import TOKENS as JSON_TOKENS
 from tests.frontend.test_json_hostile import mutated_from
@@ -159,6 +160,12 @@ AskResponse =>
 
 // the end
 """
+
+
+def test_what_a_line_has_no_room_for_goes_to_the_next() -> None:
+    name, about, more = "n" * 60, "a" * 60, "m" * 60
+    lines = [f'{{ "name": "{name}",', f'  "about": "{about}",', f'  "more": "{more}" }}']
+    assert list(object_lines({"name": name, "about": about, "more": more})) == lines
 
 
 def test_the_layout_of_json() -> None:
