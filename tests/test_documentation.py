@@ -229,7 +229,7 @@ LIMITS = {
         "kwire_inspect.capture.ordering.MAX_BYTES",
     ),
     "open connections of a capture": ("kwire_inspect.capture.tcp.MAX_CONNECTIONS",),
-    "bytes of a packet": ("kwire_inspect.capture.files.LONGEST",),
+    "bytes of a packet": ("kwire_inspect.capture.packet_files.LONGEST",),
     "error codes of a row": ("kwire_inspect.connections.error_codes.MAX_CODES",),
     "characters of the name of a client": (
         "kwire_inspect.connections.request_context.LONGEST",

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from kwire_inspect.inputs import find as find
     from kwire_inspect.reports.census import census as census
-    from kwire_inspect.reports.files import write_report as write_report
     from kwire_inspect.reports.latency import latency as latency
     from kwire_inspect.reports.offsets import log_ends as log_ends
     from kwire_inspect.reports.offsets import offsets as offsets
     from kwire_inspect.reports.readiness import readiness as readiness
+    from kwire_inspect.reports.report_files import write_report as write_report
     from kwire_inspect.reports.terminal import print_report as print_report
     from kwire_inspect.tables.clients import clients as clients
 
@@ -31,7 +31,7 @@ _MODULES = {
     "offsets": "kwire_inspect.reports.offsets",
     "print_report": "kwire_inspect.reports.terminal",
     "readiness": "kwire_inspect.reports.readiness",
-    "write_report": "kwire_inspect.reports.files",
+    "write_report": "kwire_inspect.reports.report_files",
 }
 
 __all__ = list(_MODULES)

@@ -23,8 +23,8 @@ from kwire_inspect.storage import (
     DamagedStreamError,
     MemberPlace,
     Window,
-    each,
     is_archive,
+    map_inputs,
     place,
     size_of,
 )
@@ -120,7 +120,7 @@ def find(paths: Iterable[str | Path]) -> Inputs:
     tables: list[StoredTable] = []
     for path in map(str, paths):
         files = Options({"path": path}).files()
-        kinds = dict(zip(files, each(sniff, files), strict=True))
+        kinds = dict(zip(files, map_inputs(sniff, files), strict=True))
         if not any(kind in (*KINDS, ARCHIVE) for kind, _ in kinds.values()) and (stored := _stored(path)):
             tables += stored
             continue

@@ -117,8 +117,8 @@ def of_clients(tables: Iterable[StoredTable]) -> tuple[StoredTable, ...]:
 def are_complete(tables: Iterable[StoredTable]) -> bool:
     """Whether tables say what was not read: they have all columns, and those of clients have problems beside them."""
     tables = list(tables)
-    told = {table.run for table in tables if table.kind == "problems"}
-    return all(table.complete and (table.kind != "clients" or table.run in told) for table in tables)
+    with_problems = {table.run for table in tables if table.kind == "problems"}
+    return all(table.complete and (table.kind != "clients" or table.run in with_problems) for table in tables)
 
 
 def _tables_in(folder: Path) -> list[StoredTable]:

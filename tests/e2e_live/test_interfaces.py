@@ -16,7 +16,7 @@ import pytest
 
 from kwire.connection import CLIENT
 from kwire_inspect.capture import Broken
-from kwire_inspect.capture.files import file_packets
+from kwire_inspect.capture.packet_files import file_packets
 from kwire_inspect.live import interfaces
 from kwire_inspect.live.interfaces import CaptureError, InterfaceCapture
 from tests.e2e_live.commands import LONGEST, command, requests, run

@@ -12,7 +12,7 @@ import pytest
 from kwire.command import main as run
 from kwire_inspect.capture import name_blocks
 from kwire_inspect.capture.name_blocks import address_names
-from kwire_inspect.reports.names import with_names
+from kwire_inspect.reports.address_names import with_names
 from kwire_inspect.reports.report import Report, Table
 
 REAL = Path(__file__).parents[1] / "data" / "pcapng" / "named-by-tshark.pcapng"

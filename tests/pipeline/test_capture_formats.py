@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from kwire import is_native
 from kwire.connection import CLIENT, SERVER, Direction
 from kwire_inspect.capture import Broken, Peer, Piece, pcapng, read_pieces
-from kwire_inspect.capture.files import file_packets
+from kwire_inspect.capture.packet_files import file_packets
 from kwire_inspect.capture.packets import Link, Packet
 from kwire_inspect.capture.pcap import Report, Taker, pcap_records
 from kwire_inspect.storage import Window

@@ -11,7 +11,7 @@ import pytest
 
 from kwire.connection import CLIENT, SERVER
 from kwire_inspect.capture import Broken, Peer, Piece, read_pieces
-from kwire_inspect.capture.files import capture_blocks, file_packets
+from kwire_inspect.capture.packet_files import capture_blocks, file_packets
 from kwire_inspect.capture.packets import Packet
 from kwire_inspect.capture.tcp import TcpConnections, largest
 from tests.pipeline.capture_files import (

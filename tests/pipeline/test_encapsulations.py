@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from kwire.connection import CLIENT, SERVER
 from kwire_inspect.capture import Broken, Peer, Piece, read_pieces
-from kwire_inspect.capture.files import file_packets
+from kwire_inspect.capture.packet_files import file_packets
 from kwire_inspect.capture.packets import LINKS as KNOWN_LINKS
 from kwire_inspect.capture.packets import Packet
 from kwire_inspect.capture.pcap import Report

@@ -16,7 +16,7 @@ from kwire import is_native
 from kwire.connection import CLIENT, SERVER, ConnectionDecoder
 from kwire.frames import frame
 from kwire_inspect.capture import Broken, Peer, Piece, read_pieces
-from kwire_inspect.capture.files import file_packets
+from kwire_inspect.capture.packet_files import file_packets
 from kwire_inspect.capture.packets import Packet
 from kwire_inspect.capture.pcap import APART, MAX_COUNTED, MAX_PACKET, _mark
 from kwire_inspect.connections import batches, connection, frame_batches

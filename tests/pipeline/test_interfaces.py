@@ -19,7 +19,7 @@ from pyspark.sql import SparkSession
 from kwire.command import main as run
 from kwire.connection import CLIENT
 from kwire_inspect.capture import Broken
-from kwire_inspect.capture.files import file_packets
+from kwire_inspect.capture.packet_files import file_packets
 from kwire_inspect.live import interfaces, ring
 from kwire_inspect.live.interfaces import CaptureError, InterfaceCapture, check_interfaces, command
 from kwire_inspect.live.ring import Cutter, NoCaptureError, Ring, statistics

@@ -20,8 +20,8 @@ from syrupy.assertion import SnapshotAssertion
 from kwire.errors import printable
 from kwire_inspect.options import OptionError
 from kwire_inspect.reports import text
-from kwire_inspect.reports.files import arrow_table, write_report
 from kwire_inspect.reports.report import Cell, Column, Report, Table
+from kwire_inspect.reports.report_files import arrow_table, write_report
 from kwire_inspect.reports.terminal import print_report
 from kwire_inspect.reports.text import csv_cell
 from tests.effort import examples

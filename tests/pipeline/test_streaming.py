@@ -30,7 +30,7 @@ from kwire.protocol import MessageRegistry
 from kwire.records import Record, encode_batch
 from kwire.secrets import METADATA_TOPIC_ID
 from kwire_inspect.capture import Peer, read_pieces
-from kwire_inspect.capture.files import file_packets
+from kwire_inspect.capture.packet_files import file_packets
 from kwire_inspect.capture.packets import Packet, reverse
 from kwire_inspect.connections import frame_batches
 from kwire_inspect.connections.batches import TABLES, Budget, ConnectionProjection, Table

@@ -14,7 +14,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from kwire.command import main as run
-from kwire_inspect.capture.files import file_packets
+from kwire_inspect.capture.packet_files import file_packets
 from kwire_inspect.capture.packets import Packet, reverse
 from kwire_inspect.connections.batches import ConnectionProjection
 from kwire_inspect.reasons import NO_SECRETS, TLS

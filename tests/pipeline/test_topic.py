@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 
 from kwire.command import main as run
 from kwire_inspect.capture import Broken
-from kwire_inspect.capture.files import file_packets
+from kwire_inspect.capture.packet_files import file_packets
 from kwire_inspect.capture.packets import Packet
 from kwire_inspect.reasons import NO_PACKET
 from kwire_inspect.schemas import EPOCH, PACKETS

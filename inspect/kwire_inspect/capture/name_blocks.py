@@ -12,7 +12,7 @@ from contextlib import closing, suppress
 from ipaddress import ip_address
 
 from kwire_inspect.capture.pcapng import MAGIC, OLD_PACKET, ORDERS, PACKET, SIMPLE_PACKET, options
-from kwire_inspect.storage import STDIN, DamagedStreamError, Window, each, is_compressed, opened, size_of
+from kwire_inspect.storage import STDIN, DamagedStreamError, Window, is_compressed, map_inputs, opened, size_of
 
 NAMES = 4
 PACKETS = (OLD_PACKET, SIMPLE_PACKET, PACKET)
@@ -26,7 +26,7 @@ SIZES = {1: 4, 2: 16}
 
 def address_names(paths: Sequence[str]) -> dict[str, str]:
     """Address → its first name in captures. What cannot be read has none: readers of packets report that."""
-    return _first(pair for names in each(_of_file, paths) for pair in names.items())
+    return _first(pair for names in map_inputs(_of_file, paths) for pair in names.items())
 
 
 def _of_file(path: str) -> dict[str, str]:

@@ -10,8 +10,8 @@ from zlib import crc32
 
 from kwire.connection.events import CLIENT, SERVER
 from kwire.native import close_classes, mypyc_attr
-from kwire_inspect.capture.files import ALWAYS, NEVER, capture_blocks
 from kwire_inspect.capture.ordering import FAR, MASK, PACKET_SIZE, Ordering, Piece, TcpStream, length, unwrapped
+from kwire_inspect.capture.packet_files import ALWAYS, NEVER, capture_blocks
 from kwire_inspect.capture.packets import (
     ACK,
     FIN,

@@ -186,8 +186,8 @@ class Run:
         from rich.markup import escape
 
         from kwire_inspect.capture.name_blocks import address_names
-        from kwire_inspect.reports.files import write_report
-        from kwire_inspect.reports.names import with_names
+        from kwire_inspect.reports.address_names import with_names
+        from kwire_inspect.reports.report_files import write_report
         from kwire_inspect.reports.terminal import print_report
 
         report = with_names(report, address_names(self.inputs.captures))

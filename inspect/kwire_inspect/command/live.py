@@ -50,8 +50,8 @@ class LiveReport:
         """
         from pyarrow import ArrowException
 
-        from kwire_inspect.reports.files import write_report, write_text
         from kwire_inspect.reports.prometheus import exposition
+        from kwire_inspect.reports.report_files import write_report, write_text
 
         try:
             found = self._report()

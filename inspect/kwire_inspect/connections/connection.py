@@ -199,9 +199,9 @@ def score(
                 total += read is True
                 undecodable += read is False
             elif isinstance(event, ResponseEvent) and isinstance(event.request, RequestEvent):
-                asked, read = requests[event.request.position], catalog.reads_body(event)
-                if asked is not False and read is not False:
-                    total += ENOUGH if asked and read else 1
+                request_read, read = requests[event.request.position], catalog.reads_body(event)
+                if request_read is not False and read is not False:
+                    total += ENOUGH if request_read and read else 1
                 undecodable += read is False
             elif isinstance(event, NotKafka):
                 return FOREIGN

@@ -47,11 +47,11 @@ def scanner(cls: type[Message], version: int) -> Scan | None:
     cannot be read to its end. It does not check what it skips, such as whether text is UTF-8.
     """
     if (cls, version) not in _SCANS:
-        _SCANS[cls, version] = _made(cls, version)
+        _SCANS[cls, version] = _compiled(cls, version)
     return _SCANS[cls, version]
 
 
-def _made(cls: type[Message], version: int) -> Scan | None:
+def _compiled(cls: type[Message], version: int) -> Scan | None:
     try:
         body = list(_Emitter(cls, version).message())
     except _OtherwiseError:

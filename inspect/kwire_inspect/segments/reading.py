@@ -101,7 +101,7 @@ def _within(window: Window, split: Split, bounds: Bounds, rows: Rows, control: b
 def _is_newest(path: str) -> bool:
     """Whether a segment is the last of its folder, to which the broker appends."""
     name = Path(path).name
-    return name.endswith(".log") and all(other <= name for other in place(path).beside() if other.endswith(".log"))
+    return name.endswith(".log") and all(other <= name for other in place(path).siblings() if other.endswith(".log"))
 
 
 def _beside(path: str, suffix: str) -> bytes:

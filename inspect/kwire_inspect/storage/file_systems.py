@@ -62,14 +62,14 @@ def connected(authority: str) -> FileSystem | None:
     from pyarrow.fs import AzureFileSystem
 
     pairs = (part.split("=", 1) for part in os.environ.get(CONNECTION_STRING, "").split(";") if "=" in part)
-    told = {name.strip(): value for name, value in pairs}
-    name = told.get("AccountName", "")
+    given = {name.strip(): value for name, value in pairs}
+    name = given.get("AccountName", "")
     if not name or name != authority.rpartition("@")[2].partition(".")[0]:
         return None
-    host = f"{name}.blob.{told.get('EndpointSuffix', 'core.windows.net')}"
-    address = urlsplit(told.get("BlobEndpoint") or f"{told.get('DefaultEndpointsProtocol', 'https')}://{host}")
+    host = f"{name}.blob.{given.get('EndpointSuffix', 'core.windows.net')}"
+    address = urlsplit(given.get("BlobEndpoint") or f"{given.get('DefaultEndpointsProtocol', 'https')}://{host}")
     blob = address.netloc.removeprefix(name)  # with a dot, or a host where the account is in the path
-    secrets = {"account_key": told.get("AccountKey"), "sas_token": told.get("SharedAccessSignature")}
+    secrets = {"account_key": given.get("AccountKey"), "sas_token": given.get("SharedAccessSignature")}
     return AzureFileSystem(
         name,
         blob_storage_authority=blob,

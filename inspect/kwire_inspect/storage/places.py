@@ -94,7 +94,7 @@ class Place:
             elif not match.name.startswith("_"):
                 yield _unmistakable(match)
 
-    def beside(self) -> list[str]:
+    def siblings(self) -> list[str]:
         """The names, without folders, of the files in the same folder."""
         return [path.name for path in Path(self.name).parent.iterdir()]
 
@@ -156,7 +156,7 @@ class MemberPlace(Place):
         reasons = {self._named(member): reason for member, reason in found.skipped.items()}
         return reasons | ({self._outer.name: found.problem} if found.problem else {})
 
-    def beside(self) -> list[str]:
+    def siblings(self) -> list[str]:
         folder = self._member.rpartition("/")[0]
         members = (member.rpartition("/") for member in self._archive.members)
         return [name for within, _, name in members if within == folder]
@@ -202,8 +202,8 @@ class RemotePlace(Place):
     def files(self) -> Iterator[str]:
         yield from self._file.files()
 
-    def beside(self) -> list[str]:
-        return self._file.beside()
+    def siblings(self) -> list[str]:
+        return self._file.siblings()
 
 
 class MaskedPlace(RemotePlace):
@@ -340,7 +340,7 @@ def is_remote(path: str) -> bool:
     return SCHEME.fullmatch(path) is not None
 
 
-def each(function: Callable[[str], Made], paths: Sequence[str]) -> list[Made]:
+def map_inputs(function: Callable[[str], Made], paths: Sequence[str]) -> list[Made]:
     """What a function makes of each input: of several objects at a time, since each waits for its store."""
     if sum(isinstance(place(path), RemotePlace) for path in paths) < 2:
         return [function(path) for path in paths]

@@ -176,7 +176,7 @@ class RemoteFile:
             raise FileNotFoundError(f"{self.name}: no object matches this pattern")
         return sorted({name for key, is_file in matches for name in self._taken(key, is_file)})
 
-    def beside(self) -> list[str]:
+    def siblings(self) -> list[str]:
         """The last parts of the names of all objects in the same folder."""
         return [found.base_name for found in self._list(self.key.rpartition("/")[0])]
 

@@ -66,7 +66,7 @@ class TlsDirection:
 
     def __getstate__(self) -> dict[str, Any]:
         hidden = {"protection": None, "following": None}
-        return {one.name: getattr(self, one.name) for one in fields(self)} | hidden
+        return {slot.name: getattr(self, slot.name) for slot in fields(self)} | hidden
 
     def __setstate__(self, stored: dict[str, Any]) -> None:
         for name, value in stored.items():

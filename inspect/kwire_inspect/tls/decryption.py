@@ -214,4 +214,4 @@ def begun(piece: Piece, keys: KeyLog, patience: float = 0.0) -> TlsConnection | 
 
 def _largest(connections: dict[int, TlsConnection | None]) -> list[TlsConnection]:
     """The connections on which most waits, if too much does."""
-    return largest({one: one.held for one in connections.values() if one is not None}, HELD)
+    return largest({found: found.held for found in connections.values() if found is not None}, HELD)

@@ -139,23 +139,23 @@ def expand_label(secret: bytes, label: bytes, size: int, algorithm: str) -> byte
     """HKDF-Expand-Label without a context [7.1]."""
     label = b"tls13 " + label
     info = size.to_bytes(2, "big") + bytes([len(label)]) + label + b"\0"
-    made = part = b""
+    output = part = b""
     count = 0
-    while len(made) < size:
+    while len(output) < size:
         count += 1
         part = hmac.digest(secret, part + info + bytes([count]), algorithm)
-        made += part
-    return made[:size]
+        output += part
+    return output[:size]
 
 
 def prf(secret: bytes, label: bytes, seed: bytes, size: int, algorithm: str) -> bytes:
     """The pseudorandom function of TLS 1.2 [5]."""
     seed = label + seed
-    made, a = b"", seed
-    while len(made) < size:
+    output, a = b"", seed
+    while len(output) < size:
         a = hmac.digest(secret, a, algorithm)
-        made += hmac.digest(secret, a + seed, algorithm)
-    return made[:size]
+        output += hmac.digest(secret, a + seed, algorithm)
+    return output[:size]
 
 
 def _cut(suite: Suite, master: bytes, seed: bytes, *sizes: int) -> list[bytes]:

@@ -235,7 +235,7 @@ class ConnectionDecoder:
         A frame keeps its header; the rest of its bytes count as missing. ``reason`` says why, such as ``not kept``.
         """
         splitters = self._from_client, self._from_server
-        return [event for one in splitters for event in self._events(one.drop(time, reason, secrets=True))]
+        return [event for splitter in splitters for event in self._events(splitter.drop(time, reason, secrets=True))]
 
     def drop(self, time: float, reason: str) -> list[Event]:
         """Free the memory of unfinished frames and requests in flight; ``reason`` says why, such as ``not kept``.

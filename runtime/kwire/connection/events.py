@@ -339,7 +339,7 @@ def without_bytes(event: RequestEvent | Undecodable) -> tuple[RequestEvent | Und
         size += inner_size
     if header.unknown_tags:
         header = header.replace(unknown_tags=())
-    kept = RequestEvent(
+    stripped = RequestEvent(
         event.time,
         event.direction,
         event.position,
@@ -352,4 +352,4 @@ def without_bytes(event: RequestEvent | Undecodable) -> tuple[RequestEvent | Und
         event.expects_response,
         inner,
     )
-    return kept, size
+    return stripped, size

@@ -32,7 +32,7 @@ from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import ReadLimit, ReadMaxFiles, SupportsTriggerAvailableNow
 
 from kwire_inspect.capture import Broken
-from kwire_inspect.capture.files import file_packets, first_time
+from kwire_inspect.capture.packet_files import file_packets, first_time
 from kwire_inspect.options import OptionError, Options
 from kwire_inspect.readers import Reader
 from kwire_inspect.schemas import PACKETS
