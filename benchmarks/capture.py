@@ -25,7 +25,7 @@ from benchmarks.timing import table
 from kwire.connection import CLIENT, SERVER
 from kwire_inspect.capture import Peer, read_pieces
 from kwire_inspect.capture.packet_files import file_packets
-from tests.pipeline.capture_files import Conversation, TcpPacket, disturbed, merged, packets, write_pcap, write_pcapng
+from tests.support.capture_files import Conversation, TcpPacket, disturbed, merged, packets, write_pcap, write_pcapng
 
 Call = Callable[[], Iterable[object]]
 

@@ -40,8 +40,8 @@ from kwire_inspect.schemas import EXCHANGES
 from kwire_inspect.tables.clients import EXCHANGE_COLUMNS
 from kwire_kafka import PROTOCOL, FetchRequest, FetchResponse, OffsetCommitRequest
 from kwire_kafka.api.offset_commit import OffsetCommitRequestPartition, OffsetCommitRequestTopic
-from tests.pipeline import capture_files
-from tests.pipeline.capture_files import (
+from tests.support import capture_files
+from tests.support.capture_files import (
     BROKER,
     FIN,
     RAW,
@@ -54,7 +54,7 @@ from tests.pipeline.capture_files import (
     recordings,
     write_pcap,
 )
-from tests.pipeline.connection_pieces import answered, asked
+from tests.support.connection_pieces import answered, asked
 
 Talks = list[Conversation]
 Chunk = Callable[[random.Random], bytes]

@@ -29,8 +29,8 @@ from kwire_inspect.schemas import FRAMES
 from kwire_kafka import PROTOCOL, FetchRequest, FetchResponse, ProduceRequest, ProduceResponse
 from kwire_kafka.api.fetch import FetchableTopicResponse, PartitionData
 from kwire_kafka.api.produce import PartitionProduceData, TopicProduceData
-from tests.pipeline.capture_files import Conversation, Segment, merged, packets, recorded, recordings, write_pcap
-from tests.pipeline.connection_pieces import answered, asked
+from tests.support.capture_files import Conversation, Segment, merged, packets, recorded, recordings, write_pcap
+from tests.support.connection_pieces import answered, asked
 
 Pieces = Sequence[Piece | Broken]
 Call = Callable[[], int]

@@ -44,7 +44,7 @@ from kwire_inspect.tables.clients import EXCHANGE_COLUMNS
 from kwire_kafka import PROTOCOL
 from kwire_spark import typed
 from kwire_spark.session import spark_session
-from tests.pipeline.capture_files import merged, packets, write_pcap
+from tests.support.capture_files import merged, packets, write_pcap
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

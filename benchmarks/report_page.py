@@ -26,7 +26,7 @@ from benchmarks.readiness import finished
 from benchmarks.timing import table
 from kwire_inspect.schemas import CLIENTS, PROBLEMS
 from kwire_inspect.tables.files import write_parquet
-from tests.browser import BROWSER, FLAGS
+from tests.support.browser import BROWSER, FLAGS
 
 SPOKEN = (
     (("Fetch", 1, 13), ("Produce", 0, 9), ("Metadata", 3, 12)),

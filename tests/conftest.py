@@ -6,16 +6,15 @@
 - Python looks for garbage among what tests make, and rarely; not among the thousands of tests and generated classes.
   That takes a sixth off the time.
 - Libraries of ``make native`` that differ from their sources are refused: Python would import them all the same.
-- Files with tests of Spark share one JVM, and those of whole Kafka releases share what was read of them: each group
-  runs on one worker, before everything else because it takes longest. Other tests stay together by file. This looks
-  at files, because the groups of xdist 3.8 (``xdist_group``) have no effect in pytest 9.2.
+- The tests in ``tests/spark`` share one JVM, and those of whole Kafka releases what was read of them. Each group runs
+  on one worker, before everything else because it takes longest. Other tests stay together by file. This looks at
+  files, because the groups of xdist 3.8 (``xdist_group``) have no effect in pytest 9.2.
 """
 
 from __future__ import annotations
 
 import gc
 import os
-import re
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
@@ -31,8 +30,7 @@ from kwire.command import main
 from tools.native import stale
 
 EXAMPLES = 100
-GROUPS = {"spark": r"\bspark: ", "releases": r"\bpytest\.mark\.releases\b"}
-"""What the source of a file of that group contains: the fixture, the marker."""
+SPARK, RELEASES = "spark", "releases"
 
 UNTIMED = settings(
     deadline=None,
@@ -67,9 +65,10 @@ class Scheduling(LoadScopeScheduling):  # type: ignore[misc]  # xdist has no typ
 
 @cache
 def group(path: Path) -> str:
-    """The group of a file of tests; the file itself if it is in none."""
-    source = path.read_text("utf-8")
-    return next((name for name, sign in GROUPS.items() if re.search(sign, source)), str(path))
+    """Return the group of a file of tests, or the file itself if it is in none."""
+    if path.parent.name == SPARK:
+        return SPARK
+    return RELEASES if "pytest.mark.releases" in path.read_text("utf-8") else str(path)
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Scheduling:
@@ -78,11 +77,10 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Schedul
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    order = list(GROUPS)
+    order = (SPARK, RELEASES)
     for item in items:
-        if "spark" in getattr(item, "fixturenames", ()):
-            assert group(item.path) == "spark", f"{item.path} hides that it uses Spark: name the fixture's type"
-            item.add_marker("spark")
+        if group(item.path) == SPARK:
+            item.add_marker(SPARK)
     items.sort(key=lambda item: order.index(name) if (name := group(item.path)) in order else len(order))
 
 

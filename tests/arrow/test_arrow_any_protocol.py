@@ -10,8 +10,8 @@ from typing import Any
 import clockwork_wire
 from clockwork_wire.arrow import ARROW
 from kwire.arrow import Arrow
-from tests.packages import compiled
 from tests.properties.values import FIXED, as_decoded, exact, make
+from tests.support.packages import compiled
 
 
 def test_a_protocol_with_every_feature() -> None:

@@ -24,10 +24,10 @@ from kwire_kafka.api.metadata import MetadataRequestTopic
 from kwire_kafka.api.produce import PartitionProduceData, TopicProduceData
 from kwire_kafka.arrow import ARROW
 from tests.conformance import vectors
-from tests.each import each_release
-from tests.effort import examples
 from tests.properties.values import FIXED, NAMES, as_decoded, exact, instances, make
-from tests.wrong_types import built
+from tests.support.each import each_release
+from tests.support.effort import examples
+from tests.support.wrong_types import built
 
 SOURCES = [FIXED[name] for name in ("zero", "max", "min", "null", "unknown tags")]
 

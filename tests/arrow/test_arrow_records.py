@@ -16,10 +16,10 @@ from kwire.errors import DecodeError, UnknownColumnError
 from kwire.records import Batch, Record, RecordsLimitError, encode_batch, encode_message_set, read_batches
 from kwire.records.layout import BATCH_HEADER, OVERHEAD
 from kwire.records.loops import MAX_OBJECTS
-from tests.effort import examples
 from tests.fuzz.columns import run_fields
 from tests.runtime.records.test_record_properties import logs
 from tests.runtime.records.test_record_reader import around, headers
+from tests.support.effort import examples
 
 Row = tuple[Any, ...]
 

@@ -19,10 +19,10 @@ from kwire_kafka import HeartbeatRequest, MetadataRequest, MetadataResponse
 from kwire_kafka.api.metadata import MetadataRequestTopic, MetadataResponsePartition, MetadataResponseTopic
 from kwire_kafka.arrow import ARROW
 from tests.conformance import vectors
-from tests.effort import examples
 from tests.fuzz.columns import check, run
 from tests.properties.values import FIXED, NAMES, instances, make
 from tests.runtime.as_columns import narrowed, paths
+from tests.support.effort import examples
 
 SOURCES = [FIXED[name] for name in ("zero", "max", "min", "null", "unknown tags")]
 

@@ -47,9 +47,9 @@ from kwire_kafka.coordinator.group_metadata import MemberMetadata
 from kwire_kafka.metadata.client_quota_record import EntityData
 from tests.attack import packed
 from tests.attack.worker import TYPED
-from tests.pipeline import capture_files
-from tests.pipeline.capture_files import ACK, EPOCH, ETHERNET, SYN, TcpPacket
 from tests.runtime.records.test_record_reader import SMALLEST, around, headers
+from tests.support import capture_files
+from tests.support.capture_files import ACK, EPOCH, ETHERNET, SYN, TcpPacket
 
 MB = 1_000_000
 PADDING = 20 * MB

@@ -13,7 +13,7 @@ from struct import pack
 import zstandard
 
 from tests.attack.worker import LISTED
-from tests.pipeline.packing import COMPRESS, tar
+from tests.support.packing import COMPRESS, tar
 
 MB, BLOCK = 1_000_000, 1 << 18
 PCAP = pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 262144, 1)

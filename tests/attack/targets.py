@@ -44,8 +44,8 @@ from kwirec.lowering import lower
 from kwirec.validation import validate
 from tests.attack.hostile import mutate_json, mutate_lines, without_comments
 from tests.fuzz.mutation import mutate
-from tests.pipeline.capture_files import ip_packet, packets, recorded, recordings, write_pcap, write_pcapng
-from tests.pipeline.wrapping import WRAPPINGS, fragments, write_frames
+from tests.support.capture_files import ip_packet, packets, recorded, recordings, write_pcap, write_pcapng
+from tests.support.wrapping import WRAPPINGS, fragments, write_frames
 
 DATA = Path(__file__).parents[1] / "data"
 METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA)

@@ -13,7 +13,7 @@ from kwirec.diagnostics.render_text import render_text
 from kwirec.diff import pairing
 from kwirec.driver import load
 from kwirec.versions import VersionRange
-from tests.effort import peak
+from tests.support.effort import peak
 
 FIELD = '{"name": "A", "type": "%s", "versions": "%s", "about": "a"}'
 MESSAGE = (

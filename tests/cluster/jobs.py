@@ -11,7 +11,7 @@ from pathlib import Path
 
 from tests.cluster.processes import children, descendants
 from tests.cluster.standalone import Cluster
-from tests.pipeline.capture_files import merged, packets, recorded, write_pcap
+from tests.support.capture_files import merged, packets, recorded, write_pcap
 
 JOB = Path(__file__).with_name("write_tables.py")
 RECORDING = "kafka-python-on-3.9.1"

@@ -14,7 +14,7 @@ from tests.conformance.leniency import has_newer_tag, is_since
 from tests.conformance.messages import CONVERTED, OTHERWISE, judge
 from tests.conformance.pairs import Pair, defined, pair_up
 from tests.conformance.tally import Tally
-from tests.kafka_releases import schema
+from tests.support.kafka_releases import schema
 
 
 def test_the_newest_of_every_line() -> None:

@@ -13,8 +13,8 @@ from tests.conformance import messages, records, vectors
 from tests.conformance.leniency import STRICTER, decoded, encoded, is_since, newer_tags
 from tests.conformance.messages import Vector
 from tests.conformance.pairs import defined, pair_up
-from tests.each import each_release
-from tests.kafka_releases import schema
+from tests.support.each import each_release
+from tests.support.kafka_releases import schema
 
 releases = each_release(*vectors.RELEASES)
 

@@ -15,7 +15,7 @@ from kwirec.diagnostics.diagnostic import Report
 from kwirec.diagnostics.reading import MAX_BYTES, read_sources
 from kwirec.diagnostics.render_text import render_text
 from kwirec.diagnostics.source import Source, Span
-from tests.effort import peak
+from tests.support.effort import peak
 
 MESSAGE = '{ "type": "data", "name": "Clock", "validVersions": "0", "fields": [] }'
 

@@ -16,7 +16,7 @@ from kwirec.diff.report import FORMATS, render_diff
 from kwirec.diff.sides import Side, read_sides
 from kwirec.ir.schema import Message, MessageKind
 from kwirec.lowering import lower_message
-from tests import kafka_releases
+from tests.support import kafka_releases
 
 ROOT = Path(__file__).parents[2]
 UNION = ROOT / "message_defs" / "kafka"

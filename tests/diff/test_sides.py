@@ -15,8 +15,8 @@ from kwirec.diff import Level, compare, judge
 from kwirec.diff.markdown import render_markdown
 from kwirec.diff.sides import Side, SideError, left_out, read_sides
 from kwirec.driver import load
-from tests import kafka_releases
-from tests.kafka_releases import ARCHIVE
+from tests.support import kafka_releases
+from tests.support.kafka_releases import ARCHIVE
 
 ROOT = Path(__file__).parents[2]
 UNION = ROOT / "message_defs" / "kafka"

@@ -13,7 +13,6 @@ import pytest
 
 from kwire.releases import BrokerAnswer
 from kwire_kafka.releases import RELEASES
-from tests.certificates import Certificates
 from tests.conftest import Result
 from tests.e2e.client import Client
 from tests.e2e.tally import Tally
@@ -21,6 +20,7 @@ from tests.e2e_traffic.scram import add_users
 from tests.real_kafka.broker import HOST, USERS, Broker
 from tests.real_kafka.releases import BEFORE, NEWEST
 from tests.real_kafka.request_log import ZooKeeperBroker
+from tests.support.certificates import Certificates
 
 BROKERS: dict[str, type[Broker]] = {"2.8.2": ZooKeeperBroker, BEFORE: Broker, NEWEST: Broker}
 SCRAM = ("SCRAM-SHA-256", "SCRAM-SHA-512")

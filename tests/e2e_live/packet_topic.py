@@ -15,7 +15,7 @@ from kwire_kafka import CreateTopicsRequest, ProduceRequest, ProduceResponse
 from kwire_kafka.api.create_topics import CreatableTopic
 from kwire_kafka.api.produce import PartitionProduceData, TopicProduceData
 from tests.e2e_traffic import raw
-from tests.pipeline.capture_files import ETHERNET, Conversation, frame, packets
+from tests.support.capture_files import ETHERNET, Conversation, frame, packets
 from tools.maven import COPY, ITEM, mvn
 
 CONNECTOR = (

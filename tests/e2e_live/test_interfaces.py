@@ -20,8 +20,8 @@ from kwire_inspect.capture.packet_files import file_packets
 from kwire_inspect.live import interfaces
 from kwire_inspect.live.interfaces import CaptureError, InterfaceCapture
 from tests.e2e_live.commands import LONGEST, command, requests, run
-from tests.pipeline.capture_files import Conversation, merged, packets, recorded, write_pcap
 from tests.real_kafka.broker import HOST, end, free_ports
+from tests.support.capture_files import Conversation, merged, packets, recorded, write_pcap
 
 RECORDING = "kafka-python-as-of-0.10-on-3.9.1"
 PLENTY = 1 << 30

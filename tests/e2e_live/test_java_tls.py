@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from kwire_inspect.reasons import TLS
-from tests.certificates import Certificates
 from tests.e2e_live.commands import LONGEST, problems, requests, run
 from tests.e2e_traffic import console, raw
 from tests.e2e_traffic.capture import Capture
@@ -19,6 +18,7 @@ from tests.e2e_traffic.record import make_topics
 from tests.real_kafka.broker import HOST, USERS
 from tests.real_kafka.releases import COMPLETE, NEWEST
 from tests.real_kafka.request_log import LoggingBroker
+from tests.support.certificates import Certificates
 from tools.maven import COPY, ITEM, mvn
 
 AGENT = "name.neykov", "extract-tls-secrets", "4.0.0"

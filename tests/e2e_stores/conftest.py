@@ -18,7 +18,7 @@ from tests.e2e_stores import cloud_servers
 from tests.e2e_stores.cloud_servers import CLOUDS
 from tests.e2e_stores.hadoop import Hdfs, mini_cluster
 from tests.e2e_stores.s3_servers import GATEWAY, KEY, REGION, SECRET, SERVERS, serving
-from tests.pipeline.small_sample import left_behind
+from tests.support.small_sample import left_behind
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -10,7 +10,7 @@ from kwire.command import main as run
 from kwire_inspect.options import OptionError, Options
 from kwire_inspect.storage import file_systems
 from tests.e2e_stores.cloud_servers import AZURE, BUCKETS, CLOUDS, GOOGLE, upload
-from tests.pipeline.test_archives import rows
+from tests.inspect.test_archives import rows
 
 pytestmark = pytest.mark.usefixtures("clouds")
 

@@ -10,7 +10,7 @@ from urllib.request import Request, urlopen
 import pytest
 
 from tests.e2e_stores.hadoop import Hdfs, python, upload
-from tests.pipeline.test_archives import rows
+from tests.inspect.test_archives import rows
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,7 @@ import pytest
 from tests.e2e_stores import cloud_servers, hadoop, s3_servers
 from tests.e2e_stores.cloud_servers import BUCKETS, CLOUDS
 from tests.e2e_stores.hadoop import Hdfs
-from tests.pipeline.test_archives import rows
+from tests.inspect.test_archives import rows
 
 CAPTURE = Path(__file__).parents[1] / "data" / "traffic" / "3.9.1" / "traffic.pcap.gz"
 NAME = "a.pcap.gz"

@@ -15,7 +15,7 @@ from kwire_inspect.options import OptionError, Options
 from kwire_inspect.storage import answers, file_systems
 from tests.cluster.jobs import many_clients
 from tests.e2e_stores.s3_servers import client, upload
-from tests.pipeline.test_archives import rows
+from tests.inspect.test_archives import rows
 
 COMMANDS = ("clients", "readiness", "census", "latency", "offsets", "tables")
 

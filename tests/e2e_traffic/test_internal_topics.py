@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 from kwire_inspect.tables import groups
 from kwire_spark.sources.log import KafkaLog
 from tests.e2e_traffic.internal_topics import record
-from tests.pipeline.tool_checks import CHECKS, Rows
+from tests.support.tool_checks import CHECKS, Rows
 
 
 def test_tables_equal_what_kafka_prints(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> None:

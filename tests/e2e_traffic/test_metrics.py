@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e_traffic.metrics import record
-from tests.pipeline import test_metrics as stored
+from tests.inspect import test_metrics as stored
 
 
 def test_fresh_dumps_say_what_the_stored_ones_say(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

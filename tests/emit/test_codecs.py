@@ -26,9 +26,9 @@ from kwirec.emitters.write import format_text
 from kwirec.frontend import parse
 from kwirec.ir import resolve
 from kwirec.lowering import lower
-from tests.packages import compiled
 from tests.properties.test_any_schema import disturb
 from tests.properties.values import exact
+from tests.support.packages import compiled
 
 CLOCKWORK = Path(__file__).parent.parent / "data" / "clockwork"
 GENERATED = Path(__file__).parent.parent / "generated"

@@ -46,7 +46,7 @@ from kwirec.lowering import lower
 from kwirec.merge import merge
 from kwirec.merge.history import HistoryError
 from tests.attack.hostile import TEXTS
-from tests.effort import one_in
+from tests.support.effort import one_in
 
 Project = dict[str, Any]
 Place = tuple[str, ...]

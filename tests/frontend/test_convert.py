@@ -29,8 +29,8 @@ from kwirec.frontend.syntax import EnumDecl, MessageDecl
 from kwirec.ir import Schema, resolve
 from kwirec.lowering import lower
 from tests.frontend.test_krammar import SAMPLE
-from tests.kafka_releases import distinct, texts
 from tests.properties.test_any_schema import definitions
+from tests.support.kafka_releases import distinct, texts
 
 ROOT = Path(__file__).parents[2]
 UNION = ROOT / "message_defs" / "kafka"

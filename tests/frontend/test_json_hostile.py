@@ -14,7 +14,7 @@ from kwirec.diagnostics.render import FORMATS, render
 from kwirec.diagnostics.source import Source
 from kwirec.frontend import Document, parse
 from kwirec.ir import Schema, resolve
-from tests.kafka_releases import texts
+from tests.support.kafka_releases import texts
 
 DATA = Path(__file__).parents[1] / "data"
 

@@ -15,7 +15,7 @@ from kwirec.diagnostics.source import Source, Span
 from kwirec.frontend import Document, TypeExpr, parse
 from kwirec.frontend.syntax import HeaderVersionsDecl, Node, Spanned
 from kwirec.versions import VersionRange
-from tests.kafka_releases import texts
+from tests.support.kafka_releases import texts
 
 DATA = Path(__file__).parents[1] / "data"
 

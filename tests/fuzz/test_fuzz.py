@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from kwire_kafka.index import PROTOCOL
-from tests.effort import one_in
 from tests.fuzz.frames import all_pairs, check, check_memory, check_paths, run
+from tests.support.effort import one_in
 
 
 @pytest.mark.slow

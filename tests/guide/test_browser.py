@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tests.browser import BROWSER, told
+from tests.support.browser import BROWSER, told
 
 pytestmark = [
     pytest.mark.skipif(not BROWSER, reason="no browser is installed"),

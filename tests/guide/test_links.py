@@ -26,8 +26,8 @@ from kwirec.guide import field_place, linked, part_of, place_of
 from kwirec.ir.schema import Message
 from kwirec.ir.sites import sites_of
 from kwirec.markdown import link
-from tests.effort import examples
 from tests.guide.conftest import CLOCKWORK, UNION, inputs, loaded
+from tests.support.effort import examples
 
 MARKDOWN = MarkdownIt()
 

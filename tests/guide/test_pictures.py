@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.browser import BROWSER, picture
 from tests.guide.test_browser import PAGES, folder  # noqa: F401
+from tests.support.browser import BROWSER, picture
 
 pytestmark = [
     pytest.mark.skipif(not BROWSER, reason="no browser is installed"),

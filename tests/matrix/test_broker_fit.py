@@ -13,7 +13,7 @@ from kwire.command.broker import as_json
 from kwire.releases import Api, ApiFit, BrokerAnswer, Feature, Node, Release
 from kwire.releases.broker import fit
 from kwire_kafka.releases import RELEASES, negotiate
-from tests.effort import examples, one_in
+from tests.support.effort import examples, one_in
 
 PRODUCE, FETCH, METADATA, GET_TELEMETRY = 0, 1, 3, 71
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from kwirec.diagnostics.diagnostic import Report
 from kwirec.merge import MergeOutcome, merge
-from tests import kafka_releases
+from tests.support import kafka_releases
 
 Definition = dict[str, Any]
 

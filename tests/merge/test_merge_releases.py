@@ -15,9 +15,9 @@ import pytest
 from kwirec.diagnostics.diagnostic import Report
 from kwirec.driver import load
 from kwirec.merge.history import read_history, release_key
-from tests import kafka_releases
-from tests.effort import one_in
 from tests.merge.support import Union, bundle
+from tests.support import kafka_releases
+from tests.support.effort import one_in
 
 pytestmark = pytest.mark.releases
 

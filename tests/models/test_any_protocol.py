@@ -20,8 +20,8 @@ from kwirec.emitters.models import emit_models
 from kwirec.emitters.modules import group_modules
 from kwirec.emitters.package import emit_package
 from kwirec.emitters.write import format_text
-from tests.packages import compiled
 from tests.properties.values import FIXED, make
+from tests.support.packages import compiled
 
 CLOCKWORK = Path(__file__).parent.parent / "data" / "clockwork"
 

@@ -34,10 +34,10 @@ from kwire_kafka import (
 )
 from kwire_kafka.api.metadata import MetadataRequestTopic
 from tests.conformance import vectors
-from tests.each import each_release
 from tests.models.support import changed, model_of, mutated
 from tests.models.test_kafka_json import nested
-from tests.wrong_types import built
+from tests.support.each import each_release
+from tests.support.wrong_types import built
 
 LOGS = Path(__file__).parents[1] / "data" / "request_logs"
 RELEASES = ("2.8.2", "3.3.2", "3.9.1", "4.1.1")

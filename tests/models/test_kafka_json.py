@@ -8,8 +8,8 @@ from typing import Any
 from kwire_kafka import PROTOCOL
 from kwire_kafka.releases import RELEASES
 from tests.conformance import vectors
-from tests.each import each_release
 from tests.models.support import model_of
+from tests.support.each import each_release
 
 RENAMED = {
     ("ListConfigResourcesResponse", 0): {"clientMetricsResources": "configResources", "name": "resourceName"},

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from kwire.errors import EncodeError
 from kwire.message import Message
 from kwire.models import WITH_RECORDS, ModelOf
-from tests.effort import examples
 from tests.models.support import model_of
 from tests.properties.values import (
     FIXED,
@@ -29,6 +28,7 @@ from tests.properties.values import (
     message_class,
     pairs,
 )
+from tests.support.effort import examples
 
 
 def assert_round_trip(message: Message, version: int) -> ModelOf[Any]:

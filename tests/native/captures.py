@@ -16,7 +16,7 @@ from kwire_inspect.capture import read_pieces
 from kwire_inspect.connections import frame_batches
 from kwire_inspect.schemas import EXCHANGES, FRAMES
 from tests.fuzz.mutation import mutate
-from tests.pipeline.capture_files import (
+from tests.support.capture_files import (
     COOKED,
     COOKED2,
     ETHERNET,

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import kwire
 import kwire_inspect
 import kwire_kafka
-from tests.effort import examples
+from tests.support.effort import examples
 
 ROOT = Path(__file__).resolve().parents[2]
 

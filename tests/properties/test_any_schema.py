@@ -31,8 +31,8 @@ from kwirec.frontend import parse
 from kwirec.ir import resolve
 from kwirec.lowering import lower
 from kwirec.validation import validate
-from tests.effort import examples
 from tests.properties.values import DrawnSource, as_decoded, exact, make
+from tests.support.effort import examples
 
 NUMBERS = ("int8", "int16", "uint16", "int32", "uint32", "int64")
 SCALARS = ("bool", *NUMBERS, "float64", "uuid")

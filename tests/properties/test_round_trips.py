@@ -12,7 +12,6 @@ from librt.strings import BytesWriter
 
 from kwire import STRICT, DecodeError, interpreter
 from kwire.message import Message
-from tests.effort import examples
 from tests.properties.values import (
     FIXED,
     NAMES,
@@ -25,6 +24,7 @@ from tests.properties.values import (
     message_class,
     pairs,
 )
+from tests.support.effort import examples
 
 
 def written(message: Message, version: int) -> bytes:

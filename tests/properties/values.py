@@ -21,7 +21,7 @@ from kwire.struct import Struct
 from kwire.uuids import ZERO_UUID, Uuid
 from kwire_kafka.index import MODULES, PROTOCOL
 from kwire_rules import INTEGER_RANGES
-from tests.each import each
+from tests.support.each import each
 
 T = TypeVar("T")
 

@@ -24,7 +24,7 @@ from kwire.compression import (
     decompress,
 )
 from kwire.errors import DecodeError, EncodeError
-from tests.effort import peak
+from tests.support.effort import peak
 
 NONE, GZIP, SNAPPY, LZ4, ZSTD = Codec
 CODECS = (GZIP, SNAPPY, LZ4, ZSTD)

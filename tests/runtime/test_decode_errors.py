@@ -22,9 +22,9 @@ from kwire_kafka import (
 )
 from kwire_kafka.api.fetch import EpochEndOffset, FetchableTopicResponse, PartitionData
 from kwire_kafka.api.metadata import MetadataResponseBroker
-from tests.effort import peak
 from tests.properties.values import FIXED, each_message, make, message_class
 from tests.runtime.cuts import cuts
+from tests.support.effort import peak
 
 FETCHED = FetchResponse(
     session_id=5,

@@ -27,8 +27,8 @@ from kwire_kafka import (
     SaslAuthenticateRequest,
 )
 from kwire_kafka.api.produce import PartitionProduceData, TopicProduceData
-from tests.browser import BROWSER, told
 from tests.runtime.test_inspect_command import run  # noqa: F401
+from tests.support.browser import BROWSER, told
 
 HERE = Guide("", PROTOCOL)
 THERE = Guide("https://a.example/", PROTOCOL)

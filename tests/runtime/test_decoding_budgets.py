@@ -38,7 +38,7 @@ from kwire_kafka.api.metadata import MetadataResponseTopic
 from kwire_kafka.api.produce import PartitionProduceData, TopicProduceData
 from kwire_kafka.coordinator.group_metadata import MemberMetadata
 from kwire_kafka.metadata.client_quota_record import EntityData
-from tests.effort import peak
+from tests.support.effort import peak
 
 MANY = FetchRequest(topics=[FetchTopic(topic="t") for _ in range(50)])
 FEW = ProduceRequest(

@@ -36,7 +36,7 @@ from tests.properties.values import (
     message_class,
     pairs,
 )
-from tests.wrong_types import put
+from tests.support.wrong_types import put
 
 
 class One(Source):

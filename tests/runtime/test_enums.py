@@ -17,7 +17,7 @@ from kwire.records.control import TYPES
 from kwire.schema import description, enum_class, fields
 from kwire_kafka import PROTOCOL, enums
 from kwire_kafka.record_types import GroupRecordType, MetadataRecordType, RemoteStorageRecordType
-from tests.packages import compiled
+from tests.support.packages import compiled
 
 LEVEL = next(field for field in fields(ClockResponse) if field.name == "level")
 

@@ -57,9 +57,9 @@ from kwire_kafka.api.describe_topic_partitions import TopicRequest
 from kwire_kafka.api.fetch import FetchableTopicResponse, PartitionData
 from kwire_kafka.api.produce import PartitionProduceData, TopicProduceData
 from kwire_kafka.releases import RELEASES
-from tests.effort import examples, one_in, peak
 from tests.properties.values import FIXED, each_message, make, message_class
 from tests.runtime.cuts import cuts
+from tests.support.effort import examples, one_in, peak
 
 FRAMES = Path(__file__).parents[1] / "data" / "real_frames" / "frames.jsonl"
 POLICIES = (STRICT, LIKE_KAFKA, Policy(tags="preserve"))

@@ -46,8 +46,8 @@ from kwire_kafka.api.api_versions import ApiVersion
 from kwire_kafka.api.metadata import MetadataResponseBroker
 from kwire_kafka.api.produce import PartitionProduceData, TopicProduceData
 from kwire_kafka.releases import RELEASES
-from tests.effort import peak
 from tests.runtime.records.test_record_reader import SMALLEST, around
+from tests.support.effort import peak
 
 REQUEST = PROTOCOL.encode_request(HeartbeatRequest(group_id="gruppe"), 4, correlation_id=7, client_id="c")
 RESPONSE = PROTOCOL.encode_response(HeartbeatResponse(error_code=27), 4, correlation_id=7)

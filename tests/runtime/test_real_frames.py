@@ -13,7 +13,7 @@ import pytest
 from kwire.policy import STRICT
 from kwire_kafka.api.api_versions import ApiVersionsResponse
 from kwire_kafka.index import PROTOCOL
-from tests.each import each
+from tests.support.each import each
 
 DATA = Path(__file__).parents[1] / "data" / "real_frames"
 RELEASES = Path(__file__).parents[2] / "message_defs" / "kafka" / "releases.json"

@@ -76,7 +76,7 @@ from kwire_kafka.api.fetch import FetchableTopicResponse, PartitionData
 from kwire_kafka.models import MODELS
 from kwire_kafka.models.api.alter_user_scram_credentials import ScramCredentialUpsertionModel
 from tests.properties.values import each_message
-from tests.wrong_types import REFUSED
+from tests.support.wrong_types import REFUSED
 
 SUSPICIOUS = re.compile(
     "password|salt|hmac|secret|token|auth|credential|jaas|nonce|stored_key|server_key|value$|_data$"

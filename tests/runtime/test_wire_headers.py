@@ -23,7 +23,7 @@ from kwirec.driver import load
 from kwirec.emitters import codecs, package
 from kwirec.emitters.modules import RUNTIME_HEADERS, group_modules
 from kwirec.lowering import lower
-from tests.wrong_types import built
+from tests.support.wrong_types import built
 
 DEFINITIONS = Path(__file__).parents[2] / "message_defs" / "kafka" / "headers"
 INT16 = st.integers(-(2**15), 2**15 - 1)

@@ -50,8 +50,6 @@ from kwire_kafka import (
 from kwire_kafka.api.api_versions import ApiVersion
 from kwire_kafka.api.produce import TopicProduceData
 from kwire_kafka.releases import RELEASES
-from tests.certificates import Certificates
-from tests.effort import examples
 from tests.runtime.client.loopback import (
     HOST,
     MECHANISMS,
@@ -64,6 +62,8 @@ from tests.runtime.client.loopback import (
     scram,
     standard,
 )
+from tests.support.certificates import Certificates
+from tests.support.effort import examples
 
 METADATA = 3
 NEWEST = PROTOCOL["ApiVersionsRequest"].VALID_VERSIONS[-1]

@@ -30,9 +30,9 @@ from kwire_kafka import (
 )
 from kwire_kafka.api.api_versions import FinalizedFeatureKey, SupportedFeatureKey
 from kwire_kafka.api.metadata import MetadataResponseBroker, MetadataResponseTopic
-from tests.certificates import Certificates
-from tests.effort import peak
 from tests.runtime.client.loopback import HOST, MECHANISMS, USERS, HttpServer, Loopback, Other, standard
+from tests.support.certificates import Certificates
+from tests.support.effort import peak
 
 DESCRIBE_GROUPS = 15
 PASSWORD = ("--mechanism", "PLAIN", "--user", "alice")

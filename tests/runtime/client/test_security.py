@@ -10,7 +10,7 @@ import pytest
 
 from kwire.client import Sasl, Security, SecurityError, read_properties, tls_context
 from kwire.client.files import read_small
-from tests.certificates import KEY_PASSWORD, Certificates
+from tests.support.certificates import KEY_PASSWORD, Certificates
 
 SCRAM = 'org.apache.kafka.common.security.scram.ScramLoginModule required username="alice" password="s;e\\"c=ret";'
 LOGIN = {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "SCRAM-SHA-512", "sasl.jaas.config": SCRAM}

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from kwire.connection import CLIENT, SERVER, Event, NotKafka
 from kwire_kafka import HeartbeatRequest
-from tests.effort import examples
 from tests.runtime.connection.conversations import Segment, accounted, asked, decoder, real
+from tests.support.effort import examples
 
 GAP = -1
 

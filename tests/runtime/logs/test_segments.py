@@ -25,7 +25,7 @@ from kwire.records import (
     encode_batch,
     encode_message_set,
 )
-from tests.effort import peak
+from tests.support.effort import peak
 
 BASE = 1000
 STEP = 10

@@ -21,7 +21,7 @@ from kwire.records import (
     encode_message_set,
     read_batches,
 )
-from tests.wrong_types import REFUSED
+from tests.support.wrong_types import REFUSED
 
 
 def by_hand(

@@ -16,7 +16,7 @@ from crc32c import crc32c
 from kwire import EncodeError, is_native
 from kwire.compression import Codec, DecompressionLimitError
 from kwire.records import Batch, BatchBuilder, CorruptRecordError, Record, encode_batch, read_batches
-from tests.wrong_types import REFUSED
+from tests.support.wrong_types import REFUSED
 
 
 def by_hand(

@@ -22,7 +22,7 @@ from kwire.records import (
     read_batches,
     writing,
 )
-from tests.effort import examples
+from tests.support.effort import examples
 
 INT64 = st.integers(-(2**63), 2**63 - 1)
 TIMES = st.integers(-1, 2**43) | INT64

@@ -30,7 +30,7 @@ from kwire.records import (
 from kwire.records.loops import MAX_OBJECTS
 from kwire.records.writing import varint
 from kwire.trace import annotate
-from tests.effort import peak
+from tests.support.effort import peak
 
 HEADERS = (("h", b"1"), ("g", None))
 RECORDS = [

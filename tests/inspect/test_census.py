@@ -1,0 +1,134 @@
+"""The census: numbers on rows made by hand, and what is printed of them."""
+
+from __future__ import annotations
+
+import io
+from datetime import datetime, timedelta
+
+import pytest
+from rich.console import Console
+from syrupy.assertion import SnapshotAssertion
+
+from kwire_inspect.reports.census import census
+from kwire_inspect.reports.release_support import deprecated_in, is_known, refused_by, spans
+from kwire_inspect.reports.report import Report
+from kwire_inspect.reports.terminal import print_report
+from kwire_inspect.reports.text import in_utc
+from tests.support.report_rows import START, client, clients_of, exchange, exchanges_of, whole
+
+
+@pytest.fixture(scope="module")
+def report() -> Report:
+    clients = clients_of(
+        client(0, 2, 5, client_id="old", refused=1),
+        client(0, 2, 7, client_id="old", server_port=9093, last_seen=START + timedelta(hours=1)),
+        client(0, 2, 10, client_id="old", input_kind="request_log", principal="User:alice"),
+        client(0, 2, 1, client_id=None, client_host="10.0.0.2", input_kind="server_log", refused=1),
+        client(11, 1, 3, client_id="joins", software_name="librdkafka", software_version="2.10", errors=2),
+        client(3, 9, 4, client_id="joins", client_host="10.0.0.3"),
+        client(3, 1, 2, client_id="joins", first_seen=START - timedelta(hours=1), principal="User:ANONYMOUS"),
+        client(999, 0, 1, api=None),
+    )
+    exchanges = exchanges_of(
+        *(exchange(0, 2, at) for at in (0, 10, 3000)),
+        *(exchange(3, 9, at, number=None) for at in (0, 10)),
+        exchange(3, 9, 20),
+        exchange(999, 0, 3000),
+        exchange(at=9_000_000, problem="cut off"),
+    )
+    return census(clients, exchanges)
+
+
+def test_versions_with_what_releases_say_to_them(report: Report) -> None:
+    table = report.table("versions")
+    got = [(row[1], *row[2:10]) for row in table.rows]
+    assert got == [
+        ("Produce", 2, "refused", "3.7.0 to 3.9.2", "4.0.0 and newer", 2, 13, 0, 2),
+        ("Metadata", 1, "current", "3.7.0 to 3.9.0", "", 1, 2, 0, 0),
+        ("Metadata", 9, "current", "", "", 1, 4, 0, 0),
+        ("JoinGroup", 1, "current", "3.7.0 to 3.9.1", "4.0.0", 1, 3, 2, 0),
+        ("key 999", 0, "unknown", "", "", 1, 1, 0, 0),
+    ]
+    last_seen = table.column("last_seen")[0]
+    assert isinstance(last_seen, datetime)
+    assert in_utc(last_seen) == START + timedelta(hours=1)
+
+
+def test_clients_with_what_any_of_their_requests_told(report: Report) -> None:
+    rows = {row[:2]: row[2:9] for row in report.table("clients").rows}
+    assert rows == {
+        ("old", "10.0.0.1"): (None, "User:alice", 1, 1, 12, 0, 1),  # seen by two kinds of input, counted once
+        ("joins", "10.0.0.1"): ("librdkafka 2.10", None, 2, 2, 5, 2, 0),
+        ("joins", "10.0.0.3"): (None, None, 1, 1, 4, 0, 0),
+        ("one", "10.0.0.1"): (None, None, 1, 1, 1, 0, 0),
+        (None, "10.0.0.2"): (None, None, 1, 1, 1, 0, 1),
+    }
+
+
+def test_what_is_counted_over_time(report: Report) -> None:
+    figure = report.charts[0].figure
+    series = {trace["name"]: [count for count in trace["y"] if count] for trace in figure["data"]}
+    assert series == {"Produce": [2, 1], "Metadata": [2], "unknown": [1]}
+    assert figure["data"][0]["text"][0] == "2026-01-02 12:00:00 UTC"
+
+
+def test_the_heat_map_has_a_field_for_each_pair(report: Report) -> None:
+    trace = report.charts[1].figure["data"][0]
+    assert report.charts[1].figure["layout"]["yaxis"]["ticktext"] == ["Produce", "Metadata", "JoinGroup", "key 999"]
+    assert report.charts[1].figure["layout"]["xaxis"]["ticktext"] == ["0", "1", "2", "9"]
+    assert trace["customdata"] == [[0, 0, 13, 0], [0, 2, 0, 4], [0, 3, 0, 0], [1, 0, 0, 0]]
+    assert trace["z"][0][0] is None
+
+
+def test_what_is_printed(report: Report, snapshot: SnapshotAssertion) -> None:
+    text = io.StringIO()
+    print_report(report, Console(file=text, width=150))
+    assert text.getvalue() == snapshot
+    assert whole(report) == snapshot
+
+
+def test_no_more_rows_than_asked_for() -> None:
+    names = "abcdef"
+    clients = clients_of(*(client(version=at, requests=at + 1, client_id=name) for at, name in enumerate(names)))
+    shown = census(clients, top=4)
+    versions = shown.table("versions")
+    assert versions.column("version") == [2, 3, 4, 5]
+    assert versions.more == 2
+    assert shown.summary[0].startswith("6 clients used 1 API in 6 versions")
+    assert census(clients_of(*(client(version=version) for version in range(201)))).table("versions").more == 1
+
+
+def test_requests_of_brokers_are_left_out_and_counted() -> None:
+    clients = clients_of(client(1, 13, 7, client_id="broker-2-fetcher-0"), client(requests=5))
+    report = census(clients)
+    assert "7 requests of brokers and controllers left out." in report.summary
+    assert report.table("versions").column("requests") == [5]
+
+
+def test_nothing_was_seen() -> None:
+    empty = census(clients_of(), exchanges_of())
+    assert empty.summary[0] == "No requests found."
+    assert not empty.charts
+
+
+def test_what_is_accepted_only_where_it_is_switched_on_is_not_current() -> None:
+    versions = census(clients_of(client(22, 5), client(22, 6))).table("versions")
+    assert list(zip(versions.column("version"), versions.column("state"), strict=True)) == [
+        (6, "unstable"),
+        (5, "current"),
+    ]
+
+
+def test_join_group_was_refused_by_one_release_alone() -> None:
+    assert refused_by(11, 1) == ("4.0.0",)
+    assert spans(refused_by(0, 2)) == "4.0.0 and newer"
+    assert spans(deprecated_in(18, 0)) == ""
+    assert not refused_by(3, 13)
+    assert is_known(3, 13)
+    assert not is_known(3, 99)
+    assert not is_known(999, 0)
+
+
+def test_releases_as_text() -> None:
+    assert spans(["3.7.2", "3.8.0", "4.0.0"]) == "3.7.2 to 3.8.0, 4.0.0"
+    assert spans([]) == ""

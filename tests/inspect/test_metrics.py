@@ -1,0 +1,427 @@
+"""Dumps of DeprecatedRequestsPerSec, real ones and others: what they say, alone and beside captures."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kwire.command import main as run
+from kwire_inspect.inputs import find
+from kwire_inspect.reasons import NO_DEPRECATED
+from kwire_inspect.reports.client_usage import uses_of
+from kwire_inspect.reports.readiness import readiness as make_report
+from kwire_inspect.schemas import COUNTED
+from kwire_inspect.text_logs import dumps, metrics_batches
+from kwire_inspect.text_logs.metrics import NAMELESS
+from kwire_kafka import PROTOCOL
+from tests.support.report_rows import client, clients_of
+
+SAMPLE = Path(__file__).parents[1] / "data" / "metrics"
+DUMPS = ("exporter.prom", "exporter-rules.prom", "jmxtool-original.csv", "jmxtool-csv.csv", "jolokia.json")
+BEAN = "kafka.network:type=RequestMetrics,name=DeprecatedRequestsPerSec"
+RULES = "kafka_network_requestmetrics_deprecatedrequestspersec"
+SOFTWARE = 'clientSoftwareName="app",clientSoftwareVersion="1.0"'
+
+
+def rows_of(path: Path) -> list[dict[str, Any]]:
+    return [row for batch in metrics_batches(str(path), COUNTED, PROTOCOL) for row in batch.to_pylist()]
+
+
+def counts(rows: Iterable[dict[str, Any]]) -> set[tuple[Any, ...]]:
+    names = ("api", "version", "software_name", "software_version", "requests")
+    return {tuple(row[name] for name in names) for row in rows if not row.get("problem")}
+
+
+def made(folder: Path, *lines: str, name: str = "broker.prom") -> Path:
+    path = folder / name
+    path.write_text("".join(f"{line}\n" for line in ("# TYPE kafka_server_x counter", *lines)))
+    return path
+
+
+def truth() -> set[tuple[Any, ...]]:
+    """What the broker's request log calls deprecated."""
+    apis = {name.upper(): name for name in PROTOCOL.api_names.values()}
+    found = json.loads((SAMPLE / "truth.json").read_text())
+    return {(apis[api.replace("_", "")], *more) for api, *more in found}
+
+
+def readiness(out: Path, *arguments: object) -> tuple[int, dict[str, Any]]:
+    code = run(["readiness", "--target", "4.4.0", "-q", "--out", str(out), *map(str, arguments)])
+    return code, json.loads((out / "readiness.json").read_text())
+
+
+def table(report: dict[str, Any], name: str) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = report["tables"][name]["rows"]
+    return rows
+
+
+@pytest.mark.parametrize("name", DUMPS)
+def test_a_real_dump_says_what_the_request_log_calls_deprecated(name: str) -> None:
+    assert find([SAMPLE / name]).metrics == (str(SAMPLE / name),)
+    rows = rows_of(SAMPLE / name)
+    assert counts(rows) == truth()
+    assert {row["input_kind"] for row in rows} == {"metrics"}
+    assert {row["client_id"] for row in rows} == {row["client_host"] for row in rows} == {None}
+
+
+def test_metrics_alone_refuse_by_software(tmp_path: Path) -> None:
+    code, report = readiness(tmp_path, SAMPLE / "exporter-rules.prom")
+    assert code == 1
+    said = " ".join(report["summary"])
+    assert "Based on 1 dump of metrics (exporter-rules.prom). Metrics count 24 requests of deprecated" in said
+    assert "refuses 2 of 2 clients: clients of unknown software; clients of legacy-app 1.2.3" in said
+    assert "Only metrics were read" in said
+    refused = table(report, "refused")
+    assert {(row["api"], version) for row in refused for version in row["versions"]} == {one[:2] for one in truth()}
+    assert all(row["reason"].endswith("(from metrics, by software alone)") for row in refused)
+    assert {row["software"] for row in refused} == {None, "legacy-app 1.2.3"}
+
+
+def test_beside_a_capture_nobody_counts_twice(tmp_path: Path) -> None:
+    code, alone = readiness(tmp_path / "alone", SAMPLE / "traffic.pcap.gz")
+    assert code == 1
+    code, both = readiness(tmp_path / "both", SAMPLE / "traffic.pcap.gz", SAMPLE / "jolokia.json")
+    assert code == 1
+    for name in ("refused", "clients", "advice"):
+        assert table(both, name) == table(alone, name)
+    assert "Other inputs saw all that metrics count of deprecated versions." in both["summary"]
+    seen = table(both, "metrics")
+    assert {(row["api"], row["version"]) for row in seen} == {one[:2] for one in truth()}
+    assert all(row["seen"] >= row["requests"] and row["refused_by"] == ["4.4.0"] for row in seen)
+    (commit,) = [row for row in seen if row["api"] == "OffsetCommit"]
+    assert commit["clients"] == ["raw-old"]
+
+
+def test_what_a_capture_did_not_see_is_refused_by_metrics(tmp_path: Path) -> None:
+    more = made(tmp_path, f'{RULES}_total{{request="Fetch",version="3",{SOFTWARE}}} 7.0')
+    _, report = readiness(tmp_path / "out", SAMPLE / "traffic.pcap.gz", more)
+    (row,) = [row for row in table(report, "refused") if row["software"] == "app 1.0"]
+    assert (row["api"], row["versions"], row["requests"], row["input_kind"]) == ("Fetch", [3], 7, ["metrics"])
+    assert "Metrics count more requests of 1 deprecated version than other inputs saw" in " ".join(report["summary"])
+    checks = (tmp_path / "out" / "readiness.junit.xml").read_text()
+    assert "clients of app 1.0" in checks
+
+
+@pytest.mark.parametrize(
+    ("counted", "seen", "users"),
+    [
+        ("app", "app", {"one"}),
+        (None, "app", {"one"}),  # a controller does not know the software of a request that a broker forwarded
+        (None, None, {"one"}),
+        ("other", "app", {"one", None}),
+        ("app", None, {"one", None}),
+    ],
+)
+def test_whose_requests_metrics_count(counted: str | None, seen: str | None, users: set[str | None]) -> None:
+    metrics = client(0, 2, input_kind="metrics", client_id=None, client_host=None, software_name=counted)
+    rows = [client(0, 2, software_name=seen), metrics]
+    assert {use.client.client_id for use in uses_of(rows)} == users
+    before_its_name = client(0, 2, software_name=None)
+    named = [before_its_name, client(18, 3, software_name="app"), metrics]
+    known = counted in ("app", None)
+    assert len([use for use in uses_of(named) if use.api_key == 0]) == (1 if known else 2)
+
+
+def test_a_report_on_metrics_is_none_itself(tmp_path: Path) -> None:
+    broken = made(tmp_path, "kafka_log_size 1")
+    code, first = readiness(tmp_path / "out", SAMPLE / "exporter.prom", broken)
+    assert code == 1
+    assert not any(find([file]).metrics for file in (tmp_path / "out").iterdir() if file.is_file())
+    code, again = readiness(tmp_path / "again", tmp_path / "out")
+    assert (code, again["tables"]["refused"]) == (1, first["tables"]["refused"])
+
+
+def test_tables_keep_what_metrics_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    inputs = [str(SAMPLE / "traffic.pcap.gz"), str(SAMPLE / "exporter.prom")]
+    assert run(["tables", "-q", "--out", str(tmp_path / "tables"), *inputs]) == 0
+    _, direct = readiness(tmp_path / "direct", *inputs)
+    _, stored = readiness(tmp_path / "stored", tmp_path / "tables")
+    assert (direct["summary"], direct["tables"]) == (stored["summary"], stored["tables"])
+    assert run(["clients", "-q", "--out", str(tmp_path / "clients"), inputs[1]]) == 0
+    assert "2 clients seen" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        f'request="Fetch",version="2",{SOFTWARE}',
+        f'request="Fetch",version="2",{SOFTWARE.lower()},',
+        'request="Fetch", version="2", client_software_name="app", client_software_version="1.0"',
+        'request_Fetch_version_2_clientSoftwareName="app",clientSoftwareVersion="1.0"',
+        'request_fetch_version="2",clientSoftwareName="app",clientSoftwareVersion="1.0"',
+    ],
+)
+@pytest.mark.parametrize(
+    "name", [f"{RULES}_total", RULES, f"{RULES}_count", "kafka_network_DeprecatedRequests_Count"]
+)
+def test_names_that_rules_of_the_exporter_give(name: str, labels: str, tmp_path: Path) -> None:
+    rows = rows_of(made(tmp_path, f"{name}{{{labels}}} 3.0 1795374476028 # {{}} 1"))
+    assert counts(rows) == {("Fetch", 2, "app", "1.0", 3)}
+
+
+def test_rates_are_no_counts(tmp_path: Path) -> None:
+    labels = f'request="Fetch",version="2",{SOFTWARE}'
+    rates = [f"{RULES}_{name}{{{labels}}} 3.0" for name in ("oneminuterate", "meanrate", "fifteen_minute", "created")]
+    others = [
+        f'{RULES}{{{labels},aggregate="MeanRate"}} 1.0',
+        f"{RULES}{{{labels}}} 0.25",
+        f"{RULES}{{{labels}}} NaN",
+    ]
+    (row,) = rows_of(made(tmp_path, *rates, *others))
+    assert row["problem"] == NO_DEPRECATED
+
+
+def test_fetches_of_consumers_count_once_and_those_of_followers_not(tmp_path: Path) -> None:
+    line = f'{RULES}_total{{request="%s",version="%d",{SOFTWARE}}} %d'
+    fetches = [("Fetch", 1, 9), ("FetchConsumer", 1, 5), ("FetchFollower", 1, 4), ("Fetch", 2, 9)]
+    others = [("FetchFollower", 2, 4), ("FetchFollower", 3, 2), ("Fetch", 3, 2)]
+    rows = rows_of(made(tmp_path, *(line % one for one in fetches + others)))
+    assert counts(rows) == {("Fetch", 1, "app", "1.0", 5), ("Fetch", 2, "app", "1.0", 5)}
+    assert len(rows) == 2
+
+
+def test_brokers_are_added_up_and_repetitions_are_not(tmp_path: Path) -> None:
+    line = f'{RULES}_total{{instance="%s",request="Produce",version="2",{SOFTWARE}}} %d'
+    rows = rows_of(made(tmp_path, line % ("a", 3), line % ("b", 4), line % ("a", 5)))
+    assert counts(rows) == {("Produce", 2, "app", "1.0", 9)}
+
+
+def test_what_a_dump_has_twice_counts_as_it_was_last_even_if_that_is_nothing(tmp_path: Path) -> None:
+    line = f'{RULES}_total{{request="%s",version="%d",{SOFTWARE}}} %d'
+    restarted = [("Produce", 1, 5), ("Produce", 1, 0), ("Produce", 123, 6)]
+    idle = [("Fetch", 4, 3), ("FetchConsumer", 4, 0), ("FetchFollower", 4, 3)]
+    rows = rows_of(made(tmp_path, *(line % one for one in restarted + idle)))
+    assert counts(rows) == {("Produce", 123, "app", "1.0", 6)}
+
+
+def test_of_a_series_that_an_answer_has_twice_the_last_counts(tmp_path: Path) -> None:
+    mbean = f"{BEAN},request=Produce,version=1,clientSoftwareName=app"
+    path = tmp_path / "twice.json"
+    path.write_text(json.dumps({name: {mbean: {"Count": count}} for name, count in (("first", 4), ("second", 7))}))
+    assert counts(rows_of(path)) == {("Produce", 1, "app", None, 7)}
+
+
+def test_what_only_metrics_saw_comes_first_then_what_they_count_most_of() -> None:
+    nobody = {"input_kind": "metrics", "client_id": None, "client_host": None}
+    counted = [client(0, n, c, **nobody) for n, c in enumerate((3, 9, 1))]
+    report = make_report(clients_of(*counted, client(0, 0, 5), client(0, 1, 6)), "4.4.0")
+    assert report.table("metrics").column("version") == [2, 1, 0]
+
+
+def test_the_last_line_of_jmxtool_counts(tmp_path: Path) -> None:
+    name = f"{BEAN},request=Produce,version=1,clientSoftwareName=app,clientSoftwareVersion=1.0"
+    path = tmp_path / "jmx.csv"
+    path.write_text(f'"time","{name}:Count","{name}:MeanRate"\n12:01:01,3,1\n12:01:03,8,1\nbroken,1\n')
+    assert counts(rows_of(path)) == {("Produce", 1, "app", "1.0", 8)}
+
+
+def test_each_heading_of_jmxtool_has_a_last_line(tmp_path: Path) -> None:
+    name = f"{BEAN},request=%s,version=1,clientSoftwareName=app,clientSoftwareVersion=1.0"
+    run = '"time","{}:Count"\n12:01:01,3\n12:01:03,{}\n'
+    path = tmp_path / "jmx.csv"
+    path.write_text(run.format(name % "Produce", 8) + run.format(name % "Fetch", 9))
+    assert counts(rows_of(path)) == {("Produce", 1, "app", "1.0", 8), ("Fetch", 1, "app", "1.0", 9)}
+
+
+def test_series_without_a_version_are_one_problem_at_the_first(tmp_path: Path) -> None:
+    path = made(tmp_path, *(f'{RULES}_total{{request="{api}",{SOFTWARE}}} 3' for api in ("Fetch", "Produce")))
+    (row,) = rows_of(path)
+    assert (row["problem"], row["requests"]) == (NAMELESS, 1)
+    assert row["position"] == path.read_text().index(RULES)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {"request": {"mbean": f"{BEAN},request=Produce,version=1,clientSoftwareName=app"}, "value": {"Count": 4}},
+        [{"request": {"mbean": f'{BEAN},clientSoftwareName="app",request=Produce,version=1'}, "value": {"Count": 4}}],
+        {
+            "data": {
+                "result": [
+                    {
+                        "metric": {
+                            "__name__": f"{RULES}_total",
+                            "request": "Produce",
+                            "version": "1",
+                            "clientsoftwarename": "app",
+                        },
+                        "value": [1795374476.0, "4"],
+                    }
+                ]
+            }
+        },
+    ],
+    ids=["jolokia", "jolokia in bulk", "Prometheus' API"],
+)
+@pytest.mark.parametrize("indent", [None, 1])
+def test_answers_in_json(answer: object, indent: int | None, tmp_path: Path) -> None:
+    path = tmp_path / "answer"
+    path.write_text(json.dumps(answer, indent=indent))
+    assert find([path]).metrics == (str(path),)
+    assert counts(rows_of(path)) == {("Produce", 1, "app", None, 4)}
+
+
+def test_the_last_value_of_a_range_counts(tmp_path: Path) -> None:
+    labels = {"__name__": f"{RULES}_total", "request": "Produce", "version": "1"}
+    answer = {"data": {"resultType": "matrix", "result": [{"metric": labels, "values": [[1, "3"], [2, "4"]]}]}}
+    (tmp_path / "a").write_text(json.dumps(answer))
+    assert counts(rows_of(tmp_path / "a")) == {("Produce", 1, None, None, 4)}
+
+
+def test_a_rate_of_jolokia_is_no_count(tmp_path: Path) -> None:
+    bean = f"{BEAN},request=Produce,version=1"
+    (tmp_path / "a").write_text(json.dumps({"request": {"mbean": bean, "attribute": "MeanRate"}, "value": 3}))
+    assert [row["problem"] for row in rows_of(tmp_path / "a")] == [NO_DEPRECATED]
+
+
+def test_what_is_wanted_may_come_late(tmp_path: Path) -> None:
+    filler = (f'kafka_log_size{{partition="{number}"}} 1.0' for number in range(20_000))
+    path = made(tmp_path, *filler, f'{RULES}_total{{request="Produce",version="0",{SOFTWARE}}} 1')
+    packed = tmp_path / "broker.prom.gz"
+    packed.write_bytes(gzip.compress(path.read_bytes(), mtime=0))
+    for one in (path, packed):
+        assert find([one]).metrics == (str(one),)
+        assert counts(rows_of(one)) == {("Produce", 0, "app", "1.0", 1)}
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("kafka_log_size 1", NO_DEPRECATED),
+        (f"{RULES}_total{{}} 1", NAMELESS),
+        (f'{RULES}_total{{request="Fetch",version="²"}} 1', NAMELESS),
+        (f'{RULES}_total{{request="Fetch",version="99999"}} 1', NAMELESS),
+        (f'{RULES}_total{{request="Dance",version="1"}} 1', "requests of an API that is unknown here: Dance"),
+        (f'{RULES}_total{{request="Fetch",version="1"', NO_DEPRECATED),
+        (f'{RULES}_total{{request="Fetch",version="1"}} 1e99', NO_DEPRECATED),
+    ],
+)
+def test_what_cannot_be_read_is_said(
+    line: str, reason: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = made(tmp_path, line)
+    assert [row["problem"] for row in rows_of(path)] == [reason]
+    assert run(["clients", "-q", "--out", str(tmp_path / "out"), str(path)]) == 2
+    assert reason in capsys.readouterr().err
+    assert run(["clients", "-q", "--mode", "failfast", "--out", str(tmp_path / "out"), str(path)]) == 3
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ('{"deprecatedrequests": ', "JSON that cannot be parsed"),
+        ("[" * 1000 + '"deprecatedrequests"', "JSON that cannot be parsed"),
+        ('{"deprecatedrequests":\n' + "1,\n" * 2000, "JSON of more than 0 MB: ask for these MBeans alone"),
+        ('{"deprecatedrequests":[' + "[]," * 800, "JSON of more than 1,000 values: ask for these MBeans alone"),
+        ('{"deprecatedrequests":\n' + "1," * 3000, "a line of 6000 bytes is skipped"),
+    ],
+)
+def test_hostile_json(text: str, reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dumps, "MAX_JSON", 4000)
+    if "values" in reason:
+        monkeypatch.setattr(dumps, "MAX_VALUES", 1000)
+    (tmp_path / "a.json").write_text(text)
+    (row,) = rows_of(tmp_path / "a.json")
+    assert row["problem"].startswith(reason)
+
+
+@pytest.mark.timeout(30)
+@pytest.mark.parametrize("end", ["", ",request=Fetch,version=2"])
+def test_long_names_take_linear_time(end: str, tmp_path: Path) -> None:
+    rows = rows_of(made(tmp_path, f"{BEAN},{'a' * 2_000_000}{end}:Count=5"))
+    assert counts(rows) == ({("Fetch", 2, None, None, 5)} if end else set())
+
+
+@pytest.mark.timeout(30)
+def test_a_long_heading_is_read_once(tmp_path: Path) -> None:
+    path = tmp_path / "jmx.csv"
+    heading = f'"time","{BEAN},request=Fetch,version=2,x={"a" * 100_000}:Count"'
+    path.write_text("\n".join([heading, *["12:01,5"] * 100_000, "12:02,6"]))
+    assert counts(rows_of(path)) == {("Fetch", 2, None, None, 6)}
+
+
+@pytest.mark.timeout(30)
+def test_nested_json_takes_linear_time(tmp_path: Path) -> None:
+    depth, path = 450, tmp_path / "a.json"
+    path.write_text('{"metric": ' * depth + f'"{"a" * 8_000_000}"' + ', "value": [1]}' * depth)
+    assert [row["problem"] for row in rows_of(path)] == [NO_DEPRECATED]
+
+
+def test_sums_are_limited(tmp_path: Path) -> None:
+    line = f'{RULES}_total{{instance="%d",request="Produce",version="2"}} 9e15'
+    (row,) = rows_of(made(tmp_path, *(line % number for number in range(2000))))
+    assert row["requests"] == dumps.MAX_COUNTED
+
+
+def test_half_a_surrogate_pair_is_replaced(tmp_path: Path) -> None:
+    bean = f"{BEAN},request=Produce,version=1,clientSoftwareName=\ud800app"
+    labels = {"__name__": RULES, "request": "Produce", "version": "2", "clientSoftwareName": "\ud800app"}
+    metrics = {"metric": labels, "value": [1, "3"]}
+    (tmp_path / "a.json").write_text(json.dumps([{"request": {"mbean": bean}, "value": {"Count": 4}}, metrics]))
+    assert counts(rows_of(tmp_path / "a.json")) == {
+        ("Produce", 1, "?app", None, 4),
+        ("Produce", 2, "?app", None, 3),
+    }
+
+
+def test_software_may_be_named_like_a_rate(tmp_path: Path) -> None:
+    path = made(tmp_path, f'{RULES}{{request="Fetch",version="2",clientSoftwareName="AppRate"}} 3')
+    assert counts(rows_of(path)) == {("Fetch", 2, "AppRate", None, 3)}
+
+
+def test_json_may_begin_with_an_empty_line_and_the_last_of_a_list_counts(tmp_path: Path) -> None:
+    mbean = f"{BEAN},request=Produce,version=1"
+    answers = [{"request": {"mbean": mbean, "attribute": ["Count"]}, "value": {"Count": count}} for count in (3, 4)]
+    (tmp_path / "a.json").write_text(f" \n\n {json.dumps([*answers, {'request': {'mbean': mbean}, 'value': True}])}")
+    assert counts(rows_of(tmp_path / "a.json")) == {("Produce", 1, None, None, 4)}
+
+
+@pytest.mark.parametrize(
+    ("text", "is_metrics"),
+    [
+        ("kafka_log_size 1\n", True),
+        ('x 1\nkafka_log_size{topic="a b"} NaN 1795374476028\n', True),
+        ("# HELP kafka_log_size Size\n", True),
+        ("jmx_scrape_duration_seconds 2.5e-3\n", True),
+        ("kafka_brokers is the list of brokers\n", False),
+        ('kafka_cluster {\n  name = "a"\n}\n', False),
+        ("# kafka_brokers: two\nkafka_brokers = 2\n", False),
+        ('"time","kafka.network:type=A,name=B:Count"\n1,2\n', True),
+        ("time\t1\njava.lang:type=A:Count\t2\nkafka.network:type=A,name=B:Count\t2\n", True),
+        ("time=1\nkafka.network:type=A,name=B:Count=2\n", True),
+        ("time,what\n12:01,kafka.network:type=A was asked for\n", False),
+    ],
+)
+def test_what_is_a_dump_of_metrics(text: str, is_metrics: bool, tmp_path: Path) -> None:
+    (tmp_path / "a").write_text(text)
+    assert bool(find([tmp_path / "a"]).metrics) == is_metrics
+
+
+def test_hostile_labels_are_cut_and_escaped(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = r"\"}\\ \n" + "\x1b[31m" + "x" * 100_000
+    path = made(tmp_path, f'{RULES}_total{{request="Fetch",version="1",clientSoftwareName="{text}"}} 1')
+    (row,) = rows_of(path)
+    assert row["software_name"].startswith('"}\\ \n\x1b[31mxxx')
+    assert len(row["software_name"]) <= 255
+    assert readiness(tmp_path / "out", path)[0] == 1
+    assert "\x1b" not in capsys.readouterr().out
+    assert "\x1b" not in (tmp_path / "out" / "readiness.html").read_text()
+
+
+def test_series_are_limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kwire_inspect.text_logs.metrics.MAX_SERIES", 2)
+    lines = [f'{RULES}_total{{request="Fetch",version="{version}"}} 1' for version in range(4)]
+    rows = rows_of(made(tmp_path, *lines))
+    assert [row["version"] for row in rows] == [0, 1, None]
+    assert rows[-1]["problem"] == "more than 2 series: the others are left out"
+
+
+def test_metrics_of_kwire_itself_are_none_of_a_broker(tmp_path: Path) -> None:
+    path = tmp_path / "kwire.prom"
+    path.write_text('# TYPE kwire_requests_total counter\nkwire_requests_total{api="Fetch",version="1"} 3\n')
+    assert not find([path]).metrics

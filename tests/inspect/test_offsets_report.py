@@ -1,0 +1,246 @@
+"""Groups, offsets and lag: numbers on rows made by hand and on real logs, and what is printed of them."""
+
+from __future__ import annotations
+
+import io
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+from rich.console import Console
+from syrupy.assertion import SnapshotAssertion
+
+from kwire.command import main as run
+from kwire.logs import committed_offsets
+from kwire.records import Record, encode_batch
+from kwire_inspect.command.engines import LocalEngine
+from kwire_inspect.command.reports import last_segments
+from kwire_inspect.inputs import find
+from kwire_inspect.reports.offsets import Tables, log_ends, offsets, ranges, report_on
+from kwire_inspect.reports.report import Report
+from kwire_inspect.reports.terminal import print_report
+from kwire_inspect.schemas import RECORDS
+from kwire_inspect.state import columns
+from kwire_inspect.state.replay import NEEDED
+from kwire_kafka import PROTOCOL
+from tests.support.log_files import rows, segment
+from tests.support.report_rows import table_of, whole
+
+DATA = Path(__file__).parents[1] / "data"
+WHEN = datetime(2026, 1, 2, 12, 0, tzinfo=UTC)
+ENDS = pa.schema([("topic", pa.string()), ("partition", pa.int32()), ("end", pa.int64())])
+
+
+def commit(group: str, topic: str | None, partition: int, offset: int, **facts: Any) -> dict[str, Any]:
+    usual = {"group": group, "topic": topic, "partition": partition, "offset": offset, "committed": WHEN}
+    return usual | {"log_partition": 7, "log_offset": 100 + partition} | facts
+
+
+@pytest.fixture(scope="module")
+def report() -> Report:
+    orders = [{"topic": "orders", "topic_id": None, "partitions": [0, 1, 2, 5]}]
+    return report_on(
+        Tables(
+            table_of(
+                columns.COMMITTED,
+                commit("billing", "orders", 0, 90, leader_epoch=4, metadata="m", expires=WHEN.replace(day=9)),
+                commit("billing", "orders", 1, 200),
+                commit("billing", "gone", 0, 5),
+                commit("idle", "orders", 0, 100),
+                commit("by-id", None, 0, 1, topic_id="AAAAAAAAAAAAAAAAAAAAAQ"),
+            ),
+            table_of(
+                columns.GROUPS,
+                {"group": "billing", "type": "classic", "state": "Stable", "members": 1, "protocol": "range"}
+                | {"protocol_type": "consumer", "leader": "m-1", "changed": WHEN.replace(hour=11)},
+                {"group": "idle", "type": "classic", "state": "Empty", "members": 0},
+                {"group": "fresh", "type": "consumer", "state": "Stable", "members": 2, "epoch": 3},
+            ),
+            table_of(
+                columns.MEMBERS,
+                {"group": "billing", "member_id": "m-1", "client_id": "[red]app", "assignment": orders}
+                | {
+                    "client_host": "/10.0.0.1",
+                    "instance_id": "i",
+                    "state": "Stable",
+                    "epoch": 4,
+                    "reason": "cut off",
+                },
+                {"group": "fresh", "member_id": "m-2", "topics": ["orders"]},
+            ),
+            table_of(
+                columns.TRANSACTIONS,
+                {
+                    "transactional_id": "pay",
+                    "state": "Ongoing",
+                    "producer_id": 9,
+                    "producer_epoch": 2,
+                    "timeout_ms": 60,
+                    "started": WHEN,
+                    "updated": WHEN.replace(hour=13),
+                    "partitions": orders,
+                },
+                {"transactional_id": "done", "state": "CompleteCommit", "producer_id": 8},
+            ),
+            table_of(
+                ENDS,
+                {"topic": "orders", "partition": 0, "end": 100},
+                {"topic": "orders", "partition": 1, "end": 150},  # of a replica that is behind
+            ),
+        )
+    )
+
+
+def test_lag_where_the_end_of_the_log_is_known(report: Report) -> None:
+    assert [row[:6] for row in report.table("committed").rows] == [
+        ("billing", "orders", 0, 90, 100, 10),
+        ("billing", "orders", 1, 200, 150, 0),
+        ("idle", "orders", 0, 100, 100, 0),
+        ("billing", "gone", 0, 5, None, None),
+        ("by-id", "AAAAAAAAAAAAAAAAAAAAAQ", 0, 1, None, None),
+    ]
+
+
+def test_the_last_commit_of_a_group_counts_and_its_topics_once() -> None:
+    committed = [commit("g", "a", 0, 1), commit("g", "a", 1, 2, committed=WHEN.replace(hour=11))]
+    others = (table_of(schema) for schema in (columns.GROUPS, columns.MEMBERS, columns.TRANSACTIONS))
+    groups = report_on(Tables(table_of(columns.COMMITTED, *committed), *others)).table("groups")
+    assert [groups.column(name) for name in ("topics", "partitions", "committed")] == [[1], [2], [WHEN]]
+
+
+def test_groups_with_and_without_offsets(report: Report) -> None:
+    assert [(row[0], *row[2:7]) for row in report.table("groups").rows] == [
+        ("billing", "Stable", 1, 10, 2, 3),
+        ("idle", "Empty", 0, 0, 1, 1),
+        ("by-id", None, None, None, 1, 1),
+        ("fresh", "Stable", 2, None, None, None),
+    ]
+
+
+def test_what_members_have(report: Report) -> None:
+    assert report.table("members").column("assignment") == ["orders 0-2, 5", None]
+
+
+def test_transactions_that_are_not_finished_come_first(report: Report) -> None:
+    assert report.table("transactions").column("state") == ["Ongoing", "CompleteCommit"]
+    assert report.summary[-1] == "1 transaction is not finished."
+
+
+def test_the_chart_has_the_groups_whose_lag_is_known(report: Report) -> None:
+    (chart,) = report.charts
+    assert chart.figure["layout"]["yaxis"]["ticktext"] == ["billing", "idle"]
+    assert chart.figure["data"][0]["x"] == [10, 0]
+
+
+def test_what_is_printed(report: Report, snapshot: SnapshotAssertion) -> None:
+    text = io.StringIO()
+    print_report(report, Console(file=text, width=150))
+    assert text.getvalue() == snapshot
+    assert whole(report) == snapshot
+
+
+def test_real_logs() -> None:
+    folder = "tests/data/logs/4.1.1/__consumer_offsets-0"
+    records = LocalEngine().read("records", find([folder]), NEEDED, {})
+    expected = {(*place, value.offset) for place, value in committed_offsets(PROTOCOL, folder).items()}
+    assert expected
+    assert {row[:4] for row in offsets(records).table("committed").rows} == expected
+
+
+def test_ends_of_logs() -> None:
+    rows: list[dict[str, Any]] = [
+        {"topic": "a", "partition": 0, "offset": 41},
+        {"topic": "a", "partition": 0, "offset": 7},
+        {"topic": None, "partition": None, "offset": None},
+    ]
+    schema = pa.schema([("topic", pa.string()), ("partition", pa.int32()), ("offset", pa.int64())])
+    bases = [("a", 0, 40), ("expired", 3, 1000)]
+    ends = log_ends(table_of(schema, *rows), bases).rows()
+    assert sorted(tuple(row.values()) for row in ends) == [("a", 0, 42), ("expired", 3, 1000)]
+
+
+def test_the_end_of_a_log_is_in_its_last_segment(tmp_path: Path) -> None:
+    for folder, offsets_of_segments in {"a-0": (0, 500, 70), "b-1": (9,), "__consumer_offsets-0": (0, 3)}.items():
+        (tmp_path / folder).mkdir()
+        for offset in offsets_of_segments:
+            (tmp_path / folder / f"{offset:020}.log").touch()
+    found = last_segments((str(tmp_path),))
+    assert sorted((file.topic, file.partition, file.base_offset) for file in found) == [("a", 0, 500), ("b", 1, 9)]
+
+
+def test_what_cannot_be_read_is_told() -> None:
+    broken = {"topic": "__consumer_offsets", "partition": 7, "key": b"\x7f\xffwhat", "value": b"", "control": False}
+    report = offsets(table_of(RECORDS, *(broken | {"offset": offset} for offset in (9, 3))))
+    assert report.table("undecodable").column("records") == [2]
+    assert report.table("undecodable").column("offset") == [3], "the first"
+    assert report.summary[-1].startswith("2 records of internal topics cannot be decoded")
+
+
+def test_records_that_were_left_out_for_their_size_say_so(tmp_path: Path) -> None:
+    path = segment(tmp_path, encode_batch([Record(b"\0\1", bytes(3 << 20))]), name="__consumer_offsets-7")
+    report = offsets(table_of(RECORDS, *rows(path)))
+    assert report.table("undecodable").column("reason") == [
+        "a record of 3,145,730 bytes is left out: see the option maxRecord"
+    ]
+
+
+def test_partitions_as_text() -> None:
+    assert ranges([5, 0, 1, 2, 7, 2]) == "0-2, 5, 7"
+    assert ranges([]) == ""
+
+
+def test_from_a_data_directory_to_the_page(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert run(["offsets", str(DATA / "logs" / "4.1.1" / "__consumer_offsets-0"), "--out", str(tmp_path), "-q"]) == 0
+    told = capfd.readouterr().out
+    assert "Groups and their offsets" in told
+    assert "Read without Spark." in told
+    assert (tmp_path / "offsets.html").exists()
+    assert parquet.read_table(tmp_path / "offsets-committed.parquet").num_rows
+
+
+def test_of_other_topics_the_last_segments_alone_are_read(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "in").mkdir()
+    segment(tmp_path / "in", encode_batch([Record(b"\0\1", b"")]), name="__consumer_offsets-7")
+    for base in (0, 500):
+        segment(tmp_path / "in", b"broken" * 20 if not base else encode_batch([Record(b"k", b"v")]), base=base)
+    assert run(["offsets", str(tmp_path / "in"), "--mode", "failfast", "--out", str(tmp_path / "out"), "-q"]) == 0
+    segment(tmp_path / "in", b"broken" * 20, base=501)
+    capfd.readouterr()
+    assert run(["offsets", str(tmp_path / "in"), "--out", str(tmp_path / "out"), "-q"]) == 0
+    assert "1 reason in the last table" in capfd.readouterr().out
+
+
+def test_of_many_groups_the_first_are_shown_and_the_others_counted() -> None:
+    commits = [commit(f"g{number}", "t", number, 100 - number) for number in range(26)]
+    ends = [{"topic": "t", "partition": number, "end": 100} for number in range(26)]
+    nothing = table_of(columns.GROUPS), table_of(columns.MEMBERS), table_of(columns.TRANSACTIONS)
+    tables = Tables(table_of(columns.COMMITTED, *commits), *nothing, table_of(ENDS, *ends))
+    few, all_of_them = report_on(tables, top=3), report_on(tables, top=26)
+    for name, column in (("groups", "group"), ("committed", "partition")):
+        assert (len(few.table(name).rows), few.table(name).more, all_of_them.table(name).more) == (3, 23, 0)
+        assert few.table(name).column(column) == all_of_them.table(name).column(column)[:3]
+    assert few.summary[0] == "26 groups, none with members; 26 committed offsets."
+    assert few.charts[0].title == "Lag by group"
+    assert all_of_them.charts[0].title == "The 25 groups with the largest lag"
+    assert all_of_them.charts[0].figure["data"][0]["x"] == [*range(25, 0, -1)]
+    without = report_on(Tables(table_of(columns.COMMITTED, *commits[:1]), *nothing))
+    assert without.summary[1:] == (
+        "Lag is unknown: add the data directories of the partitions that these groups consume.",
+    )
+    assert not without.charts
+    at_its_end = table_of(columns.COMMITTED, commits[0] | {"offset": 100})
+    assert not report_on(Tables(at_its_end, *nothing, table_of(ENDS, *ends))).charts
+
+
+@pytest.mark.parametrize(
+    ("state", "said"), [("Ongoing", True), ("PrepareAbort", True), ("Dead", False), ("Empty", False)]
+)
+def test_which_transactions_are_not_finished(state: str, said: bool) -> None:
+    some = [{"transactional_id": name, "state": state} for name in "ab"]
+    nothing = [table_of(schema) for schema in (columns.COMMITTED, columns.GROUPS, columns.MEMBERS)]
+    group = table_of(columns.GROUPS, {"group": "g", "type": "classic", "members": 0})
+    report = report_on(Tables(nothing[0], group, nothing[2], table_of(columns.TRANSACTIONS, *some)))
+    assert ("2 transactions are not finished." in report.summary) == said

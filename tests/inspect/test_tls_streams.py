@@ -1,0 +1,258 @@
+"""TLS in streams: decrypted as in files, by a key log that grows, and without secrets in what is stored."""
+
+from __future__ import annotations
+
+import shutil
+import ssl
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kwire.command import main as run
+from kwire_inspect.capture.packet_files import file_packets
+from kwire_inspect.capture.packets import Packet, reverse
+from kwire_inspect.connections.batches import ConnectionProjection
+from kwire_inspect.reasons import NO_SECRETS, TLS
+from kwire_inspect.rows import Row
+from kwire_inspect.tls import KeyLog, followed_key_log, growing_key_log, read_key_log
+from kwire_spark.streams.ends import NO_KEYS, PATIENCE, Ends
+from tests.inspect.test_tls import LONG, SUITES, V13, by_session
+from tests.support.capture_files import Conversation, packets, recorded, write_pcap
+from tests.support.tls_talks import Recorder, Tls, certificate
+
+pytest.importorskip("cryptography")
+
+from kwire_inspect.tls import connection, decryption
+from kwire_inspect.tls.connection import APPLICATION, HANDSHAKE
+
+RECORDING = "librdkafka-on-4.1.1"
+
+
+@pytest.fixture(scope="module")
+def pem(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return certificate(tmp_path_factory.mktemp("tls"))
+
+
+@pytest.fixture
+def keys(tmp_path: Path) -> Path:
+    return tmp_path / "keys"
+
+
+def talk() -> Conversation:
+    return max(recorded(RECORDING), key=lambda one: len(one.segments))
+
+
+def sent(path: Path, said: Conversation, **options: Any) -> list[Packet]:
+    found = [*file_packets(str(write_pcap(path / "a.pcap", packets(said, **options))))]
+    return [packet for packet in found if isinstance(packet, Packet)]
+
+
+def shown(wanted: ConnectionProjection, rows: list[Row]) -> list[dict[str, Any]]:
+    made: list[dict[str, Any]] = wanted.batch(rows).to_pylist()
+    for row in made:
+        for column in ("source", "position", "connection"):
+            del row[column]
+    return made
+
+
+class Stream:
+    """The rows of packets, with the state stored after each ``every`` of them."""
+
+    def __init__(self, first: Packet, keys: KeyLog) -> None:
+        self.wanted = ConnectionProjection("exchanges")
+        self.ends = Ends(min(first.key, reverse(first.key)), (), self.wanted, keys)
+        self.stored = b""
+        self.rows: list[Row] = []
+
+    def take(self, found: list[Packet], every: int = 1, keys: KeyLog = NO_KEYS, *, pause: bool = False) -> None:
+        for number, packet in enumerate(found):
+            self.rows += self.ends.add(packet)
+            if number % every == every - 1:
+                if pause:
+                    self.rows += self.ends.pause()
+                self.store(keys)
+
+    def store(self, keys: KeyLog) -> None:
+        self.stored = self.ends.stored()
+        self.ends = Ends.restored(self.stored, self.wanted, keys)
+
+    def end(self) -> list[dict[str, Any]]:
+        self.rows += self.ends.close()
+        return shown(self.wanted, self.rows)
+
+
+def plain(tmp_path: Path) -> list[dict[str, Any]]:
+    found = sent(tmp_path, talk())
+    stream = Stream(found[0], NO_KEYS)
+    stream.take(found)
+    return stream.end()
+
+
+@pytest.mark.parametrize("name", ["1.3", *(f"1.2 {one}" for one in ("AES128-GCM-SHA256", "ECDHE-RSA-AES256-SHA384"))])
+@pytest.mark.parametrize("every", [1, 7, 40])
+def test_a_connection_may_be_stored_between_any_packets_and_its_keys_are_not(
+    tmp_path: Path, keys: Path, pem: Path, name: str, every: int
+) -> None:
+    wanted = plain(tmp_path)
+    assert len([row for row in wanted if row["outcome"] == "answered"]) > 5
+    found = sent(tmp_path, Tls.make(pem, keys, *SUITES[name]).through(talk()))
+    known = read_key_log(str(keys))
+    stream = Stream(found[0], known)
+    stream.take(found[: len(found) // 2], every, known)
+    stream.store(known)
+    secrets = [secret for each in known.secrets.values() for secret in each.values()]
+    assert secrets
+    assert not [one for one in (b"Protection", b"KeyLog", *secrets) if one in stream.stored]
+    stream.take(found[len(found) // 2 :], every, known)
+    assert stream.end() == wanted
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="there is no openssl here")
+def test_keys_that_were_updated_follow_again_from_the_key_log(tmp_path: Path, keys: Path, pem: Path) -> None:
+    said = Recorder(pem, keys).talk([b"first\n", b"k\n", b"second\n", b"K\n", b"third\n"])
+    found, known = sent(tmp_path, said), read_key_log(str(keys))
+    heard = []
+    for every in (10_000, 1):
+        stream = Stream(found[0], known)
+        stream.take(found, every, known)
+        heard.append(stream.end())
+    assert heard[0] == heard[1]
+    assert sum(row["unread"] or 0 for row in heard[0]) == 2 * len(b"first\nsecond\nthird\n"), "what is no Kafka"
+
+
+@pytest.mark.parametrize("missing", [("",), ("CLIENT_TRAFFIC", "SERVER_TRAFFIC"), ("SERVER_HANDSHAKE",)])
+def test_secrets_may_be_logged_after_their_connection_was_captured(
+    tmp_path: Path, keys: Path, pem: Path, missing: tuple[str, ...]
+) -> None:
+    wanted = plain(tmp_path)
+    found = sent(tmp_path, Tls.make(pem, keys, V13).through(talk()))
+    lines = keys.read_text().splitlines(keepends=True)
+    late = [line for line in lines if line.startswith(missing)]
+    assert late
+    keys.write_text("".join(line for line in lines if line not in late))
+    known = followed_key_log(str(keys))
+    stream = Stream(found[0], known)
+    stream.take(found[:-30], 5, known, pause=True)
+    assert not stream.rows
+    with keys.open("a") as file:
+        file.writelines(late)
+    stream.take(found[-30:], 5, followed_key_log(str(keys)), pause=True)
+    assert stream.end() == wanted
+
+
+def test_sessions_may_be_logged_late_too(tmp_path: Path, keys: Path, pem: Path) -> None:
+    wanted = plain(tmp_path)
+    tls = Tls.make(pem, keys, *SUITES["1.2 ECDHE-RSA-AES128-GCM-SHA256"])
+    tls.server.options |= ssl.OP_NO_TICKET
+    found = sent(tmp_path, tls.through(talk()))
+    text = by_session(tmp_path / "a.pcap", keys)
+    for early in ("", "RSA Session-ID:00 Master-Key:" + "0" * 96 + "\n"):
+        log = tmp_path / f"late{len(early)}"
+        log.write_text(early)
+        stream = Stream(found[0], followed_key_log(str(log)))
+        stream.take(found[:-30], 5, followed_key_log(str(log)), pause=True)
+        assert not stream.rows
+        with log.open("a") as file:
+            file.write(text)
+        stream.take(found[-30:], 5, followed_key_log(str(log)), pause=True)
+        assert stream.end() == wanted
+
+
+def test_a_connection_does_not_wait_for_ever(tmp_path: Path, keys: Path, pem: Path) -> None:
+    keys.touch()
+    found = sent(tmp_path, Tls.make(pem, keys.with_name("others")).through(LONG))
+    stream = Stream(found[0], followed_key_log(str(keys)))
+    stream.take(found[:20], 1, followed_key_log(str(keys)), pause=True)
+    assert not stream.rows
+    late = Packet(found[0].key, found[0].time + PATIENCE + 1, "", 0, found[0].seq, 0, 16, b"")
+    stream.take([late], 1, followed_key_log(str(keys)), pause=True)
+    assert stream.rows
+    rows = stream.end()
+    assert {row["problem"] for row in rows} == {f"{TLS} ({NO_SECRETS})"}
+    assert sum(row["unread"] for row in rows) == sum(len(packet.data) for packet in found[:20])
+
+
+def test_a_connection_whose_secrets_are_gone_says_so(tmp_path: Path, keys: Path, pem: Path) -> None:
+    found = sent(tmp_path, Tls.make(pem, keys).through(talk()))
+    known = read_key_log(str(keys))
+    stream = Stream(found[0], known)
+    middle = len(found) // 2
+    stream.take(found[:middle], 5, known)
+    stream.store(NO_KEYS)
+    stream.take(found[middle:])
+    rows = stream.end()
+    assert len([row for row in rows if row["outcome"] == "answered"]) > 2
+    assert f"{TLS} ({NO_SECRETS})" in {row["problem"] for row in rows}
+    hidden = sum(row["unread"] or 0 for row in rows if TLS in (row["problem"] or ""))
+    assert hidden == sum(len(packet.data) for packet in found[middle:])
+
+
+def test_updates_of_keys_that_do_not_end_are_not_followed(
+    tmp_path: Path, keys: Path, pem: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connection, "MAX_KEYS", 0)
+    found = sent(tmp_path, Tls.make(pem, keys).through(LONG))
+    known = read_key_log(str(keys))
+    stream = Stream(found[0], known)
+    stream.take(found, 5, known)
+    assert f"{TLS} ({NO_SECRETS})" in {row["problem"] for row in stream.end()}
+
+
+LINE = "CLIENT_RANDOM {:064x} {:096x}\n"
+
+
+def test_a_key_log_is_followed(keys: Path) -> None:
+    known = followed_key_log(str(keys))
+    assert len(known) == 0, "it is not there yet"
+    keys.write_text(LINE.format(1, 1) + LINE.format(2, 2)[:100])
+    assert len(followed_key_log(str(keys))) == 1
+    with keys.open("a") as file:
+        file.write(LINE.format(2, 2)[100:])
+    assert followed_key_log(str(keys)) is known
+    assert len(known) == 2
+    keys.write_text(LINE.format(3, 3))
+    followed_key_log(str(keys))
+    (fresh := keys.with_name("new")).write_text(LINE.format(4, 4))
+    fresh.replace(keys)
+    followed_key_log(str(keys))
+    assert len(known) == 4
+    assert known.of((4).to_bytes(32, "big"))["CLIENT_RANDOM"] == (4).to_bytes(48, "big")
+
+
+def test_of_a_large_key_log_the_oldest_secrets_are_forgotten(keys: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    size = len(LINE.format(1, 1))
+    monkeypatch.setattr(decryption, "MAX_BYTES", 20 * size)
+    monkeypatch.setattr(decryption, "CHUNK", size)
+    known = followed_key_log(str(keys))
+    for number in range(100):
+        with keys.open("a") as file:
+            file.write(LINE.format(number, number))
+        followed_key_log(str(keys))
+    there = [number for number in range(100) if known.of(number.to_bytes(32, "big"))]
+    assert there == [*range(there[0], 100)]
+    assert 5 < len(there) <= 20
+
+
+def test_secrets_of_a_connection_may_lie_far_apart_in_a_large_key_log(
+    keys: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those after a handshake are logged later than those of the handshake: both are known until they are old."""
+    monkeypatch.setattr(decryption, "MAX_BYTES", 20 * len(LINE.format(1, 1)))
+    known = followed_key_log(str(keys))
+    name = (0).to_bytes(32, "big")
+    for number in range(15):
+        label = HANDSHAKE[0] if number == 0 else APPLICATION[0]
+        with keys.open("a") as file:
+            file.write(f"{label} {number % 14:064x} {number:096x}\n")
+        followed_key_log(str(keys))
+    assert {label: int.from_bytes(secret, "big") for label, secret in known.of(name).items()} == {
+        HANDSHAKE[0]: 0,
+        APPLICATION[0]: 14,
+    }
+
+
+def test_a_key_log_may_be_empty_and_has_to_be_there(tmp_path: Path, keys: Path) -> None:
+    keys.touch()
+    assert growing_key_log(str(keys)) == str(keys)
+    assert run(["watch", str(tmp_path), "--key-log", str(tmp_path / "missing")]) == 2

@@ -1,0 +1,43 @@
+"""What docs/pipeline.md says to write in Python runs as it stands there."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from tests.support.small_sample import left_behind
+
+ROOT = Path(__file__).parents[2]
+RUN = ("In Python", "Sources")
+"""Sections with nothing but what can be run here; the others have a cluster or never end."""
+DATA = "/var/lib/kafka/data"
+
+
+def blocks() -> list[str]:
+    text = (ROOT / "docs" / "pipeline.md").read_text()
+    sections = {part.partition("\n")[0]: part for part in re.split(r"^## ", text, flags=re.M)}
+    found = [code for name in RUN for code in re.findall(r"^```python\n(.*?)^```$", sections[name], re.M | re.S)]
+    assert len(found) >= len(RUN)
+    return found
+
+
+def test_the_examples_run(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    left_behind(tmp_path)
+    shutil.copyfile(ROOT / "tests" / "data" / "metrics" / "exporter.prom", tmp_path / "broker-1.prom")
+    monkeypatch.chdir(tmp_path)  # though not for Spark, which runs already
+    names: dict[str, Any] = {}
+    for code in blocks():
+        code = code.replace(DATA, "data").replace('"out"', f'"{tmp_path}/out"')
+        code = code.replace('load("', f'load("{tmp_path}/')
+        exec(compile(code, "docs/pipeline.md", "exec"), names)
+    assert (tmp_path / "out" / "readiness.html").exists()
+    assert list((tmp_path / "out" / "fetches").glob("date=*"))
+    assert "client_id" in capsys.readouterr().out
+    assert names["report"].table("clients").rows
