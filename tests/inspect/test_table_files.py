@@ -215,20 +215,34 @@ def test_rows_wait_until_there_are_enough_of_them(tmp_path: Path, monkeypatch: p
 
 
 def test_rows_of_all_typed_tables_wait_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """There may be a hundred of them, each with rows that wait."""
-    monkeypatch.setattr(rows, "BATCH_BYTES", 4 * files.BATCH_OVERHEAD)
+    """There may be a hundred of them. The largest is written first, so that row groups are large."""
+    monkeypatch.setattr(rows, "BATCH_BYTES", 10 * files.BATCH_OVERHEAD)
 
-    def nth(number: int, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        yield from (batch for batch in batches if batch["number"][0].as_py() % 4 == number)
+    def of(kind: str, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        yield from (batch for batch in batches if (batch["number"][0].as_py() % 10 == 0) == (kind == "rare"))
 
-    functions = {str(tmp_path / str(number)): partial(nth, number) for number in range(4)}
-    numbers = [pa.record_batch([[number, number]], schema=NUMBERS) for number in range(40)]
+    functions = {str(tmp_path / kind): partial(of, kind) for kind in ("rare", "frequent")}
+    numbers = [pa.record_batch([[number]], schema=NUMBERS) for number in range(40)]
     assert not [*TableWriter(functions, UNKNOWN, by_date=False)(numbers)]
+    groups = {}
     for folder in functions:
         (file,) = Path(folder).glob("*.parquet")
         metadata = parquet.read_metadata(file)
-        assert metadata.num_rows == 20
-        assert {metadata.row_group(group).num_rows for group in range(metadata.num_row_groups)} == {2}
+        groups[Path(folder).name] = [metadata.row_group(group).num_rows for group in range(metadata.num_row_groups)]
+    assert sum(groups["rare"]) == 4
+    assert sum(groups["frequent"]) == 36
+    assert len(groups["rare"]) == 1
+    assert max(groups["frequent"]) <= 10
+
+
+def test_a_file_has_some_row_groups_whose_places_are_in_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rows, "BATCH_BYTES", 0)
+    numbers = [pa.record_batch([[number]], schema=NUMBERS) for number in range(2 * files.MAX_GROUPS + 1)]
+    path = Path(write_rows(numbers, NUMBERS, tmp_path, "numbers"))
+    found = [parquet.read_metadata(file).num_row_groups for file in sorted(path.glob("*.parquet"))]
+    assert found == [files.MAX_GROUPS, files.MAX_GROUPS, 1]
 
 
 def test_a_table_that_was_written_is_read_some_rows_at_a_time_and_dealt_by_row_groups(

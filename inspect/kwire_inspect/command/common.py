@@ -214,12 +214,11 @@ def with_inputs(
     out_help: str = "Output directory; reports and tables of earlier runs are replaced.",
     *,
     stored: Sequence[str] = (),
-    local_limit: int | None = None,
 ) -> Callable[[Command], Command]:
     """Add the arguments and options of every command, which are passed to the function as one :class:`Run`.
 
-    Inputs of more than ``local_limit`` bytes are left to Spark. ``stored`` says which tables of an earlier run the
-    command reads: it needs the first, and takes the others if they are of the same run.
+    ``stored`` says which tables of an earlier run the command reads: it needs the first, and takes the others if they
+    are of the same run.
     """
     parameters = (
         QUIET,
@@ -269,7 +268,7 @@ def with_inputs(
                 if inputs.tables:
                     inputs = _with_tables(inputs, function.__name__, stored, options.keys() - {"protocol"})
                 console = Console(width=None if sys.stdout.isatty() else WIDTH)
-                chosen = engine_for(engine, inputs, out, table_format, master, processes, local_limit)
+                chosen = engine_for(engine, inputs, out, table_format, master, processes)
                 run = Run(inputs, out, chosen, options, console, progress, min_coverage)
                 return function(run=run, **values)
 

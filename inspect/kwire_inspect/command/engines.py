@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from kwire_inspect.tables.relations import Relation
 
 AUTO, LOCAL, SPARK = ENGINES = "auto", "local", "spark"
-LOCAL_TABLES = 1 << 30
-"""Typed tables of larger inputs are left to Spark, where it is installed: locally one process writes all of them."""
 WORTH = 64 << 20
 """Bytes of input that are worth a process: one takes half a second to start."""
 BRIEF_LIMIT = 1 << 30
@@ -124,10 +122,8 @@ def engine_for(
     table_format: str,
     master: str | None,
     processes: int | None = None,
-    limit: int | None = None,
 ) -> Engine:
-    """The engine of this name. For ``auto``, this machine unless something asks for Spark, or inputs are of more
-    than ``limit`` bytes and Spark is installed."""
+    """The engine of this name. For ``auto``, this machine unless something asks for Spark."""
     needs = {
         "--master": master,
         f"--table-format {table_format}": table_format != PARQUET,
@@ -145,8 +141,7 @@ def engine_for(
             raise OptionError(f"{option} cannot be used with -, the standard input: write it to a file first")
         return LocalEngine()
     submitted = "MASTER" in os.environ or "PYSPARK_GATEWAY_PORT" in os.environ
-    fits = limit is None or inputs.size <= limit or not is_installed(SPARK)
-    if name == LOCAL or processes or (name == AUTO and fits and not needing and not submitted):
+    if name == LOCAL or processes or (name == AUTO and not needing and not submitted):
         return LocalEngine(processes or processes_for(inputs.size))
     engine = other_engine(SPARK, needing[0] if needing else f"--engine {name}")
     return engine(master, table_format, out, brief=inputs.size <= BRIEF_LIMIT)

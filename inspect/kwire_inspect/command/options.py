@@ -18,7 +18,7 @@ ENGINE = click.option(
     type=click.Choice(ENGINES),
     default=AUTO,
     show_default=True,
-    help="Spark, or local: this machine, without Java; auto: local unless an option or large tables need Spark.",
+    help="Spark, or local: this machine, without Java; auto: local unless an option needs Spark.",
 )
 PROCESSES = click.option(
     "--processes",

@@ -8,7 +8,6 @@ import click
 
 from kwire_inspect.command import Command
 from kwire_inspect.command.common import Run, with_inputs
-from kwire_inspect.command.engines import LOCAL_TABLES
 from kwire_inspect.reports.report import Report, Table
 from kwire_inspect.storage import standard_input
 
@@ -16,7 +15,7 @@ from kwire_inspect.storage import standard_input
 @click.command(cls=Command)
 @click.option("--raw", is_flag=True, help="Keep the bytes of frames.")
 @click.option("--topics", default="__*", show_default=True, help="Topics to read, e.g. 'orders*,!*-changelog'.")
-@with_inputs("Output directory; tables of the same name are replaced.", local_limit=LOCAL_TABLES)
+@with_inputs("Output directory; tables of the same name are replaced.")
 def tables(run: Run, raw: bool, topics: str) -> int:
     """Write tables: frames, exchanges, refusals, records, clients, and one for each API and each kind of record.
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import re
 import shutil
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from multiprocessing import current_process
+from operator import attrgetter
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -30,6 +32,8 @@ _OF_TABLES = re.compile(r"part-.*|_.*|\..*\.crc|[^=]+=.*", re.DOTALL)
 """Parts, what Spark and Hadoop add to them, and folders of partitions."""
 MAX_OPEN = 32
 """Files of partitions that are open at a time."""
+MAX_GROUPS = 16
+"""Row groups of a file. A writer has the places of all their columns in memory, which may be hundreds."""
 BATCH_OVERHEAD = 16 << 10
 """Bytes of memory of the arrays of a batch, apart from their values."""
 
@@ -149,6 +153,7 @@ class ParquetTable:
         self._folder, self._origin, self._by_date = Path(folder), origin, by_date
         self._waiting: dict[str, list[pa.RecordBatch]] = {}
         self._open: dict[str, ParquetWriter] = {}  # the least recently used first
+        self._groups: Counter[str] = Counter()  # of each partition, in the file that is open
 
     def write(self, batch: pa.RecordBatch) -> None:
         """Write rows, small batches together: a writer keeps the places of all row groups until it is closed."""
@@ -185,7 +190,11 @@ class ParquetTable:
 
         from kwire_inspect.rows import BINARY
 
-        if (writer := self._open.pop(partition, None)) is None:
+        writer = self._open.pop(partition, None)
+        self._groups[partition] += 1
+        if writer is not None and self._groups[partition] > MAX_GROUPS:
+            writer, self._groups[partition] = writer.close(), 1
+        if writer is None:
             self._close(MAX_OPEN - 1)
             with suppress(FileExistsError):
                 LocalFiles().create(f"{self._folder}/{MARKER}", self._origin.marker())
@@ -223,8 +232,7 @@ class TableWriter:
                     for rows in function([batch]):
                         tables[folder].write(rows)
                         if sum(table.held for table in tables.values()) > BATCH_BYTES:
-                            for table in tables.values():
-                                table.flush()
+                            max(tables.values(), key=attrgetter("held")).flush()  # in large row groups
         yield from ()
 
 
