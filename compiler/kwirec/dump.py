@@ -74,7 +74,7 @@ def _node(node: Node, depth: int) -> Iterator[_Line]:
     for comment in node.comments:
         yield comment.span, depth + 1, f"comment {json_line(comment.text)}"
     for name, attribute in ATTRIBUTES[type(node)].items():
-        value = getattr(node, attribute)
+        value = getattr(node, attribute.name)
         for item in value if isinstance(value, tuple) else [value]:
             match item:
                 case Spanned(written, span):

@@ -264,6 +264,16 @@ def test_null_that_ends_is_lost_in_the_dialect_of_franz_go(type_: str, nullable:
     assert ("nullable-string-v2+" in written or "nullable-v2+" in written) == (not lost)
 
 
+def test_a_broker_without_a_word_is_lost() -> None:
+    report = Report()
+    document = parse(Source("ClockRequest.json", request(sentTo="nearest")), report)
+    [text] = krammar_files([(PurePosixPath(), one) for one in document.definitions], report).values()
+    assert "nearest" not in text
+    assert [one.message for one in report.diagnostics] == [
+        "the indentation notation has no place for `nearest`, which `ClockRequest` has"
+    ]
+
+
 def test_a_message_of_no_version_is_left_out_for_franz_go() -> None:
     """There it would have all versions."""
     report = Report()

@@ -65,6 +65,7 @@ LINES: list[tuple[str, list[str], list[str]]] = [
     ("int8 // v1", ["K014 `v1` is not a range of versions"], []),
     ("int8 // v1-2", ["K014 `v1-2` is not a range of versions"], []),
     ("int8 // v1..3", ["K014 `v1..3` is not a range of versions"], []),
+    ("int8 // flexible 1+", ["K014 `1+` is not a range of versions"], []),
     ("int8 // v32767+", [], []),
     ("int8 // v0-v32768", ["K014 `v0-v32768` is not a range of versions"], []),
     ("int8 // v1+, v1+", ["K008 `v1+` is written twice"], []),
@@ -109,6 +110,12 @@ HEADS: list[tuple[str, list[str], list[str]]] = [
     ("max version 9, deprecated 3", ["K014 `3` is not a range of versions"], []),
     ("max version 9, max version 9", ["K008 `max version 9` is written twice"], []),
     ("max version 9, max version 8", ["K012 `max version 8` is written after `max version 9`"], []),
+    ("max version 9, header v1", ["K011 a struct has no modifier `header v1`"], []),
+    (
+        "max version 9, header v1 for v0-v32768",
+        ["K014 `v0-v32768` is not a range of versions"],
+        ["`header v1 for v0-v32768`"],
+    ),
     ("max version 9, quick", ["K011 a struct has no modifier `quick`"], []),
 ]
 """The same for the modifiers of a request."""

@@ -11,8 +11,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import MISSING, fields, replace
 from functools import partial
-from types import NoneType
-from typing import Any, TypeVar, get_args, get_type_hints
+from typing import Any, TypeVar
 
 from kwirec.diagnostics import codes
 from kwirec.diagnostics.diagnostic import Report, Severity, closest
@@ -185,7 +184,7 @@ class _Reader:
             return None
         names, readers = ATTRIBUTES[node], _READERS[node]
         values, misspelt = _attributes(self._report, value, names, what)
-        parts: dict[str, Any] = {names[name]: readers[name](self, item, name) for name, item in values.items()}
+        parts: dict[str, Any] = {names[name].name: readers[name](self, item, name) for name, item in values.items()}
         parts["span"] = value.span
         if (comments := self._comments.get(value.span.start)) is not None:
             parts["comments"] = comments
@@ -328,11 +327,6 @@ _REQUIRED = {
 }
 
 
-def _required(type_: Any) -> object:
-    """``T`` for ``T | None``, other types as they are."""
-    return get_args(type_)[0] if NoneType in get_args(type_) else type_
-
-
 _BY_TYPE: Mapping[object, Callable[[_Reader, JsonValue, str], object]] = {
     Spanned[str]: _Reader.text,
     Spanned[int]: _Reader.integer,
@@ -351,6 +345,5 @@ _NEEDED = {node: [part.name for part in fields(node) if part.default is MISSING]
 """What a node cannot be made without."""
 
 _READERS = {
-    node: {name: _BY_TYPE[_required(get_type_hints(node)[attribute])] for name, attribute in names.items()}
-    for node, names in ATTRIBUTES.items()
+    node: {name: _BY_TYPE[attribute.type] for name, attribute in names.items()} for node, names in ATTRIBUTES.items()
 }

@@ -2,36 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from kwirec.frontend.syntax import (
     ATTRIBUTES,
     Comment,
     EnumDecl,
-    EnumValueDecl,
-    FieldDecl,
     HeaderVersionsDecl,
     MessageDecl,
     Node,
     Spanned,
-    StructDecl,
     TypeExpr,
 )
 from kwirec.json_text import NOTHING, Commented, definition_text
 from kwirec.versions import VersionRange
-
-_ORDER: Mapping[type, tuple[str, ...]] = {
-    MessageDecl: ("apiKey", "type", "listeners", "sentTo", "name", "aliases", "about", "validVersions",
-                  "deprecatedVersions", "latestVersionUnstable", "flexibleVersions", "headerVersions", "fields",
-                  "commonStructs"),
-    StructDecl: ("name", "versions", "about", "fields"),
-    FieldDecl: ("name", "type", "versions", "taggedVersions", "tag", "nullableVersions", "flexibleVersions",
-                "default", "enum", "ignorable", "mapKey", "entityType", "zeroCopy", "aliases", "since", "about",
-                "structAbout", "fields"),
-    EnumDecl: ("type", "name", "valueType", "about", "values"),
-    EnumValueDecl: ("name", "value", "about"),
-}  # fmt: skip
-"""The attributes of each node in the order in which they are written."""
 
 END = ""
 """The name of no attribute: the end of a node, which may have comments."""
@@ -44,8 +28,7 @@ def json_definition(definition: MessageDecl | EnumDecl) -> str:
 
 
 def _node(node: Node) -> dict[str, object]:
-    names = ATTRIBUTES[type(node)]
-    values = ((name, _value(getattr(node, names[name]))) for name in _ORDER[type(node)])
+    values = ((key, _value(getattr(node, row.name))) for key, row in ATTRIBUTES[type(node)].items())
     return with_comments({name: value for name, value in values if not _is_absent(name, value)}, node.comments)
 
 

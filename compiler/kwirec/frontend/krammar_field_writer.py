@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 
 from kwire_rules import NUMBERS
-from kwirec.diagnostics.source import Span
 from kwirec.frontend.krammar_docs import WIDTH, join_struct_doc, write_doc
 from kwirec.frontend.krammar_fields import (
     DEFAULT_TIMEOUT,
     SWITCHED,
     THROTTLE,
     TIMEOUT,
-    WORD,
     Scope,
     auto_name,
     null_by_default,
@@ -22,41 +19,16 @@ from kwirec.frontend.krammar_fields import (
 from kwirec.frontend.krammar_lexer import COMMENT, INDENT, REMARK
 from kwirec.frontend.krammar_parser import NAME, SPECIAL
 from kwirec.frontend.krammar_types import EMPTY, ENUM
+from kwirec.frontend.krammar_words import FIELD_WORDS, Losses, range_text
 from kwirec.frontend.syntax import Comment, FieldDecl, Spanned
 from kwirec.json_text import json_line
-from kwirec.versions import MAX_VERSION, NONE, VersionRange
+from kwirec.versions import NONE, VersionRange
 
 _BARE = re.compile(r"[A-Za-z0-9_.+-]+")
 _SWITCHED = re.compile(re.escape(f"{THROTTLE} {SWITCHED}").replace(re.escape("{}"), "([0-9]{1,9})"))
 
 
 NEVER = "fields of no version"
-
-
-@dataclass
-class Losses:
-    """What is left out, with the places of its uses: names that are none and, in franz-go's dialect, extensions."""
-
-    franz_go: bool
-    uses: dict[str, list[Span]] = field(default_factory=dict)
-
-    def keeps(self, what: str, span: Span) -> bool:
-        """Whether an extension is written; if not, it is lost."""
-        if self.franz_go:
-            self.uses.setdefault(what, []).append(span)
-        return not self.franz_go
-
-
-def range_text(versions: VersionRange) -> str:
-    """``v3+``, ``v0-v3`` or ``none``."""
-    if versions == NONE:
-        return "none"
-    return f"v{versions.low}+" if versions.high == MAX_VERSION else f"v{versions.low}-v{versions.high}"
-
-
-def word_text(text: str) -> str:
-    """A word as it is, any other text in quotes."""
-    return text if re.fullmatch(WORD, text) and not text.startswith('"') else json_line(text)
 
 
 def comment_lines(texts: Iterable[str], indent: str) -> Iterator[str]:
@@ -195,7 +167,7 @@ class _FieldWriter:
 
     def items(self) -> str:
         """[" // " items]"""
-        found = [*self._version_items(), *self._attribute_items()]
+        found = [*self._version_items(), *FIELD_WORDS.texts(self._decl, self._losses)]
         return f" {COMMENT} {', '.join(found)}" if found else ""
 
     def _version_items(self) -> Iterator[str]:
@@ -226,18 +198,6 @@ class _FieldWriter:
             yield "versions none"
         elif own is not None and own != self._scope.versions:
             yield range_text(own)
-
-    def _attribute_items(self) -> Iterator[str]:
-        decl = self._decl
-        flags = (("ignorable", decl.ignorable), ("map key", decl.map_key), ("zero copy", decl.zero_copy))
-        found: list[tuple[str, str, Span]] = [
-            (word, word, flag.span) for word, flag in flags if flag is not None and flag.value
-        ]
-        texts = [("entity", decl.entity_type), *(("was", alias) for alias in decl.aliases), ("since", decl.since)]
-        found += [(word, f"{word} {word_text(text.value)}", text.span) for word, text in texts if text is not None]
-        if (flexible := decl.flexible_versions) is not None:
-            found.append(("flexible", f"flexible {range_text(flexible.value)}", flexible.span))
-        return (text for word, text, span in found if self._losses.keeps(word, span))
 
 
 def _range(written: Spanned[VersionRange] | None) -> VersionRange | None:

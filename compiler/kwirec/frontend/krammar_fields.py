@@ -6,34 +6,18 @@ null in all its versions is null unless it is set, as in franz-go; ``(empty)`` s
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 from kwirec.diagnostics import codes
-from kwirec.diagnostics.diagnostic import did_you_mean
 from kwirec.diagnostics.source import Source, Span
 from kwirec.frontend.krammar_docs import read_doc, split_struct_doc
 from kwirec.frontend.krammar_lexer import COMMENT, REMARK, Line
 from kwirec.frontend.krammar_parser import WrittenField
-from kwirec.frontend.krammar_types import ENUM, RANGE, Context, WrittenType, quoted, read_range, read_type
+from kwirec.frontend.krammar_types import ENUM, Context, WrittenType, read_type
+from kwirec.frontend.krammar_words import FIELD_WORDS, Found
 from kwirec.frontend.syntax import Comment, FieldDecl, Literal, Spanned, TypeExpr
-from kwirec.versions import MAX_VERSION, NONE, VersionRange
-
-WORD = r'[A-Za-z0-9_.]+|"(?:[^"\\]|\\.)*"'
-ANY_RANGE = rf"none|{RANGE}"
-_ITEM = re.compile(
-    rf"(?P<versions>{RANGE})|tag (?P<tag>-?[0-9]{{1,9}})|(?P<ignorable>ignorable)|entity (?P<entity>{WORD})"
-    rf"|(?P<map_key>map key)|was (?P<was>{WORD})|since (?P<since>{WORD})|tagged (?P<tagged>{ANY_RANGE})"
-    rf"|(?P<zero_copy>zero copy)|flexible (?P<flexible>{ANY_RANGE})|versions (?P<never>none)"
-)
-_PLAIN = ("versions", "tag")
-_ITEMS = ("vN+", "vN-vM", "tag N", "ignorable", "entity NAME", "map key", "was NAME", "since RELEASE", "tagged vN+",
-          "zero copy", "flexible none")  # fmt: skip
-_NEARLY_RANGE = re.compile(r"v?[0-9.]+ *([-+~.:,] *v?[0-9.]*)*|[<>=]+ *v?[0-9]+|v\S*")
-
-Items = dict[str, Spanned[Any]]
+from kwirec.versions import NONE, VersionRange
 
 THROTTLE = "How long the broker throttles the client, in milliseconds; 0 if it does not."
 SWITCHED = "Versions before {} are delayed by this time; from then on the answer comes first, and the client waits."
@@ -88,7 +72,7 @@ def _is_remark(line: Line) -> bool:
 
 
 def _field(written: WrittenField, scope: Scope, context: Context) -> FieldDecl | None:
-    items = read_items(written.items, context)
+    items, _ = FIELD_WORDS.read(written.items, context)
     if written.is_special:
         return _special(written, items, scope, context)
     versions, tagged = _versions(written, items, scope)
@@ -111,6 +95,7 @@ def _field(written: WrittenField, scope: Scope, context: Context) -> FieldDecl |
         type=TypeExpr(name=name, array_depth=type_.depth, span=type_.span, name_span=type_.name_span),
         versions=versions,
         tagged_versions=tagged,
+        tag=items.get("tag"),
         nullable_versions=_nullable(type_, effective),
         default=_default(type_, effective),
         enum=_enum(type_),
@@ -118,7 +103,7 @@ def _field(written: WrittenField, scope: Scope, context: Context) -> FieldDecl |
         struct_about=Spanned(struct_about, comment_span) if struct_about else None,
         fields=inner,
         comments=remarks(written.comment, written.span.source),
-        **_attributes(items),
+        **FIELD_WORDS.attributes(items),
     )
 
 
@@ -127,27 +112,13 @@ def _enum(type_: WrittenType) -> Spanned[str] | None:
     return Spanned(type_.name[len(ENUM) :], span.within(len(ENUM), span.end)) if type_.name.startswith(ENUM) else None
 
 
-def _attributes(items: Items) -> Any:
-    """The attributes that items give as they are."""
-    return {
-        "tag": items.get("tag"),
-        "flexible_versions": items.get("flexible"),
-        "ignorable": items.get("ignorable"),
-        "entity_type": items.get("entity"),
-        "map_key": items.get("map_key"),
-        "zero_copy": items.get("zero_copy"),
-        "aliases": tuple(alias for key, alias in items.items() if key.startswith("was")),
-        "since": items.get("since"),
-    }
-
-
 def _versions(
-    written: WrittenField, items: Items, scope: Scope
+    written: WrittenField, items: Found, scope: Scope
 ) -> tuple[Spanned[VersionRange] | None, Spanned[VersionRange] | None]:
     """``versions`` and ``taggedVersions``: with versions and a tag, a field is tagged in all of them, unless
     ``tagged`` says in which."""
     own: Spanned[VersionRange] | None = items.get("versions") or items.get("never")
-    tagged: Spanned[VersionRange] | None = items.get("tagged")
+    tagged: Spanned[VersionRange] | None = items.get("tagged_versions")
     implied = Spanned(scope.versions, written.name.span)
     if tagged is not None:
         return own or implied, None if tagged.value == NONE else tagged
@@ -182,7 +153,7 @@ def _comment_span(written: WrittenField) -> Span:
     return Span(written.span.source, first.start, last.start + len(last.text))
 
 
-def _special(written: WrittenField, items: Items, scope: Scope, context: Context) -> FieldDecl:
+def _special(written: WrittenField, items: Found, scope: Scope, context: Context) -> FieldDecl:
     """special: ("ThrottleMillis" | "TimeoutMillis") ["(" INT ")"]: an int32 with a description of its own"""
     is_throttle = written.name.value == "ThrottleMillis"
     number = written.type.value
@@ -201,98 +172,15 @@ def _special(written: WrittenField, items: Items, scope: Scope, context: Context
         type=TypeExpr(name="int32", array_depth=0, span=written.name.span, name_span=written.name.span),
         versions=versions,
         tagged_versions=tagged,
+        tag=items.get("tag"),
         default=None if is_throttle else Spanned(number or DEFAULT_TIMEOUT, written.type.span),
         about=Spanned(about, written.name.span),
         comments=remarks(written.comment, written.span.source),
-        **_attributes(items),
+        **FIELD_WORDS.attributes(items),
     )
 
 
-def read_items(items: Sequence[Spanned[str]], context: Context) -> Items:
-    """items: versions | "tag " INT | "tagged " range | "ignorable" | "entity " WORD | "map key" | "zero copy"
-    | "was " WORD | "since " WORD | "flexible " range | "versions none"; of ``was`` any number"""
-    found: Items = {}
-    for item in items:
-        match = _ITEM.fullmatch(item.value)
-        if match is None or match.lastgroup is None:
-            _unknown_item(item, context)
-            continue
-        kind = match.lastgroup
-        value = _item_value(kind, Spanned(match[kind], item.span), context)
-        if kind not in _PLAIN:
-            context.extension(item.span, f"`{item.value}`", "it only affects what kwire makes of the field")
-        if kind == "was":
-            kind = f"was {len(found)}"
-        if kind in found:
-            _repeated(item, found[kind], value, context)
-        elif value is not None:
-            found[kind] = value
-    return found
-
-
-def _item_value(kind: str, item: Spanned[str], context: Context) -> Spanned[Any] | None:
-    text = item.value
-    if kind == "tag":
-        return Spanned(int(text), item.span)
-    if kind in ("ignorable", "map_key", "zero_copy"):
-        return Spanned(True, item.span)
-    if kind in ("versions", "tagged", "flexible", "never"):
-        versions = NONE if text == "none" else read_range(text)
-        if versions is None:
-            bad_range(item, context)
-            return None
-        return Spanned(versions, item.span)
-    return Spanned(word(text), item.span)
-
-
-def word(text: str) -> str:
-    """WORD: letters, digits, ``_`` and ``.``, or any text in quotes as in JSON"""
-    value = quoted(text) if text.startswith('"') else None
-    return text if value is None else value
-
-
-def bad_range(item: Spanned[str], context: Context) -> None:
-    """Report a range of versions that is none."""
-    label = f"versions are int16, the largest is {MAX_VERSION}" if re.fullmatch(RANGE, item.value) else ""
-    context.report.add(
-        codes.BAD_VERSION_RANGE,
-        f"`{item.value}` is not a range of versions",
-        item.span,
-        label or "expected `vN+` or `vN-vM`",
-        helps=[] if label else _range_help(item.value),
-    )
-
-
-def _range_help(text: str) -> list[str]:
-    numbers = re.findall(r"[0-9]{1,5}", text)
-    if len(numbers) == 1:
-        return [
-            f"`v{numbers[0]}-v{numbers[0]}` is version {numbers[0]} alone, `v{numbers[0]}+` that and all later ones"
-        ]
-    return [f"write `v{numbers[0]}-v{numbers[1]}`"] if len(numbers) == 2 else []
-
-
-def _unknown_item(item: Spanned[str], context: Context) -> None:
-    if _NEARLY_RANGE.fullmatch(item.value[:40]):
-        bad_range(item, context)
-        return
-    hint = did_you_mean(item.value, _ITEMS)
-    helps = [hint or "a comment stands on a line of its own, above the field"]
-    message = f"a field has nothing like `{item.value[:40]}`"
-    context.report.add(codes.UNKNOWN_ATTRIBUTE, message, item.span, helps=helps)
-
-
-def _repeated(item: Spanned[str], first: Spanned[Any], value: Spanned[Any] | None, context: Context) -> None:
-    same = value is not None and value.value == first.value
-    context.report.add(
-        codes.REPEATED_ATTRIBUTE if same else codes.DUPLICATE_ATTRIBUTE,
-        f"`{item.value}` is written after `{first.span.text}`" if not same else f"`{item.value}` is written twice",
-        item.span,
-        others=[(first.span, "first written here")],
-    )
-
-
-def _report_traps(items: Items, type_: WrittenType, context: Context) -> None:
+def _report_traps(items: Found, type_: WrittenType, context: Context) -> None:
     """Report what franz-go reads, and then writes other bytes than Kafka without an error."""
     if not context.franz_go or "tag" not in items:
         return

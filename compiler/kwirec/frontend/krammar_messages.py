@@ -7,7 +7,8 @@ A request names its api key and its highest version; the ``XResponse =>`` after 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Any
 
 from kwirec.diagnostics import codes
 from kwirec.diagnostics.diagnostic import Report, Severity, did_you_mean
@@ -22,7 +23,6 @@ from kwirec.frontend.krammar_fields import (
     remarks,
 )
 from kwirec.frontend.krammar_lexer import COMMENT, REMARK, Line
-from kwirec.frontend.krammar_modifiers import Head, ModifierReader
 from kwirec.frontend.krammar_parser import (
     FRANZ_GO_VALUE,
     Block,
@@ -32,6 +32,7 @@ from kwirec.frontend.krammar_parser import (
     parse_blocks,
 )
 from kwirec.frontend.krammar_types import Context
+from kwirec.frontend.krammar_words import HEAD_WORDS, Found
 from kwirec.frontend.syntax import (
     Comment,
     Document,
@@ -43,6 +44,25 @@ from kwirec.frontend.syntax import (
     StructDecl,
 )
 from kwirec.versions import ALL, MAX_VERSION, NONE, VersionRange
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """A struct with the modifiers in its head."""
+
+    written: WrittenStruct
+    modifiers: Found
+    is_known: bool
+
+    @property
+    def name(self) -> Spanned[str]:
+        return self.written.name
+
+    def __contains__(self, modifier: str) -> bool:
+        return modifier in self.modifiers
+
+    def get(self, modifier: str) -> Spanned[Any] | None:
+        return self.modifiers.get(modifier)
 
 
 def parse_krammar(source: Source, report: Report, *, franz_go: bool) -> Document:
@@ -63,8 +83,9 @@ class _Reader:
 
     def document(self, blocks: Sequence[Block]) -> Document:
         """document: (request [response] | message | struct | enum)*"""
-        read, report = ModifierReader(self._context), self._context.report
-        heads = [read.head(block) for block in report.until_full(blocks) if isinstance(block, WrittenStruct)]
+        report = self._context.report
+        structs = (block for block in report.until_full(blocks) if isinstance(block, WrittenStruct))
+        heads = [Head(one, *HEAD_WORDS.read(one.modifiers, self._context)) for one in structs]
         owned = [head for head in heads if "of" in head]
         previous: Head | None = None
         for head in report.until_full(heads):
@@ -95,43 +116,37 @@ class _Reader:
 
     def message(self, head: Head, previous: Head | None) -> MessageDecl:
         """message: request | response | struct with a kind or with a version field"""
-        name, kind = head.name, head.get("kind")
+        name, kind = head.name, head.get("type")
         inherited = self._request_of(head, previous) if self._is_response(head) else None
         if kind is None:
             text = "data" if "version_field" in head else "response" if self._is_response(head) else "request"
             kind = Spanned(text, name.span)
-        api_key, valid, flexible = head.get("key"), self._valid(head), head.get("flexible")
+        api_key, valid, flexible = head.get("api_key"), self._valid(head), head.get("flexible_versions")
         if inherited is not None:
             api_key, valid = api_key or inherited.api_key, valid or inherited.valid_versions
             flexible = flexible or inherited.flexible_versions
-        elif not self._is_response(head) or "kind" in head:
+        elif not self._is_response(head) or "type" in head:
             self._require(head, kind.value, valid)
         if flexible is None and "reserved" not in head:
             flexible = Spanned(NONE, name.span)
         low = valid.value.low if valid is not None else 0
         flexible_range = NONE if flexible is None else flexible.value
         fields = self._fields(head)
-        listeners = head.get("listeners")
         return MessageDecl(
             span=head.written.span,
             name=name,
             type=kind,
             api_key=api_key,
-            listeners=None if listeners is None else tuple(Spanned(one, listeners.span) for one in listeners.value),
-            sent_to=head.get("route"),
             valid_versions=valid,
             flexible_versions=flexible,
-            header_versions=tuple(head.headers) or None,
-            deprecated_versions=head.get("deprecated"),
-            latest_version_unstable=head.get("unstable"),
             about=_about(head.written),
-            aliases=tuple(head.aliases),
             fields=field_decls(
                 fields, Scope(name.value, VersionRange(low, MAX_VERSION), flexible_range), self._context
             ),
             comment=_banner(head.written.banner),
             comments=self._comments(head.written, "validVersions"),
             dialect="franz-go" if self._context.franz_go else "krammar",
+            **HEAD_WORDS.attributes(head.modifiers),
         )
 
     def _comments(self, written: WrittenStruct | WrittenEnum, attribute: str | None) -> tuple[Comment, ...]:
@@ -141,9 +156,9 @@ class _Reader:
 
     def _is_response(self, head: Head) -> bool:
         """response: NAME "Response =>" without a key of its own"""
-        if "key" in head or "max" in head or "version_field" in head:
+        if "api_key" in head or "max" in head or "version_field" in head:
             return False
-        kind = head.get("kind")
+        kind = head.get("type")
         return kind.value == "response" if kind is not None else head.name.value.endswith("Response")
 
     def _request_of(self, head: Head, previous: Head | None) -> MessageDecl | None:
@@ -179,9 +194,9 @@ class _Reader:
     def _require(self, head: Head, kind: str, valid: Spanned[VersionRange] | None) -> None:
         if "version_field" in head:
             return
-        missing = ["`key N`"] if kind == "request" and "key" not in head else []
+        missing = ["`key N`"] if kind == "request" and "api_key" not in head else []
         missing += ["`max version N`"] if valid is None else []
-        if missing and not head.is_broken:
+        if missing and head.is_known:
             helps = [f"write {' and '.join(missing)} after `=>`, with a number for `N`"]
             helps += [] if head.modifiers else ["a struct that others use is `not top level`"]
             if kind == "request" and head.name.value.endswith("Response"):
@@ -218,7 +233,7 @@ class _Reader:
             NamedStruct(
                 span=head.written.span,
                 name=head.name,
-                is_flexible="flexible" in head,
+                is_flexible="flexible_versions" in head,
                 franz_go=self._context.franz_go,
                 build=lambda versions, flexible: _struct_decl(head, versions, flexible, silent),
             )

@@ -14,23 +14,19 @@ from kwirec.diagnostics.diagnostic import Report
 from kwirec.diagnostics.source import Span
 from kwirec.frontend.krammar_docs import WIDTH, write_doc
 from kwirec.frontend.krammar_field_writer import (
-    Losses,
     comment_lines,
     field_lines,
-    range_text,
     remark_lines,
-    word_text,
 )
 from kwirec.frontend.krammar_fields import Scope
 from kwirec.frontend.krammar_lexer import COMMENT, INDENT
 from kwirec.frontend.krammar_messages import flexible_versions, open_versions
-from kwirec.frontend.krammar_modifiers import KINDS, ROUTES
 from kwirec.frontend.krammar_parser import FRANZ_GO_VALUE, NAME
-from kwirec.frontend.syntax import EnumDecl, FieldDecl, MessageDecl, Spanned, StructDecl, walk_field_decls
+from kwirec.frontend.krammar_words import HEAD_WORDS, Losses, range_text, word_text
+from kwirec.frontend.syntax import KINDS, EnumDecl, FieldDecl, MessageDecl, Spanned, StructDecl, walk_field_decls
 from kwirec.versions import NONE, VersionRange
 
 Definition = MessageDecl | EnumDecl
-_WORDS = {place: route for route, place in ROUTES.items()}
 
 
 def krammar_text(definitions: Sequence[Definition], report: Report, *, franz_go: bool = False) -> str:
@@ -117,23 +113,7 @@ class _Writer:
         """modifiers: what the head of a message says"""
         if not _is_inherited(message, previous):
             yield from self._kind_and_versions(message, losses)
-        if message.sent_to is not None and message.sent_to.value in _WORDS:
-            yield _WORDS[message.sent_to.value]
-        elif message.sent_to is not None:
-            self._unsayable(message.sent_to.span, f"`sentTo` of `{message.sent_to.value}`", message.name.value)
-        found: list[tuple[str, str, Span]] = []
-        if (deprecated := message.deprecated_versions) is not None and deprecated.value != NONE:
-            found.append(("deprecated", f"deprecated {range_text(deprecated.value)}", deprecated.span))
-        if (unstable := message.latest_version_unstable) is not None and unstable.value:
-            found.append(("unstable", "unstable", unstable.span))
-        for entry in message.header_versions or ():
-            text = f"header v{entry.header.value} for {range_text(entry.versions.value)}"
-            found.append(("header versions", text, entry.span))
-        if message.listeners:
-            listeners = " ".join(word_text(one.value) for one in message.listeners)
-            found.append(("listeners", f"listeners {listeners}", message.listeners[0].span))
-        found += [("was", f"was {word_text(alias.value)}", alias.span) for alias in message.aliases]
-        yield from (text for what, text, span in found if losses.keeps(what, span))
+        yield from HEAD_WORDS.texts(message, losses)
 
     def _kind_and_versions(self, message: MessageDecl, losses: Losses) -> Iterator[str]:
         kind, valid = message.type.value, message.valid_versions

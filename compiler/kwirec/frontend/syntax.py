@@ -7,14 +7,16 @@ point at the part that is wrong. Names are not bound and ranges are not compared
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import re
 import typing
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Generic, TypeVar
+from types import NoneType
+from typing import Any, Generic, TypeVar
 
 from kwirec.diagnostics.source import Source, Span
-from kwirec.versions import VersionRange
+from kwirec.versions import NONE, VersionRange
 
 T = TypeVar("T")
 
@@ -60,6 +62,53 @@ class TypeExpr:
         return "[]" * self.array_depth + self.name
 
 
+@dataclass(frozen=True, slots=True)
+class Word:
+    """The word of an attribute in the indentation notation: its ``form``, or a key of ``values``, as JSON's value.
+
+    In a form, capitals and ``vN+`` stand for the value. ``NAME …`` are several names, and ``, …`` is for a word
+    that can be repeated. If ``franz_go``, franz-go knows the word. If ``code``, functions read and print it, because
+    other words say more about it. A value that is ``silent`` says nothing, and is not written. Attributes without a
+    word have a place of their own.
+    """
+
+    form: str = ""
+    values: Mapping[str, str] = field(default_factory=dict)
+    franz_go: bool = False
+    code: bool = False
+    silent: object = None
+
+    @property
+    def name(self) -> str:
+        """The word without its value, ``entity`` of ``entity NAME``."""
+        return " ".join(itertools.takewhile(re.compile("[a-z]+").fullmatch, self.form.split()))
+
+    @property
+    def repeats(self) -> bool:
+        return self.form.endswith(", …")
+
+
+def word(form: str = "", **details: Any) -> Any:
+    """The metadata of an attribute that is a word."""
+    return {"word": Word(form, **details)}
+
+
+ROUTES = {
+    "admin": "controller",
+    "group coordinator": "group",
+    "txn coordinator": "transaction",
+    "share coordinator": "share",
+}
+"""The words for the broker that must get a request, and what ``sentTo`` calls it."""
+
+_KINDS = ("header", "data", "metadata", "coordinator-key", "coordinator-value", "response")
+KINDS = {kind.replace("-", " "): kind for kind in _KINDS}
+"""The words for messages that are not requests, and their ``type``."""
+
+# The attributes of definitions follow, a row for each: its name here and in JSON (in camel case), its type, which is
+# read and printed in one way in each notation, and its word. They are written in this order.
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FieldDecl:
     """One field. Attributes that were not written are ``None``."""
@@ -68,20 +117,20 @@ class FieldDecl:
     name: Spanned[str]
     type: TypeExpr
     versions: Spanned[VersionRange] | None = None
+    tagged_versions: Spanned[VersionRange] | None = field(default=None, metadata=word("tagged vN+", code=True))
+    tag: Spanned[int] | None = field(default=None, metadata=word("tag N", franz_go=True, code=True))
     nullable_versions: Spanned[VersionRange] | None = None
-    tagged_versions: Spanned[VersionRange] | None = None
-    tag: Spanned[int] | None = None
-    flexible_versions: Spanned[VersionRange] | None = None
+    flexible_versions: Spanned[VersionRange] | None = field(default=None, metadata=word("flexible vN+"))
     default: Spanned[Literal] | None = None
     enum: Spanned[str] | None = None
-    ignorable: Spanned[bool] | None = None
-    entity_type: Spanned[str] | None = None
-    map_key: Spanned[bool] | None = None
-    zero_copy: Spanned[bool] | None = None
+    ignorable: Spanned[bool] | None = field(default=None, metadata=word("ignorable"))
+    map_key: Spanned[bool] | None = field(default=None, metadata=word("map key"))
+    entity_type: Spanned[str] | None = field(default=None, metadata=word("entity NAME"))
+    zero_copy: Spanned[bool] | None = field(default=None, metadata=word("zero copy"))
+    aliases: tuple[Spanned[str], ...] = field(default=(), metadata=word("was NAME, …"))
+    since: Spanned[str] | None = field(default=None, metadata=word("since RELEASE"))
     about: Spanned[str] | None = None
     struct_about: Spanned[str] | None = None
-    aliases: tuple[Spanned[str], ...] = ()
-    since: Spanned[str] | None = None
     fields: tuple[FieldDecl, ...] | None = None
     comments: tuple[Comment, ...] = ()
 
@@ -113,18 +162,24 @@ class MessageDecl:
     within the definition, or after it. ``dialect`` is that of its file."""
 
     span: Span = field(compare=False, repr=False)
+    api_key: Spanned[int] | None = field(default=None, metadata=word("key N", franz_go=True, code=True))
+    type: Spanned[str] = field(metadata=word(values=KINDS, code=True))
+    listeners: tuple[Spanned[str], ...] | None = field(default=None, metadata=word("listeners NAME …"))
+    sent_to: Spanned[str] | None = field(default=None, metadata=word(values=ROUTES, franz_go=True))
     name: Spanned[str]
-    type: Spanned[str]
-    api_key: Spanned[int] | None = None
-    listeners: tuple[Spanned[str], ...] | None = None
-    sent_to: Spanned[str] | None = None
-    valid_versions: Spanned[VersionRange] | None = None
-    flexible_versions: Spanned[VersionRange] | None = None
-    header_versions: tuple[HeaderVersionsDecl, ...] | None = None
-    deprecated_versions: Spanned[VersionRange] | None = None
-    latest_version_unstable: Spanned[bool] | None = None
+    aliases: tuple[Spanned[str], ...] = field(default=(), metadata=word("was NAME, …"))
     about: Spanned[str] | None = None
-    aliases: tuple[Spanned[str], ...] = ()
+    valid_versions: Spanned[VersionRange] | None = None
+    deprecated_versions: Spanned[VersionRange] | None = field(
+        default=None, metadata=word("deprecated vN+", silent=NONE)
+    )
+    latest_version_unstable: Spanned[bool] | None = field(default=None, metadata=word("unstable"))
+    flexible_versions: Spanned[VersionRange] | None = field(
+        default=None, metadata=word("flexible vN+", franz_go=True, code=True)
+    )
+    header_versions: tuple[HeaderVersionsDecl, ...] | None = field(
+        default=None, metadata=word("header vH for vN+, …")
+    )
     fields: tuple[FieldDecl, ...] | None = None
     common_structs: tuple[StructDecl, ...] = ()
     module: str | None = None
@@ -150,8 +205,8 @@ class EnumDecl:
     for messages."""
 
     span: Span = field(compare=False, repr=False)
-    name: Spanned[str]
     type: Spanned[str]
+    name: Spanned[str]
     value_type: Spanned[str]
     about: Spanned[str] | None = None
     values: tuple[EnumValueDecl, ...] = ()
@@ -218,26 +273,36 @@ NOUNS: Mapping[type, str] = {
 }
 """What each node is called."""
 
-ATTRIBUTES: Mapping[type, Mapping[str, str]] = {
-    node: {
-        re.sub("_(.)", lambda match: match[1].upper(), field.name): field.name
-        for field in dataclasses.fields(node)
-        if field.name not in ("span", "module", "comment", "comments", "dialect")
-    }
-    for node in NOUNS
-}
-"""The attributes of each node by their names in definitions, ``flexibleVersions`` → ``flexible_versions``."""
 
-_RANGES = {
-    node: [(name, attribute) for name, attribute in names.items() if attribute.endswith("versions")]
-    for node, names in ATTRIBUTES.items()
-}
+@dataclass(frozen=True, slots=True)
+class Attribute:
+    """A row of the table: the name in the tree, the type without ``None``, and the word."""
+
+    name: str
+    type: object
+    word: Word | None
+
+
+def _rows(node: type) -> Iterator[tuple[str, Attribute]]:
+    types = typing.get_type_hints(node)
+    for part in dataclasses.fields(node):
+        if part.name not in ("span", "module", "comment", "comments", "dialect"):
+            key = re.sub("_(.)", lambda match: match[1].upper(), part.name)
+            type_ = types[part.name]
+            written = typing.get_args(type_)[0] if NoneType in typing.get_args(type_) else type_
+            yield key, Attribute(part.name, written, part.metadata.get("word"))
+
+
+ATTRIBUTES: Mapping[type, Mapping[str, Attribute]] = {node: dict(_rows(node)) for node in NOUNS}
+"""The table: the attributes of each node by their names in JSON, in the order in which they are written."""
 
 
 def ranges(node: MessageDecl | StructDecl | FieldDecl) -> Iterator[tuple[str, Spanned[VersionRange]]]:
     """Every range of versions that was written on the node itself, with the name of its attribute in definitions."""
-    for name, attribute in _RANGES[type(node)]:
-        written = getattr(node, attribute)
+    for name, attribute in ATTRIBUTES[type(node)].items():
+        if not attribute.name.endswith("versions"):
+            continue
+        written = getattr(node, attribute.name)
         if isinstance(written, Spanned):
             yield name, written
         else:

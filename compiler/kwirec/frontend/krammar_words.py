@@ -1,0 +1,250 @@
+"""The words of the indentation notation, in the heads of structs and at the ends of fields.
+
+Most words say an attribute, and its row in ``syntax`` has them. This module has all other words. The type of an
+attribute decides how its value is read and printed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from kwirec.diagnostics import codes
+from kwirec.diagnostics.diagnostic import did_you_mean
+from kwirec.diagnostics.source import Span
+from kwirec.frontend.krammar_types import RANGE, Context, quoted, read_range
+from kwirec.frontend.syntax import (
+    ATTRIBUTES,
+    Attribute,
+    FieldDecl,
+    HeaderVersionsDecl,
+    MessageDecl,
+    Spanned,
+    Word,
+)
+from kwirec.json_text import json_line
+from kwirec.versions import MAX_VERSION, NONE, VersionRange
+
+WORD = r'[A-Za-z0-9_.]+|"(?:[^"\\]|\\.)*"'
+_NEARLY_RANGE = re.compile(r"v?[0-9.]+ *([-+~.:,] *v?[0-9.]*)*|[<>=]+ *v?[0-9]+|v\S*")
+
+Found = dict[str, Any]
+"""Values with their places by the names of their attributes. Words that can be repeated have a tuple."""
+
+
+@dataclass
+class Losses:
+    """What is left out, with the places of its uses: names that are none and, in franz-go's dialect, extensions."""
+
+    franz_go: bool
+    uses: dict[str, list[Span]] = field(default_factory=dict)
+
+    def keeps(self, what: str, span: Span) -> bool:
+        """Whether an extension is written; if not, it is lost."""
+        if self.franz_go:
+            self.uses.setdefault(what, []).append(span)
+        return not self.franz_go
+
+
+def range_text(versions: VersionRange) -> str:
+    """``v3+``, ``v0-v3`` or ``none``."""
+    if versions == NONE:
+        return "none"
+    return f"v{versions.low}+" if versions.high == MAX_VERSION else f"v{versions.low}-v{versions.high}"
+
+
+def word_text(text: str) -> str:
+    """A word as it is, any other text in quotes."""
+    return text if re.fullmatch(WORD, text) and not text.startswith('"') else json_line(text)
+
+
+def _word(text: str) -> str:
+    """WORD: letters, digits, ``_`` and ``.``, or any text in quotes as in JSON"""
+    value = quoted(text) if text.startswith('"') else None
+    return text if value is None else value
+
+
+def _header(text: str, span: Span) -> HeaderVersionsDecl | None:
+    number, versions = text[1:].split(" for ")
+    if (found := read_range(versions)) is None:
+        return None
+    return HeaderVersionsDecl(span=span, versions=Spanned(found, span), header=Spanned(int(number), span))
+
+
+def _names(text: str, span: Span) -> tuple[Spanned[str], ...]:
+    return tuple(Spanned(_word(one), span) for one in re.findall(WORD, text))
+
+
+_Kind = tuple[str, Callable[[str, Span], Any]]
+"""The pattern of the text after a word, and a reader for it, which gives ``None`` for a version that is too large."""
+
+
+def _kind(pattern: str, read: Callable[[str], Any]) -> _Kind:
+    return pattern, lambda text, span: None if (value := read(text)) is None else Spanned(value, span)
+
+
+_KINDS: Mapping[object, _Kind] = {
+    Spanned[bool]: _kind("", lambda _: True),
+    Spanned[int]: _kind(" -?[0-9]{1,9}", int),
+    Spanned[str]: _kind(f" (?:{WORD})", _word),
+    Spanned[VersionRange]: _kind(f" (?:none|{RANGE})", lambda text: NONE if text == "none" else read_range(text)),
+    tuple[Spanned[str], ...]: _kind(f" (?:{WORD})", _word),
+    tuple[HeaderVersionsDecl, ...]: (f" v[0-9]{{1,9}} for {RANGE}", _header),
+    "names": (f"(?: (?:{WORD}))*", _names),
+    "version": _kind(" [0-9]{1,9}", lambda text: int(text) if int(text) <= MAX_VERSION else None),
+    "range": _kind(f" {RANGE}", read_range),
+    "none": _kind("", lambda _: NONE),
+}
+"""By the type of the attribute, or the name of a kind that only words have."""
+
+
+def _kind_of(row: Attribute, word: Word) -> _Kind:
+    if word.values:
+        return _kind("|".join(word.values), word.values.__getitem__)
+    return _KINDS["names" if word.form.endswith("NAME …") else row.type]
+
+
+def _text(written: Any) -> str:
+    """The text of a value after its word."""
+    match written:
+        case Spanned(True):
+            return ""
+        case Spanned(VersionRange() as versions):
+            return range_text(versions)
+        case HeaderVersionsDecl():
+            return f"v{written.header.value} for {range_text(written.versions.value)}"
+        case tuple():
+            return " ".join(map(_text, written))
+        case Spanned(str() as text):
+            return word_text(text)
+        case _:
+            return str(written.value)
+
+
+class Vocabulary:
+    """All words of one place. The messages of the reader use ``lacks``, ``help``, and for extensions ``effect``."""
+
+    def __init__(self, *rows: Attribute, lacks: str, help: str, effect: str = "") -> None:
+        self._words = {row.name: (row.word, _kind_of(row, row.word)) for row in rows if row.word is not None}
+        parts = ((name, word.name + kind[0]) for name, (word, kind) in self._words.items())
+        self._pattern = re.compile("|".join(f"(?P<{name}>{pattern.lstrip(' ')})" for name, pattern in parts))
+        self._lacks = lacks
+        self._help = help
+        self._effect = effect
+
+    def read(self, parts: Iterable[Spanned[str]], context: Context) -> tuple[Found, bool]:
+        """words: word (", " word)*, as values and whether all words are known"""
+        found: Found = {}
+        first: dict[str, Spanned[str]] = {}
+        is_known = True
+        for part in parts:
+            match = self._pattern.fullmatch(part.value)
+            if match is None or (name := match.lastgroup) is None:
+                self._unknown(part, context)
+                is_known = False
+                continue
+            word, (_, read) = self._words[name]
+            if not word.franz_go:
+                context.extension(part.span, f"`{part.value}`", self._effect)
+            text = part.value.removeprefix(word.name).lstrip(" ")
+            if (value := read(text, part.span)) is None:
+                number = text.split(" ")[-1]
+                bad_range(f"v{number}+" if number.isdigit() else number, part.span, context)
+            elif word.repeats:
+                found[name] = (*found.get(name, ()), value)
+            elif (earlier := first.setdefault(name, part)) is part:
+                found[name] = value
+            else:
+                _repeated(part, earlier, value == found[name], context)
+        return found, is_known
+
+    def attributes(self, found: Found) -> Found:
+        """The attributes that words give as they are."""
+        return {name: value for name, value in found.items() if not self._words[name][0].code}
+
+    def texts(self, node: FieldDecl | MessageDecl, losses: Losses) -> Iterator[str]:
+        """Words and values of a node, the inverse of :meth:`attributes`."""
+        for name, (word, _) in self._words.items():
+            written = None if word.code else getattr(node, name)
+            for one in written or () if word.repeats else [written]:
+                if not one or (isinstance(one, Spanned) and (one.value is False or one.value == word.silent)):
+                    continue
+                span = one[0].span if isinstance(one, tuple) else one.span
+                if word.values:
+                    texts = [text for text, value in word.values.items() if value == one.value]
+                    losses.uses.update({} if texts else {one.value: [span]})
+                else:
+                    texts = [f"{word.name} {_text(one)}".strip(" ")]
+                yield from (text for text in texts if word.franz_go or losses.keeps(word.name, span))
+
+    def _unknown(self, part: Spanned[str], context: Context) -> None:
+        text = part.value[:40]
+        for word, _ in self._words.values():
+            rest = part.value.removeprefix(f"{word.name} ")
+            if word.form == f"{word.name} vN+".strip() and (
+                rest != part.value if word.name else _NEARLY_RANGE.fullmatch(text)
+            ):
+                bad_range(rest, part.span, context)
+                return
+        forms = [form for word, _ in self._words.values() for form in word.values or (word.form,)]
+        help = did_you_mean(text, forms) or self._help
+        context.report.add(codes.UNKNOWN_ATTRIBUTE, f"{self._lacks} `{text}`", part.span, helps=[help])
+
+
+def bad_range(text: str, span: Span, context: Context) -> None:
+    """Report a range of versions that is none."""
+    label = f"versions are int16, the largest is {MAX_VERSION}" if re.fullmatch(RANGE, text) else ""
+    context.report.add(
+        codes.BAD_VERSION_RANGE,
+        f"`{text}` is not a range of versions",
+        span,
+        label or "expected `vN+` or `vN-vM`",
+        helps=[] if label else _range_help(text),
+    )
+
+
+def _range_help(text: str) -> list[str]:
+    numbers = re.findall(r"[0-9]{1,5}", text)
+    if len(numbers) == 1:
+        return [
+            f"`v{numbers[0]}-v{numbers[0]}` is version {numbers[0]} alone, `v{numbers[0]}+` that and all later ones"
+        ]
+    return [f"write `v{numbers[0]}-v{numbers[1]}`"] if len(numbers) == 2 else []
+
+
+def _repeated(part: Spanned[str], first: Spanned[str], same: bool, context: Context) -> None:
+    context.report.add(
+        codes.REPEATED_ATTRIBUTE if same else codes.DUPLICATE_ATTRIBUTE,
+        f"`{part.value}` is written twice" if same else f"`{part.value}` is written after `{first.value}`",
+        part.span,
+        others=[(first.span, "first written here")],
+    )
+
+
+def _other(name: str, form: str, type_: object = Spanned[bool], *, franz_go: bool = False) -> Attribute:
+    return Attribute(name, type_, Word(form, franz_go=franz_go, code=True))
+
+
+FIELD_WORDS = Vocabulary(
+    _other("versions", "vN+", "range", franz_go=True),
+    _other("never", "versions none", "none"),
+    *ATTRIBUTES[FieldDecl].values(),
+    lacks="a field has nothing like",
+    help="a comment stands on a line of its own, above the field",
+    effect="it only affects what kwire makes of the field",
+)
+HEAD_WORDS = Vocabulary(
+    *ATTRIBUTES[MessageDecl].values(),
+    _other("versions", "versions vN+", Spanned[VersionRange]),
+    _other("max", "max version N", "version", franz_go=True),
+    _other("min", "min version N", "version"),
+    _other("reserved", "reserved"),
+    _other("not_top_level", "not top level", franz_go=True),
+    _other("version_field", "with version field", franz_go=True),
+    _other("no_encoding", "no encoding", franz_go=True),
+    _other("of", "of MESSAGE", Spanned[str]),
+    lacks="a struct has no modifier",
+    help="after `=>` come `key N, max version N` or `not top level`",
+)
