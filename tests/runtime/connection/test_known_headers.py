@@ -50,6 +50,11 @@ HEARTBEATS: Sent = [
 VERSIONS: Sent = [asked(ApiVersionsRequest(), 3, 8), answered(ApiVersionsResponse(), 3, 8)]
 OLD_VERSIONS: Sent = [asked(ApiVersionsRequest(), 3, 9), answered(ApiVersionsResponse(error_code=35), 0, 9)]
 NO_RESPONSE: Sent = [asked(ProduceRequest(acks=0), 9, 10)]
+TAGGED: Sent = [
+    asked(HeartbeatRequest(), 4, 12),
+    (SERVER, frame(b"\0\0\0\x0c" + b"\1\x63\2ab" + HeartbeatResponse().encode(4))),
+]
+"""The header of the response has a tagged field."""
 LOGIN: Sent = [
     asked(SaslHandshakeRequest(mechanism="PLAIN"), 0, 11),
     answered(SaslHandshakeResponse(mechanisms=["PLAIN"]), 0, 11),
@@ -59,7 +64,7 @@ LOGIN: Sent = [
 
 @pytest.mark.parametrize("bodies", [True, False, {"ApiVersionsRequest"}], ids=["all", "none", "some"])
 @pytest.mark.parametrize("keep_requests", [True, False])
-@pytest.mark.parametrize("sent", [HEARTBEATS, VERSIONS, OLD_VERSIONS, NO_RESPONSE, LOGIN])
+@pytest.mark.parametrize("sent", [HEARTBEATS, VERSIONS, OLD_VERSIONS, NO_RESPONSE, TAGGED, LOGIN])
 def test_the_second_connection_gives_the_events_of_the_first(sent: Sent, keep_requests: bool, bodies: Any) -> None:
     first, second = (decoder(keep_requests=keep_requests, bodies=bodies) for _ in range(2))
     known_headers.cache_clear()
