@@ -214,9 +214,15 @@ def test_several_processes_have_the_results_of_one(
         told.append((code, [" ".join(text.replace(out, "OUT").split()) for text in capsys.readouterr()]))
     assert told[0] == told[1]
     assert tables(tmp_path / "1") == tables(tmp_path / "3")
+    if command == "tables":
+        parts = {path.name for path in (tmp_path / "3").rglob("part-*")}
+        assert {f"part-{number:05}-00000.snappy.parquet" for number in range(3)} <= parts, "each process writes"
 
 
-def test_the_first_problem_of_any_process_ends_the_command(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("command", ["clients", "tables"])
+def test_the_first_problem_of_any_process_ends_the_command(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], command: str
+) -> None:
     given = tmp_path / "given"
     given.mkdir()
     for number in range(4):
@@ -225,8 +231,9 @@ def test_the_first_problem_of_any_process_ends_the_command(tmp_path: Path, capfd
         "[2026-01-01 00:00:00,000] DEBUG Completed request:{broken (kafka.request.logger)\n"
     )
     out = str(tmp_path / "out")
-    assert run(["clients", str(given), "--mode", "failfast", "--processes", "3", "--out", out, "-q"]) == 3
+    assert run([command, str(given), "--mode", "failfast", "--processes", "3", "--out", out, "-q"]) == 3
     assert "kafka-request.log.5, byte 0: " in capfd.readouterr().err
+    assert not [*(tmp_path / "out").rglob("*")], "what other processes have written is gone"
 
 
 class Ending(Reader):
