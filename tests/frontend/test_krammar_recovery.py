@@ -142,6 +142,25 @@ def test_an_open_bracket_is_shown_with_what_closes_it(line: str, labels: list[st
     assert found.helps == ((help,) if help else ())
 
 
+@pytest.mark.parametrize(
+    ("name", "words", "message", "help"),
+    [
+        ("Ask.krm", ("group cordinator", "v0+"), "a struct has no modifier `group cordinator`",
+         "did you mean `group coordinator`?"),
+        ("Ask.krm", ("group coordinator", f"x{'y' * 60}"), f"a field has nothing like `x{'y' * 39}`",
+         "a comment stands on a line of its own, above the field"),
+        ("01_ask", ("group coordinator", "ignorable"), "franz-go does not know `ignorable`",
+         "it only affects what kwire makes of the field"),
+    ],
+    ids=["misspelt", "long", "unknown to franz-go"],
+)  # fmt: skip
+def test_a_word_that_is_not_known_comes_with_help(name: str, words: tuple[str, str], message: str, help: str) -> None:
+    text = f"AskRequest => key 1, max version 1, {words[0]}\n  A: int8 // {words[1]}\n"
+    parse(Source(name, text), report := Report())
+    [found] = report.diagnostics
+    assert (found.message, found.helps) == (message, (help,))
+
+
 def test_the_owner_of_a_struct_is_looked_for_among_all_messages() -> None:
     report = Report()
     text = f"{HEAD}  A: int8\n\nBell => data, max version 0\n  B: int8\n\nTone => not top level, of Bel\n  C: int8\n"
