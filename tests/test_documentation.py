@@ -204,7 +204,7 @@ LIMITS = {
     "levels of arrays and objects": ("kwire.logs.json_text.MAX_DEPTH",),
     "bytes of the header of a frame": ("kwire.protocol.MAX_HEADER",),
     "bytes of the value of a control": ("kwire.records.control.MAX_SIZE",),
-    "bytes of key, value and headers": ("kwire_inspect.segments.record_columns.MAX_RECORD",),
+    "bytes of key, value and headers": ("kwire_inspect.segments.rows.MAX_RECORD",),
     "bytes of a line of a log": ("kwire_inspect.text_logs.lines.LONGEST",),
     "tunnels, one in the other": (
         "kwire_inspect.capture.walk.MAX_TUNNELS",

@@ -202,9 +202,50 @@ def test_batches_become_ready_by_rows_and_by_bytes() -> None:
     for batch in read_batches(data):
         builder.add(batch, data, batch.position)
     builder.flush()
-    assert [part.num_rows for part in builder.ready] == [1, 3, 3]
-    assert rows_in(pa.Table.from_batches(builder.ready)) == expected
+    parts = [*iter(builder.pop, None)]
+    assert [part.num_rows for part in parts] == [1, 3, 3]
+    assert rows_in(pa.Table.from_batches(parts)) == expected
     assert [part.num_rows for part in read_records(data, rows=2)] == [2, 2, 2, 1]
+
+
+@pytest.mark.parametrize("codec", [0, 4])
+def test_a_batch_of_large_values_comes_in_parts(codec: int) -> None:
+    values = [None, bytes(900), b"", *(bytes([number]) * 700 for number in range(6))]
+    data = batch_of(*values, codec=codec)
+    (batch,) = read_batches(data)
+    builder = RecordBuilder(size=1000)
+    builder.add(batch, data)
+    builder.flush()
+    parts = [*iter(builder.pop, None)]
+    assert [part.num_rows for part in parts] == [4, 2, 2, 1]
+    assert rows_in(pa.Table.from_batches(parts)) == rows_of(batch)
+
+
+@pytest.mark.parametrize("usual", [True, False])
+def test_what_is_larger_than_allowed_is_left_out(usual: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its size is there instead, whichever other columns are."""
+    if not usual:
+        monkeypatch.setattr(RecordBuilder, "take", lambda *_: False)
+    headers = (("h", None), ("long", bytes(90)))
+    contents = [
+        (b"k", b"v", headers[:1]),
+        (b"k", b"v", headers),
+        (None, bytes(100), ()),
+        (bytes(99), None, headers[:1]),
+    ]
+    records = [Record(key, value, pairs, 5) for key, value, pairs in contents]
+    (batch,) = read_batches(encode_batch(records * 2))
+    for names in (RECORDS.names, ["value"], ["offset"], ["headers"]):
+        builder = RecordBuilder(pa.schema([RECORDS.field(name) for name in names]), largest=96)
+        builder.add(batch)
+        builder.flush()
+        (made,) = iter(builder.pop, None)
+        assert made.column("left_out").to_pylist() == [None, 97, 100, 100] * 2
+        rows = made.to_pylist()
+        kept = [Record(timestamp=5) if row["left_out"] else one for row, one in zip(rows, records * 2, strict=True)]
+        pairs = [[{"key": key, "value": value} for key, value in record.headers] for record in kept]
+        assert "value" not in names or [row["value"] for row in rows] == [record.value for record in kept]
+        assert "headers" not in names or [row["headers"] for row in rows] == pairs
 
 
 def test_facts_of_batches_alone_are_read_from_headers() -> None:
@@ -235,7 +276,7 @@ def test_batches_from_several_sources() -> None:
     builder.add_records(batch, [Record(None, b"d")])
     assert builder.rows == 4
     builder.flush()
-    (made,) = builder.ready
+    (made,) = iter(builder.pop, None)
     assert made.column("value").to_pylist() == [b"a", b"b", b"c", b"d"]
 
 

@@ -19,6 +19,7 @@ from crc32c import crc32c
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kwire.arrow.records import RecordBuilder
 from kwire.errors import DecodeError
 from kwire.logs import LogSegment, scan
 from kwire.logs.window import WINDOW
@@ -26,9 +27,8 @@ from kwire.records import Batch, Record, encode_batch, encode_message_set
 from kwire_inspect.options import BrokenInputError
 from kwire_inspect.rows import BATCH_BYTES
 from kwire_inspect.schemas import RECORDS
-from kwire_inspect.segments import Bounds, Selection, record_batches, record_columns, segment_files, splits
+from kwire_inspect.segments import Bounds, Selection, record_batches, segment_files, splits
 from kwire_inspect.segments import rows as gathering
-from kwire_inspect.segments.record_columns import Stored
 from kwire_inspect.segments.typed import raw_schema, typed_batches, typed_schema
 from kwire_inspect.tables.record_structs import RecordStructs, record_kind
 from kwire_kafka import UserScramCredentialRecord
@@ -89,7 +89,7 @@ def encoded(codec: int = 0, **facts: Any) -> bytes:
 @pytest.mark.parametrize("slow", [False, True])
 def test_all_columns_of_a_record(tmp_path: Path, codec: int, slow: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     if slow:  # as batches that are not ordinary
-        monkeypatch.setattr("kwire_inspect.segments.record_columns.BELIEVED", 0)
+        monkeypatch.setattr(RecordBuilder, "take", lambda *_: False)
     path = segment(tmp_path, batch_at(0), encoded(codec, **FACTS))
     (row,) = [row for row in rows(path) if row["key"] == b"key"]
     names = ["none", "gzip", "snappy", "lz4", "zstd"]
@@ -605,7 +605,7 @@ def test_old_messages_stay_where_control_records_are_left_out(tmp_path: Path) ->
 
 def test_records_before_damage_come_before_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also where batches are read one by one."""
-    monkeypatch.setattr(Stored, "add", lambda *_: False)
+    monkeypatch.setattr(RecordBuilder, "take", lambda *_: False)
     found = rows(segment(tmp_path, batch_at(0, 2), with_records(2, b"\0"), batch_at(4, 1)))
     assert [row["problem"] is None for row in found] == [True, True, False, True]
 
@@ -696,7 +696,7 @@ def test_what_is_left_out_of_many_large_records_is_the_right_one(tmp_path: Path)
     ("limit", "most", "expected"),
     [
         ("ROWS", 25, [30, 30, 20]),
-        ("MAX_BYTES", 25_000, [30, 30, 20]),
+        ("BYTES", 25_000, [20, 20, 20, 20]),
     ],
 )
 @pytest.mark.parametrize("count", [10, -10], ids=["at once", "one by one"])
@@ -705,8 +705,7 @@ def test_batches_are_gathered_up_to_a_number_of_rows_and_of_decompressed_bytes(
 ) -> None:
     monkeypatch.setattr(gathering, limit, most)
     if count < 0:
-        monkeypatch.setattr(Stored, "add", lambda *_: False)
-        monkeypatch.setattr(gathering, "BYTES", gathering.MAX_BYTES)
+        monkeypatch.setattr(RecordBuilder, "take", lambda *_: False)
     records = [Record(None, bytes(1000), (), TIMES, number) for number in range(10)]
     path = segment(tmp_path, *(encode_batch(records, codec=1) for _ in range(8)))
     (task,) = splits(segment_files([str(path)], [str(path)]), 1 << 20)
@@ -716,9 +715,8 @@ def test_batches_are_gathered_up_to_a_number_of_rows_and_of_decompressed_bytes(
 def test_a_batch_of_more_records_than_are_believed_is_read_in_parts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for of in (gathering, record_columns):
-        monkeypatch.setattr(of, "BELIEVED", 15)
-    monkeypatch.setattr(gathering, "CHUNK", 10)
+    monkeypatch.setattr(gathering, "BELIEVED", 15)
+    monkeypatch.setattr(gathering, "ROWS", 10)
     path = segment(tmp_path, batch_at(0, 15), batch_at(15, 25))
     (task,) = splits(segment_files([str(path)], [str(path)]), 1 << 20)
     assert [batch.num_rows for batch in record_batches(task, RECORDS)] == [15, 10, 10, 5]

@@ -17,7 +17,7 @@ from kwire_inspect.schemas import RECORDS
 from kwire_inspect.segments import Bounds, Selection, Split, record_batches, segment_files, splits
 from kwire_inspect.segments.bounds import HIGHEST, LOWEST
 from kwire_inspect.segments.files import STATES, name_of
-from kwire_inspect.segments.record_columns import MAX_RECORD
+from kwire_inspect.segments.rows import MAX_RECORD
 from kwire_inspect.segments.typed import raw_schema, typed_batches, typed_schema
 from kwire_inspect.tables.record_structs import RecordStructs, record_kind
 

@@ -1,66 +1,46 @@
-"""Arrow arrays from gathered batches, a function for each column of ``columns.RECORDS``."""
+"""Makes the columns of ``schemas.RECORDS`` from those of ``kwire.arrow``."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-import numpy as np
 import pyarrow as pa
+from pyarrow import compute
 
-from kwire.compression import Codec
-from kwire.records.layout import APPEND_TIME, CODEC_MASK, CONTROL, TRANSACTIONAL
+from kwire.arrow.records import RECORDS as DECODED
+from kwire.logs import LogSegment
 from kwire_inspect.schemas import RECORDS, TIME
-from kwire_inspect.segments.record_columns import Gathered
 from kwire_inspect.segments.secret_records import redacted_values
 from kwire_inspect.storage import written
 
 _FIRST_TIME, _LAST_TIME = -62_135_596_800_000, 253_402_300_799_999
 """Milliseconds of the years 1 to 9999, beyond which Python has no times."""
-_CODECS = pa.array(
-    [codec.label for codec in Codec] + [f"unknown {code}" for code in range(len(Codec), CODEC_MASK + 1)]
-)
-_TIMESTAMP_TYPES = pa.array(["none", "create", "append"])
-_HEADERS = RECORDS.field("headers").type
 
-Column = Callable[[Gathered, bool], pa.Array]
-"""A function of the gathered batches and whether to hide secrets."""
+Column = Callable[[pa.RecordBatch, LogSegment, bool], pa.Array]
+"""A function of decoded records, their file, and whether to hide secrets."""
 
 
-def _constant(value: object, kind: pa.DataType, count: int) -> pa.Array:
-    return pa.repeat(pa.scalar(value, kind), count)
+def decoded_schema(schema: pa.Schema, bounded: bool, hide: bool) -> pa.Schema:
+    """The columns that must be decoded for ``schema``, and to compare offsets and times if they are ``bounded``.
+
+    There is always one, because without any a batch has no number of rows.
+    """
+    names = {"position"} | {"timestamp" if name == "time" else name for name in schema.names}
+    if bounded:
+        names |= {"offset", "timestamp"}
+    if hide and "value" in names:
+        names.add("key")
+    return pa.schema([field for field in DECODED if field.name in names])
 
 
-def _fact(name: str, kind: str) -> Column:
-    """A column for a field of the batch header."""
-    return lambda it, hide: pa.array(it.fact(name).astype(kind))
-
-
-def _flag(mask: int) -> Column:
-    """A bit of the attributes."""
-    return lambda it, hide: pa.array(it.fact("attributes") & mask != 0)
-
-
-def _timestamp_type(it: Gathered, hide: bool) -> pa.Array:
-    append = it.fact("attributes") & APPEND_TIME != 0
-    return _TIMESTAMP_TYPES.take(pa.array(np.where(it.fact("magic") == 0, 0, 1 + append)))
-
-
-def _time(it: Gathered, hide: bool) -> pa.Array:
-    times = it.times()
-    absent = (times == -1) | (times < _FIRST_TIME) | (times > _LAST_TIME)
-    return pa.array(np.where(absent, 0, times) * 1000, pa.int64(), mask=absent).cast(TIME)
-
-
-def _value(it: Gathered, hide: bool) -> pa.Array:
-    values = it.values()
-    return redacted_values(it.keys(), values, it.file.topic) if hide else values
-
-
-def _too_large(it: Gathered, hide: bool) -> pa.Array:
-    """Why records have no contents."""
-    if not it.large:
-        return _constant(None, pa.string(), it.count)
-    return pa.array([large_reason(it.large[n]) if n in it.large else None for n in range(it.count)], pa.string())
+def columns(records: pa.RecordBatch, schema: pa.Schema, file: LogSegment, hide: bool) -> pa.RecordBatch:
+    """These records in columns of ``schema``."""
+    arrays = []
+    for field in schema:
+        of = _COLUMNS.get(field.name)
+        array = of(records, file, hide) if of else records.column(field.name)
+        arrays.append(array if array.type == field.type else array.cast(field.type))
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
 def large_reason(size: int) -> str:
@@ -68,43 +48,40 @@ def large_reason(size: int) -> str:
     return f"a record of {size:,} bytes is left out: see the option maxRecord"
 
 
-def _headers(it: Gathered, hide: bool) -> pa.Array:
-    """Flat lists of all keys and all values, and the index of the first of each record."""
-    found = it.headers()
-    lengths = np.zeros(it.count + 1, np.int32)
-    for number, headers in found:
-        lengths[number + 1] = len(headers)
-    pairs = [pair for _, headers in found for pair in headers]
-    keys = pa.array([_text(key) for key, _ in pairs], pa.string())
-    values = pa.array([value for _, value in pairs], pa.binary())
-    flat = pa.StructArray.from_arrays([keys, values], fields=list(_HEADERS.value_type))
-    return pa.ListArray.from_arrays(pa.array(np.cumsum(lengths, dtype=np.int32)), flat, type=_HEADERS)
+def milliseconds(records: pa.RecordBatch) -> pa.Array:
+    """Timestamps as numbers, null for none."""
+    return records.column("timestamp").cast(pa.int64())
 
 
-def _text(key: str) -> str:
-    """A header's key as Java reads it; its invalid UTF-8 bytes are surrogates here."""
-    return key if key.isascii() else key.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+def _time(records: pa.RecordBatch, file: LogSegment, hide: bool) -> pa.Array:
+    times = milliseconds(records)
+    possible = compute.and_(compute.greater_equal(times, _FIRST_TIME), compute.less_equal(times, _LAST_TIME))
+    return compute.multiply(compute.if_else(possible, times, None), 1000).cast(TIME)
 
 
-COLUMNS: dict[str, Column] = {
-    "source": lambda it, hide: _constant(written(it.file.path), pa.string(), it.count),
-    "position": _fact("position", "i8"),
-    "topic": lambda it, hide: _constant(it.file.topic, pa.string(), it.count),
-    "partition": lambda it, hide: _constant(it.file.partition, pa.int32(), it.count),
-    "offset": lambda it, hide: pa.array(it.offsets()),
+def _value(records: pa.RecordBatch, file: LogSegment, hide: bool) -> pa.Array:
+    values = records.column("value")
+    return redacted_values(records.column("key"), values, file.topic) if hide else values
+
+
+def _too_large(records: pa.RecordBatch, file: LogSegment, hide: bool) -> pa.Array:
+    sizes = records.column("left_out")
+    if sizes.null_count == len(sizes):
+        return pa.nulls(len(sizes), pa.string())
+    return pa.array([None if size is None else large_reason(size) for size in sizes.to_pylist()], pa.string())
+
+
+def _constant(name: str, of: Callable[[LogSegment], object]) -> Column:
+    kind = RECORDS.field(name).type
+    return lambda records, file, hide: pa.repeat(pa.scalar(of(file), kind), records.num_rows)
+
+
+_COLUMNS: dict[str, Column] = {
+    "source": _constant("source", lambda file: written(file.path)),
+    "topic": _constant("topic", lambda file: file.topic),
+    "partition": _constant("partition", lambda file: file.partition),
     "time": _time,
-    "timestamp_type": _timestamp_type,
-    "leader_epoch": _fact("leader_epoch", "i4"),
-    "magic": _fact("magic", "i1"),
-    "codec": lambda it, hide: _CODECS.take(pa.array(it.fact("attributes") & CODEC_MASK)),
-    "producer_id": _fact("producer_id", "i8"),
-    "producer_epoch": _fact("producer_epoch", "i2"),
-    "base_sequence": _fact("base_sequence", "i4"),
-    "transactional": _flag(TRANSACTIONAL),
-    "control": _flag(CONTROL),
-    "key": lambda it, hide: it.keys(),
     "value": _value,
-    "headers": _headers,
     "problem": _too_large,
 }
-"""By name; each has as many rows as there are records."""
+"""By name; the others are as they are decoded."""

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import numpy.typing as npt
+import pyarrow as pa
+from pyarrow import compute
 
 if TYPE_CHECKING:
     from kwire.records import Batch
@@ -47,13 +47,17 @@ class Bounds:
             return True
         return batch.magic == 2 and batch.base_offset > self.last_offset
 
-    def within(self, offsets: npt.NDArray[np.int64], times: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
-        """Which records are within the bounds, given their offsets and timestamps (milliseconds, -1 for none)."""
-        chosen = (offsets >= self.first_offset) & (offsets <= self.last_offset)
+    def within(self, offsets: pa.Array, times: pa.Array) -> pa.Array:
+        """Which records are within the bounds, given their offsets and timestamps (milliseconds, null for none)."""
+        chosen = _between(offsets, self.first_offset, self.last_offset)
         if self.timed:
             # Compares whole milliseconds, so that times too large for int64 microseconds work too.
-            chosen &= (times >= -(-self.first_time // 1000)) & (times <= self.last_time // 1000) & (times != -1)
+            chosen = compute.and_(chosen, _between(times, -(-self.first_time // 1000), self.last_time // 1000))
         return chosen
+
+
+def _between(values: pa.Array, first: int, last: int) -> pa.Array:
+    return compute.and_(compute.greater_equal(values, first), compute.less_equal(values, last))
 
 
 _LIMITS: dict[str, Callable[[Any], tuple[int, int]]] = {

@@ -17,13 +17,11 @@ from kwire.logs.extents import extents
 from kwire.logs.indexes import near_offset, near_position
 from kwire.logs.window import Window
 from kwire.records import Batch
-from kwire.records.layout import ATTRIBUTES, CONTROL, MAGIC
 from kwire_inspect.options import BrokenInputError
 from kwire_inspect.rows import corrupt_batch
 from kwire_inspect.segments.bounds import Bounds
 from kwire_inspect.segments.files import Split
-from kwire_inspect.segments.record_columns import MAX_RECORD
-from kwire_inspect.segments.rows import Broken, Made, Rows
+from kwire_inspect.segments.rows import MAX_RECORD, Broken, Made, Rows
 from kwire_inspect.storage import opened, place
 
 MAX_INDEX = 16 << 20
@@ -92,9 +90,12 @@ def _within(window: Window, split: Split, bounds: Bounds, rows: Rows, control: b
             yield Broken(split.path, position, reason, unfinished and _is_newest(split.path))
             continue
         at = position - window.start
-        if control or not (window.data[at + MAGIC] == 2 and window.data[at + ATTRIBUTES + 1] & CONTROL):
-            if not rows.take(window.data, at, size, position):
-                yield from rows.add(window.data, at, size, position)
+        batch = Batch(memoryview(window.data), position, at=at, source=window.data, limit=rows.limit)
+        if control or not batch.control:
+            if not rows.take(batch, window.data, at):
+                yield from rows.add(batch)
+            if rows.ready:
+                yield from rows.finished()
     yield from rows.flushed()
 
 

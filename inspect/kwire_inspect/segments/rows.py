@@ -1,7 +1,6 @@
 """Gathers record batches until there are enough for an Arrow batch.
 
-Properties shared by all records of a batch are stored once; records are read straight into columns, without an object
-for each. Only unusual batches go through ``Batch.records``.
+Records are read straight into columns, without an object for each. Only unusual batches go through ``Batch.records``.
 """
 
 from __future__ import annotations
@@ -13,24 +12,24 @@ from typing import TypeAlias
 
 import pyarrow as pa
 
+from kwire.arrow.records import RecordBuilder
+from kwire.columns.records import bytes_of
 from kwire.errors import DecodeError
 from kwire.logs.segment import log_file
 from kwire.logs.window import WINDOW
-from kwire.records import Batch
-from kwire.records.batch import CHUNK
-from kwire_inspect.segments.arrays import COLUMNS, large_reason
+from kwire.records import Batch, Record
+from kwire_inspect.segments.arrays import columns, decoded_schema, large_reason, milliseconds
 from kwire_inspect.segments.bounds import Bounds
-from kwire_inspect.segments.record_columns import BELIEVED, Read, Stored, parts
 
 ROWS = 1 << 14
 """Approximate number of rows of an Arrow batch: record batches are added whole until this is reached."""
 BYTES = WINDOW
 """Approximate number of bytes kept for one Arrow batch: those of a window, which are then copied into columns only
 once. A larger value is not faster, because reused memory is faster than new memory."""
-MAX_BYTES = 4 * BYTES
-"""The same for compressed records, where the decompressed bytes count as well."""
-
-PER_RECORD = ("offset", "time", "key", "value", "headers")
+BELIEVED = 1 << 16
+"""A batch that claims more records than this is read in parts, even if only the number of records matters."""
+MAX_RECORD = 2 << 20
+"""Bytes of key, value and headers of a record that are kept, unless the option ``maxRecord`` says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,76 +62,82 @@ class Rows:
         self._schema = schema
         self._bounds = None if bounds == Bounds() else bounds
         self._hide = hide
-        self._limit = limit
+        self.limit = limit
         self._most = most
         self._failfast = failfast
-        # Whether records must be read at all, to fill requested columns or to select records.
-        self._one_by_one = bounds != Bounds() or any(name in PER_RECORD for name in schema.names)
         self.source = source
-        self._stored = Stored(self._file, self._one_by_one, limit, most)
-        self._read = Read(self._file, most)
+        self._builder = RecordBuilder(decoded_schema(schema, self._bounds is not None, hide), ROWS, BYTES, most)
 
-    def take(self, data: bytes, at: int, size: int, position: int) -> bool:
-        """Take the batch of ``size`` bytes at ``data[at]``, whose checksum is valid, if it is an ordinary one and
-        there is room."""
-        stored = self._stored
-        full = stored.count >= ROWS or stored.weight >= MAX_BYTES
-        if full or self._read.count or (stored.weight >= BYTES and not stored.holds(data)):
+    @property
+    def ready(self) -> bool:
+        """Whether there are enough records for an Arrow batch."""
+        return self._builder.ready
+
+    def take(self, batch: Batch, data: bytes, at: int) -> bool:
+        """Take the batch at ``data[at]``, whose checksum is valid, if it is a usual one."""
+        try:
+            return (batch.magic < 2 or batch.count <= BELIEVED) and self._builder.take(batch, data, at)
+        except DecodeError:
             return False
-        return stored.add(data, at, size, position)
 
-    def add(self, data: bytes, at: int, size: int, position: int) -> Iterator[Made]:
-        """Like :meth:`take`, for any batch; may yield what was added before."""
-        yield from self._stored_rows()
-        if self._read.count or not self._stored.add(data, at, size, position):
-            yield from self._one(data, at, size, position)
+    def add(self, batch: Batch) -> Iterator[Made]:
+        """Add a batch that was not taken."""
+        try:
+            if batch.magic == 2 and batch.count > BELIEVED:
+                yield from self._in_parts(batch)
+            else:
+                yield from self._one_by_one(batch, iter(batch.records()))
+        except DecodeError as problem:
+            yield from self.flushed()
+            yield Broken(self.source, batch.position, str(problem))
 
     def flushed(self) -> Iterator[Made]:
         """Yield the remaining records."""
-        yield from self._stored_rows()
-        yield from self._read_rows()
+        self._builder.flush()
+        yield from self.finished()
 
-    def _stored_rows(self) -> Iterator[Made]:
-        stored = self._stored
-        self._stored = Stored(self._file, self._one_by_one, self._limit, self._most)
-        if stored.count and stored.usual():
-            yield from self._made(stored)
-        elif stored.count:
-            for kept in stored.kept:
-                yield from self._one(*kept)
-            yield from self._read_rows()
+    def _in_parts(self, batch: Batch) -> Iterator[Made]:
+        """Add the records of a batch up to the first that cannot be read."""
+        yield from self.flushed()
+        payload = batch.payload()
+        done = end = 0
+        while done < batch.count:
+            count = min(ROWS, batch.count - done)
+            after = self._builder.take_some(batch, payload, end, count)
+            if after < 0:
+                break
+            done, end = done + count, after
+            yield from self.flushed()
+        if done < batch.count or end < len(payload):
+            yield from self._one_by_one(batch, islice(batch, done, None))
 
-    def _read_rows(self) -> Iterator[Made]:
-        read, self._read = self._read, Read(self._file, self._most)
-        if read.count:
-            yield from self._made(read)
-
-    def _one(self, data: bytes, at: int, size: int, position: int) -> Iterator[Made]:
-        """Read a batch record by record, large ones in parts, up to the first record that cannot be read."""
-        batch = Batch(memoryview(data)[at : at + size], position, limit=self._limit)
+    def _one_by_one(self, batch: Batch, records: Iterator[Record]) -> Iterator[Made]:
+        """Add records that are not usual, some megabytes at a time."""
+        part: list[Record] = []
+        size = 0
         try:
-            if batch.count > BELIEVED:
-                records = iter(batch)
-                while part := list(islice(records, CHUNK)):
-                    self._read.add(batch, part)
-                    yield from self._read_rows()
-            else:
-                self._read.add(batch, batch.records())
-        except DecodeError as problem:
-            yield from self._read_rows()
-            yield Broken(self.source, position, str(problem))
-        if self._read.count >= ROWS or self._read.weight > BYTES:
-            yield from self._read_rows()
+            for record in records:
+                part.append(record)
+                size += bytes_of(record)
+                if size > BYTES or len(part) == ROWS:
+                    self._builder.add_records(batch, part)
+                    yield from self.finished()
+                    part, size = [], 0
+        finally:  # also those before one that cannot be read
+            self._builder.add_records(batch, part)
 
-    def _made(self, gathered: Stored | Read) -> Iterator[Made]:
-        for part in parts(gathered):
-            arrays = [COLUMNS[name](part, self._hide) for name in self._schema.names]
-            made = pa.RecordBatch.from_arrays(arrays, schema=self._schema)
+    def finished(self) -> Iterator[Made]:
+        """Yield the records that are ready."""
+        while (records := self._builder.pop()) is not None:
+            rows = columns(records, self._schema, self._file, self._hide)
             if self._bounds is not None:
-                made = made.filter(pa.array(self._bounds.within(part.offsets(), part.times())))
-            if self._failfast and part.large:
-                number = min(part.large)
-                position = int(part.fact("position")[number])
-                yield Broken(self.source, position, large_reason(part.large[number]))
-            if made.num_rows:
-                yield made
+                rows = rows.filter(self._bounds.within(records.column("offset"), milliseconds(records)))
+            if self._failfast:
+                yield from self._too_large(records)
+            if rows.num_rows:
+                yield rows
+
+    def _too_large(self, records: pa.RecordBatch) -> Iterator[Broken]:
+        found = records.filter(records.column("left_out").is_valid()).slice(0, 1)
+        for row in found.select(["position", "left_out"]).to_pylist():
+            yield Broken(self.source, row["position"], large_reason(row["left_out"]))

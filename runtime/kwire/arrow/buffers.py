@@ -49,15 +49,19 @@ def _even() -> pa.Array:
     return _even_numbers(FEW)
 
 
-def cut(data: pa.Buffer, places: bytes, nulls: bytes = b"") -> pa.Array:
-    """Parts of ``data`` as binary, copied once. ``places`` are pairs of start and end (int32) in ascending order, so
-    in an array of the parts and the gaps between them every second element is a part. ``nulls`` are rows (int64)."""
+def cut(data: pa.Buffer, places: bytes, nulls: bytes = b"", first: int = 0, last: int | None = None) -> pa.Array:
+    """Parts of ``data`` as binary, copied once: all, or rows ``first`` to ``last``. ``places`` are pairs of start and
+    end (int32) in ascending order, so in an array of the parts and the gaps between them every second element is a
+    part. ``nulls`` are rows (int64)."""
+    valid = valid_rows(nulls, len(places) // 8)
+    if last is not None:
+        places = places[8 * first : 8 * last]
     count = len(places) // 8
     if not count:
         return pa.array([], pa.binary())
     indexes = _even()[:count] if count <= FEW else _even_numbers(count)
-    valid = valid_rows(nulls, count)
     if valid is not None:
+        valid = valid[first : first + count]
         indexes = compute.if_else(valid, indexes, pa.scalar(None, pa.int32()))
     every = pa.Array.from_buffers(pa.binary(), 2 * count - 1, [None, pa.py_buffer(places), data])
     return every.take(indexes)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from array import array
 from collections import deque
-from collections.abc import Iterator, Sequence
-from struct import pack
+from collections.abc import Iterable, Iterator, Sequence
+from operator import sub
+from struct import Struct
 from typing import Any
 
 import pyarrow as pa
@@ -14,12 +16,12 @@ from pyarrow import compute
 from kwire.arrow.buffers import MAX_BYTES, cut, numbers
 from kwire.arrow.schema import list_of
 from kwire.columns.records import HEADERS, KEYS, OFFSETS, TIMES, VALUES, RecordColumns
-from kwire.columns.rows import ends
+from kwire.columns.rows import ends, signed
 from kwire.compression import Codec
 from kwire.errors import DecodeError, UnknownColumnError, to_keep
 from kwire.policy import STRICT, Policy
 from kwire.records import Batch, BatchReader, Record, encode_batch, read_batches
-from kwire.records.layout import APPEND_TIME, BATCH_HEADER, CODEC_MASK
+from kwire.records.layout import APPEND_TIME, BATCH_HEADER, CODEC_MASK, CONTROL, TRANSACTIONAL
 from kwire.records.loops import HUGE
 
 TIMESTAMP = pa.timestamp("ms", tz="UTC")
@@ -57,7 +59,19 @@ RECORDS = pa.schema(
 """The columns of records: those of each record, then those of its batch."""
 
 _OF_RECORDS = {"offset": OFFSETS, "timestamp": TIMES, "key": KEYS, "value": VALUES, "headers": HEADERS}
-_LABELS = {"codec": CODECS, "timestamp_type": TIMESTAMP_TYPES}
+_FACTS = Struct(">qibhqhi")
+"""The facts that are kept of each batch, in the order of ``_PLACES``."""
+_PLACES = {
+    "position": (0, pa.int64()),
+    "leader_epoch": (8, pa.int32()),
+    "magic": (12, pa.int8()),
+    "attributes": (13, pa.int16()),
+    "producer_id": (15, pa.int64()),
+    "producer_epoch": (23, pa.int16()),
+    "base_sequence": (25, pa.int32()),
+}
+"""The facts of a batch: where each is, and its type."""
+_LABELS = {"codec": pa.array(CODECS), "timestamp_type": pa.array(TIMESTAMP_TYPES)}
 
 ROWS = 1 << 17
 """How many records are in a :class:`pyarrow.RecordBatch`, about: record batches are added whole."""
@@ -67,26 +81,34 @@ BELIEVED = 1 << 16
 """The largest number of records that is taken from the header of a batch alone, if no column needs its records."""
 
 
+LEFT_OUT = _column("left_out", pa.int64(), "Bytes of the record, if it is too large.", nullable=True)
+
+
 class RecordBuilder:
     """Gathers record batches until about ``rows`` records or ``size`` bytes are enough for the columns of ``schema``,
     some of :data:`RECORDS`.
 
-    ``ready`` are columns that are finished, in order. Without columns of the record itself, batches are not
-    decompressed and their records not checked.
+    ``pop`` gives columns that are finished, in order. Without columns of the record itself, batches are not
+    decompressed and their records not checked. Records of more than ``largest`` bytes have no key, value and headers,
+    and their size in a further column, :data:`LEFT_OUT`.
     """
 
-    def __init__(self, schema: pa.Schema = RECORDS, rows: int = ROWS, size: int = BYTES) -> None:
-        self.schema = schema
-        self.ready: deque[pa.RecordBatch] = deque()
+    def __init__(
+        self, schema: pa.Schema = RECORDS, rows: int = ROWS, size: int = BYTES, largest: int | None = None
+    ) -> None:
+        self.schema = schema if largest is None else schema.append(LEFT_OUT)
+        self._ready: deque[Iterator[pa.RecordBatch]] = deque()
         self._rows = rows
         self._size = size
+        self._largest = MAX_BYTES if largest is None else largest
         self._wanted = sum(_OF_RECORDS.get(name, 0) for name in schema.names)
+        self._facts_wanted = any(name not in _OF_RECORDS for name in schema.names)
         self._begin()
 
     def _begin(self) -> None:
-        self._records = RecordColumns(self._wanted)
-        self._facts: dict[str, list[Any]] = {name: [] for name in self.schema.names if name not in _OF_RECORDS}
-        self._counts: list[int] = []
+        self._records = RecordColumns(self._wanted, self._largest)
+        self._facts = BytesWriter()
+        self._ends = array("i")
         self._buffers: list[bytes] = []
         self._shift = 0
 
@@ -100,38 +122,59 @@ class RecordBuilder:
 
         ``data`` and ``at``, if given, are the bytes in which the batch lies and where; they are not copied.
         """
+        if not self.take(batch, data, at):
+            self.add_records(batch, batch.records())
+
+    def take(self, batch: Batch, data: bytes = b"", at: int = 0) -> bool:
+        """Like :meth:`add`, for usual batches; whether this is one."""
         if not self._wanted and 0 <= batch.count <= BELIEVED:
             self._records.count += batch.count
             self._note(batch, batch.count)
-        elif batch.magic < 2 or not self._add(batch, data, at):
-            self.add_records(batch, batch.records())
-        if self.rows >= self._rows:
-            self.flush()
-
-    def _add(self, batch: Batch, data: bytes, at: int) -> bool:
-        """Add the records of a usual batch; whether it is one."""
-        shared = bool(data) and not batch.attributes & CODEC_MASK and self._takes(data)
-        start, end = at + BATCH_HEADER.size, at + batch.size
-        if not shared:
-            data = batch.payload()
-            start, end = 0, len(data)
-        append = batch.attributes & APPEND_TIME != 0
-        offset, time = batch.base_offset, batch.max_timestamp if append else batch.base_timestamp
-        if len(data) > MAX_BYTES or not all(-HUGE < base < HUGE for base in (offset, time, batch.base_timestamp)):
+        elif batch.magic < 2:
             return False
+        else:
+            start, end = at + BATCH_HEADER.size, at + batch.size
+            shared = not batch.attributes & CODEC_MASK and self._takes(data)
+            if not shared:
+                data = batch.payload()
+                start, end = 0, len(data)
+            if self._read(batch, data, start, end, batch.count, True) < 0:
+                return False
+            if not shared and self._shift >= self._size:
+                self.flush()  # before the next is decompressed
+        if self._records.count >= self._rows:
+            self.flush()
+        return True
+
+    def take_some(self, batch: Batch, payload: bytes, start: int, count: int) -> int:
+        """Add ``count`` records of ``batch``, from byte ``start`` of its ``payload``, if they are usual; where they
+        end, -1 if they are not."""
+        return self._read(batch, payload, start, len(payload), count, False)
+
+    def _read(self, batch: Batch, data: bytes, start: int, end: int, count: int, whole: bool) -> int:
+        """Add records with :meth:`~kwire.columns.records.RecordColumns.read`."""
+        append = batch.attributes & APPEND_TIME != 0
+        offset, time = batch.base_offset, batch.base_timestamp
+        if len(data) > MAX_BYTES or not (-HUGE < offset < HUGE and -HUGE < time < HUGE):
+            return -1
+        if append:
+            time = batch.max_timestamp
+            if not -HUGE < time < HUGE:
+                return -1
         known = bool(self._buffers) and self._buffers[-1] is data
         shift = self._shift - len(data) if known else self._room(len(data))
-        if not self._records.read(data, start, end, batch.count, shift, offset, time, append):
-            return False
-        if not known:
+        end = self._records.read(data, start, end, count, shift, offset, time, append, whole)
+        if end < 0:
+            return -1
+        if count and not known:
             self._keep(data)
-        self._note(batch, batch.count)
-        return True
+        self._note(batch, count)
+        return end
 
     def _takes(self, data: bytes) -> bool:
         """Whether ``data`` can be kept as it is. It is joined with other buffers, so it is small or the only one."""
-        alone = not self._buffers or self._buffers[-1] is data
-        return len(data) <= self._size or (alone and len(data) <= MAX_BYTES)
+        known = bool(self._buffers) and self._buffers[-1] is data
+        return known or 0 < len(data) <= (self._size if self._buffers else MAX_BYTES)
 
     def _room(self, size: int) -> int:
         """Where the next buffer will begin, of ``size`` bytes."""
@@ -155,60 +198,117 @@ class RecordBuilder:
             self.flush()
 
     def _note(self, batch: Batch, count: int) -> None:
-        self._counts.append(count)
-        for name, values in self._facts.items():
-            values.append(_fact(batch, name))
+        """Keep the facts of a batch, to which the last ``count`` records belong."""
+        if count and self._facts_wanted:
+            of_producer = batch.producer_id, batch.producer_epoch, batch.base_sequence
+            known = batch.attributes if batch.magic == 2 else batch.attributes & (CODEC_MASK | APPEND_TIME)
+            self._facts.write(_FACTS.pack(batch.position, batch.leader_epoch, batch.magic, known, *of_producer))
+            self._ends.append(self._records.count)
 
     def flush(self) -> None:
         """Make columns of all records that have been added."""
         if self._records.count:
-            self.ready.append(self._made())
+            data = pa.py_buffer(self._buffers[0] if len(self._buffers) == 1 else b"".join(self._buffers))
+            facts = Facts(self._facts, numbers(pa.int32(), self._ends.tobytes()))
+            self._ready.append(_made(self.schema, self._records, data, facts, self._size))
         self._begin()
 
-    def _made(self) -> pa.RecordBatch:
-        data = pa.py_buffer(self._buffers[0] if len(self._buffers) == 1 else b"".join(self._buffers))
-        each = [pack("<i", number) * count for number, count in enumerate(self._counts)] if self._facts else []
-        owners = numbers(pa.int32(), b"".join(each))
-        columns = [
-            (
-                _repeated(field, self._facts[field.name], owners)
-                if field.name in self._facts
-                else self._column(field.name, data)
-            )
-            for field in self.schema
-        ]
-        return pa.RecordBatch.from_arrays(columns, schema=self.schema)
+    @property
+    def ready(self) -> bool:
+        """Whether :meth:`pop` may give something."""
+        return bool(self._ready)
 
-    def _column(self, name: str, data: pa.Buffer) -> pa.Array:
-        found = self._records
-        if name == "offset":
-            return numbers(pa.int64(), found.offsets.getvalue())
-        if name == "timestamp":
-            times = numbers(pa.int64(), found.times.getvalue())
-            return compute.if_else(compute.equal(times, -1), None, times).cast(TIMESTAMP)
-        if name == "key":
-            return cut(data, found.keys.getvalue(), found.no_keys.getvalue())
-        if name == "value":
-            return cut(data, found.values.getvalue(), found.no_values.getvalue())
+    def pop(self) -> pa.RecordBatch | None:
+        """The next columns that are finished."""
+        while self._ready:
+            made = next(self._ready[0], None)
+            if made is not None:
+                return made
+            self._ready.popleft()
+        return None
+
+
+def _made(
+    schema: pa.Schema, found: RecordColumns, data: pa.Buffer, facts: Facts, size: int
+) -> Iterator[pa.RecordBatch]:
+    """Columns of records. Keys and values are copied when it is their turn, so that they are not in memory twice."""
+    places = {"key": found.keys.getvalue(), "value": found.values.getvalue()}
+    nulls = {"key": found.no_keys.getvalue(), "value": found.no_values.getvalue()}
+    others = {name: _column_of(name, found, data, facts) for name in schema.names if name not in places}
+    first = 0
+    for last in _parts(places.values(), found.count, size) if data.size > 2 * size else [found.count]:
+        columns = [
+            others[name][first:last] if name in others else cut(data, places[name], nulls[name], first, last)
+            for name in schema.names
+        ]
+        yield pa.RecordBatch.from_arrays(columns, schema=schema)
+        first = last
+
+
+def _parts(places: Iterable[bytes], count: int, size: int) -> Iterator[int]:
+    """The rows at which parts of about ``size`` bytes end; the last is ``count``."""
+    pairs = [array("i", some) for some in places if some]
+    filled = 0
+    for row, sizes in enumerate(zip(*(map(sub, each[1::2], each[::2]) for each in pairs), strict=True), 1):
+        filled += sum(sizes)
+        if filled >= size and row < count:
+            yield row
+            filled = 0
+    yield count
+
+
+def _column_of(name: str, found: RecordColumns, data: pa.Buffer, facts: Facts) -> pa.Array:
+    if name == "offset":
+        return numbers(pa.int64(), found.offsets.getvalue())
+    if name == "timestamp":
+        times = numbers(pa.int64(), found.times.getvalue())
+        return compute.if_else(compute.equal(times, -1), None, times).cast(TIMESTAMP)
+    if name == "headers":
         keys = _texts(cut(data, found.header_keys.getvalue()))
         values = cut(data, found.header_values.getvalue(), found.no_header_values.getvalue())
         pairs = pa.StructArray.from_arrays([keys, values], fields=list(HEADER))
         offsets = numbers(pa.int32(), ends(found.header_rows.getvalue(), found.count))
         return pa.ListArray.from_arrays(offsets, pairs, type=list_of(HEADER))
+    if name == LEFT_OUT.name:
+        sizes = dict(found.left_out)
+        return (
+            pa.array(map(sizes.get, range(found.count)), LEFT_OUT.type)
+            if sizes
+            else pa.nulls(found.count, pa.int64())
+        )
+    return facts.column(name)
 
 
-def _fact(batch: Batch, name: str) -> Any:
-    """The value of a column for all records of a batch, for labels their number."""
-    if name == "codec":
-        return batch.attributes & CODEC_MASK
-    return TIMESTAMP_TYPES.index(batch.timestamp_type) if name == "timestamp_type" else getattr(batch, name)
+class Facts:
+    """The facts that all records of a batch share: ``rows`` has them, ``ends`` where the records of each end."""
+
+    def __init__(self, rows: BytesWriter, ends: pa.Array) -> None:
+        self._rows = rows
+        self._ends = ends
+
+    def column(self, name: str) -> pa.Array:
+        """A column with an element for each record."""
+        values = self._of_batches(name)
+        indexes = values.cast(pa.int8()) if name in _LABELS else values
+        array = compute.run_end_decode(pa.RunEndEncodedArray.from_arrays(self._ends, indexes))
+        return pa.DictionaryArray.from_arrays(array, _LABELS[name]) if name in _LABELS else array
+
+    def _of_batches(self, name: str) -> pa.Array:
+        """An element for each batch, for labels their number."""
+        if name in _PLACES:
+            offset, kind = _PLACES[name]
+            return numbers(kind, signed(self._rows, offset, _FACTS.size, kind.byte_width))
+        attributes = self._of_batches("attributes")
+        if name == "codec":
+            return compute.bit_wise_and(attributes, CODEC_MASK)
+        if name == "timestamp_type":
+            numbered = compute.equal(self._of_batches("magic"), 0)
+            return compute.if_else(numbered, 0, compute.add(_is_set(attributes, APPEND_TIME).cast(pa.int8()), 1))
+        return _is_set(attributes, TRANSACTIONAL if name == "transactional" else CONTROL)
 
 
-def _repeated(field: pa.Field, values: list[Any], owners: pa.Array) -> pa.Array:
-    """The fact of each record's batch."""
-    if field.type != LABEL:
-        return pa.array(values, field.type).take(owners)
-    return pa.DictionaryArray.from_arrays(pa.array(values, pa.int8()).take(owners), pa.array(_LABELS[field.name]))
+def _is_set(attributes: pa.Array, mask: int) -> pa.Array:
+    return compute.not_equal(compute.bit_wise_and(attributes, mask), 0)
 
 
 def _texts(keys: pa.Array) -> pa.Array:
@@ -249,21 +349,20 @@ class RecordReader:
         return self
 
     def __next__(self) -> pa.RecordBatch:
-        ready = self._builder.ready
-        while not ready:
+        while (made := self._builder.pop()) is None:
             batch = next(self._batches, None)
             if batch is None:
                 self._builder.flush()
-                if not ready:
+                if not self._builder.ready:
                     raise StopIteration
-                break
+                continue
             try:
                 self._builder.add(batch, self._data, batch.position - self._start)
             except DecodeError as problem:
                 if not self._skip:
                     raise
                 self.errors.append(to_keep(problem))
-        return ready.popleft()
+        return made
 
     def table(self) -> pa.Table:
         """All that is left as one table."""

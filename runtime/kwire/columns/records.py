@@ -24,33 +24,6 @@ HEADERS: Final = 16
 """The columns that are wanted, added up."""
 
 
-def record_starts(data: bytes, pos: i64, end: i64, count: i64, shift: i64, out: BytesWriter) -> bool:
-    """Append where each of ``count`` records starts, int64, to ``out``; ``shift`` is added to all.
-
-    Returns whether they extend from ``pos`` to ``end`` of ``data``; if not, nothing is appended.
-    """
-    before = len(out)
-    try:
-        for _ in range(count):
-            write_i64_le(out, pos + shift)
-            size: i64 = data[pos]
-            pos += 1
-            if size > 127:
-                byte: i64 = data[pos]
-                pos += 1
-                if byte < 128:
-                    size = size & 127 | byte << 7
-                else:
-                    size, pos = read_long_varint(data, pos - 2, 28)
-            pos += size >> 1
-    except (IndexError, ValueError):
-        pos = -1
-    if pos != end:
-        out.truncate(before)
-        return False
-    return True
-
-
 class RecordColumns:
     """Columns of records. Numbers are in the byte order of the machine, which is little-endian.
 
@@ -60,8 +33,12 @@ class RecordColumns:
     the indexes of headers without a value.
     """
 
-    def __init__(self, wanted: int) -> None:
+    def __init__(self, wanted: int, largest: int) -> None:
         self.wanted: i64 = wanted
+        self.largest: i64 = largest
+        """Limit of the bytes of key, value and headers. A larger record has none of them."""
+        self.left_out: list[tuple[int, int]] = []
+        """The rows of these, and their bytes."""
         self.count: i64 = 0
         self.headers: i64 = 0
         """How many headers there are."""
@@ -77,26 +54,39 @@ class RecordColumns:
         self.no_header_values = BytesWriter()
 
     def read(
-        self, data: bytes, pos: i64, end: i64, count: i64, shift: i64, base_offset: i64, base_time: i64, append: bool
-    ) -> bool:
-        """Append ``count`` records, which extend from ``pos`` to ``end`` of ``data``, unless they are unusual.
+        self,
+        data: bytes,
+        pos: i64,
+        end: i64,
+        count: i64,
+        shift: i64,
+        base_offset: i64,
+        base_time: i64,
+        append: bool,
+        whole: bool,
+    ) -> i64:
+        """Append ``count`` records, which extend from ``pos`` of ``data`` to ``end``, or if they are not ``whole`` to
+        ``end`` at most, unless they are unusual.
 
         ``shift`` is added to all places. Offsets and times are added to their bases, which are below
-        :data:`~kwire.records.loops.HUGE`; with ``append`` the base is the time of all. Returns whether the records
-        were appended.
+        :data:`~kwire.records.loops.HUGE`; with ``append`` the base is the time of all. Returns where the records end,
+        -1 if they were not appended.
         """
-        rows, headers = self.count, self.headers
+        rows, headers, left_out = self.count, self.headers, len(self.left_out)
         no_keys, no_values, no_header_values = len(self.no_keys), len(self.no_values), len(self.no_header_values)
         try:
-            self._read(data, pos, end, count, shift, base_offset, base_time, append)
+            pos = self._read(data, pos, end, count, shift, base_offset, base_time, append)
+            if pos > end or (whole and pos != end):
+                give_up()
         except (IndexError, OverflowError, ValueError):
             self.no_keys.truncate(no_keys)
             self.no_values.truncate(no_values)
             self.no_header_values.truncate(no_header_values)
             self._truncate(rows, headers)
-            return False
+            del self.left_out[left_out:]
+            return -1
         self.count += count
-        return True
+        return pos
 
     def _truncate(self, rows: i64, headers: i64) -> None:
         wanted = self.wanted
@@ -108,6 +98,9 @@ class RecordColumns:
             self.keys.truncate(8 * rows)
         if wanted & VALUES:
             self.values.truncate(8 * rows)
+        self._truncate_headers(headers)
+
+    def _truncate_headers(self, headers: i64) -> None:
         self.headers = headers
         self.header_rows.truncate(8 * headers)
         self.header_keys.truncate(8 * headers)
@@ -115,8 +108,9 @@ class RecordColumns:
 
     def _read(
         self, data: bytes, pos: i64, end: i64, count: i64, shift: i64, base_offset: i64, base_time: i64, append: bool
-    ) -> None:
+    ) -> i64:
         wanted = self.wanted
+        largest = self.largest
         offsets, times, keys, values = self.offsets, self.times, self.keys, self.values
         room: i64 = MAX_OBJECTS - count
         if room < 0 or count < 0 or count * MIN_RECORD > end - pos:
@@ -202,12 +196,15 @@ class RecordColumns:
                 write_i64_le(values, pos + shift | pos + shift + (value >> 1) << 32)
             pos += value >> 1
 
+            contents: i64 = (key >> 1) + (value >> 1)
             if data[pos]:
-                pos, room = self._read_headers(data, pos, shift, row, room)
+                pos, room, contents = self._read_headers(data, pos, shift, row, room, contents)
             else:
                 pos += 1
             if pos != stop:
                 give_up()
+            if contents > largest:
+                self._leave_out(row, contents)
             if wanted & TIMES:
                 if append:
                     write_i64_le(times, base_time)
@@ -217,11 +214,20 @@ class RecordColumns:
                     write_i64_le(times, base_time + (time >> 1))
             if wanted & OFFSETS:
                 write_i64_le(offsets, base_offset + (offset >> 1))
-        if pos != end:
-            give_up()
+        return pos
 
-    def _read_headers(self, data: bytes, pos: i64, shift: i64, row: i64, room: i64) -> tuple[i64, i64]:
-        """Append the headers of a record; the position after them, and how many more the batch may have."""
+    def _leave_out(self, row: i64, contents: i64) -> None:
+        """Make key and value of a record null."""
+        self.left_out.append((row, contents))
+        write_i64_le(self.no_keys, row)
+        write_i64_le(self.no_values, row)
+
+    def _read_headers(
+        self, data: bytes, pos: i64, shift: i64, row: i64, room: i64, contents: i64
+    ) -> tuple[i64, i64, i64]:
+        """Append the headers of a record unless it is too large; the position after them, how many more the batch may
+        have, and how many bytes the record has with them: ``contents`` are those of key and value."""
+        no_values = len(self.no_header_values)
         wanted = self.wanted & HEADERS
         count, pos = read_long_varint(data, pos, 28)
         if count & 1 or count >> 1 > room:
@@ -238,6 +244,7 @@ class RecordColumns:
                 write_i64_le(self.header_rows, row)
                 write_i64_le(self.header_keys, pos + shift | pos + shift + (length >> 1) << 32)
             pos += length >> 1
+            contents += length >> 1
             length = data[pos]
             pos += 1
             if length > 127:
@@ -250,23 +257,31 @@ class RecordColumns:
             if wanted:
                 write_i64_le(self.header_values, pos + shift | pos + shift + (length >> 1) << 32)
             pos += length >> 1
-        if wanted:
+            contents += length >> 1
+        if contents > self.largest:
+            self.no_header_values.truncate(no_values)
+            self._truncate_headers(self.headers)
+        elif wanted:
             self.headers += count
-        return pos, room - count
+        return pos, room - count, contents
 
     def add(self, record: Record, out: BytesWriter, shift: i64) -> None:
         """Append one record; its bytes go to ``out``, whose first byte has the place ``shift``."""
         wanted = self.wanted
         row = self.count
+        contents = bytes_of(record)
+        fits = contents <= self.largest
+        if not fits:
+            self.left_out.append((row, contents))
         if wanted & OFFSETS:
             write_i64_le(self.offsets, record.offset)
         if wanted & TIMES:
             write_i64_le(self.times, record.timestamp)
         if wanted & KEYS:
-            put(record.key, self.keys, self.no_keys, row, out, shift)
+            put(record.key if fits else None, self.keys, self.no_keys, row, out, shift)
         if wanted & VALUES:
-            put(record.value, self.values, self.no_values, row, out, shift)
-        if wanted & HEADERS:
+            put(record.value if fits else None, self.values, self.no_values, row, out, shift)
+        if wanted & HEADERS and fits:
             for name, value in record.headers:
                 write_i64_le(self.header_rows, row)
                 key = name.encode("utf-8", "surrogateescape")
@@ -274,6 +289,14 @@ class RecordColumns:
                 put(value, self.header_values, self.no_header_values, self.headers, out, shift)
                 self.headers += 1
         self.count += 1
+
+
+def bytes_of(record: Record) -> int:
+    """The bytes of key, value and headers."""
+    size = len(record.key or b"") + len(record.value or b"")
+    for name, value in record.headers:
+        size += len(name) + len(value or b"")
+    return size
 
 
 def put(value: bytes | None, places: BytesWriter, nulls: BytesWriter, row: i64, out: BytesWriter, shift: i64) -> None:
