@@ -21,7 +21,7 @@ PACKAGE = ROOT / "generated" / "kwire_kafka"
 INSPECT = ROOT / "inspect" / "kwire_inspect"
 HOT: tuple[str, ...] = (
     *(f"capture/{name}" for name in ("ordering", "packet_files", "packets", "pcap", "pcapng", "tcp")),
-    *(f"capture/{name}" for name in ("internet", "links", "tunnels", "unwrapping", "walk")),
+    *(f"capture/{name}" for name in ("layers", "unwrapping", "walk")),
     *(f"connections/{name}" for name in ("batches", "connection", "error_codes", "exchange_rows", "frame_rows")),
     *("connections/request_context", "rows", "tls/decryption"),
 )

@@ -11,8 +11,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from struct import Struct
 
-from kwire_inspect.capture import internet, links, tunnels
-from kwire_inspect.capture.internet import BAD, FragmentError
+from kwire_inspect.capture import layers
+from kwire_inspect.capture.layers import BAD, FragmentError
 from kwire_inspect.capture.packets import Packet
 from kwire_inspect.capture.pcap import Report
 from kwire_inspect.capture.walk import MAX_HEADERS, MAX_TUNNELS, ShortError, UnreadError, Walk
@@ -30,26 +30,26 @@ Key = tuple[bytes, int, int]
 """The two addresses, the protocol, and the number of the packet."""
 Layer = Callable[[Walk], str]
 LAYERS: dict[str, Layer] = {
-    "ethernet": links.ethernet,
-    "vlan": links.vlan,
-    "llc": links.llc,
-    "cooked": links.cooked,
-    "cooked2": links.cooked2,
-    "loopback": links.loopback,
-    "cisco_hdlc": links.cisco_hdlc,
-    "pppoe": links.pppoe,
-    "ppp": links.ppp,
-    "mpls": links.mpls,
-    "ip": internet.ip,
-    "ipv4": internet.ipv4,
-    "ipv6": internet.ipv6,
-    "extension": internet.extension,
-    "protocol": internet.after_ip,
-    "udp": tunnels.udp,
-    "gre": tunnels.gre,
-    "erspan": tunnels.erspan,
-    "erspan3": tunnels.erspan3,
-    "etherip": tunnels.etherip,
+    "ethernet": layers.ethernet,
+    "vlan": layers.vlan,
+    "llc": layers.llc,
+    "cooked": layers.cooked,
+    "cooked2": layers.cooked2,
+    "loopback": layers.loopback,
+    "cisco_hdlc": layers.cisco_hdlc,
+    "pppoe": layers.pppoe,
+    "ppp": layers.ppp,
+    "mpls": layers.mpls,
+    "ip": layers.ip,
+    "ipv4": layers.ipv4,
+    "ipv6": layers.ipv6,
+    "extension": layers.extension,
+    "protocol": layers.after_ip,
+    "udp": layers.udp,
+    "gre": layers.gre,
+    "erspan": layers.erspan,
+    "erspan3": layers.erspan3,
+    "etherip": layers.etherip,
 }
 """What reads each layer, and returns the name of the next."""
 MAX_NAMES = 1000

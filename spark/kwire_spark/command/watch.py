@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kwire_inspect.capture.links import ETHERNET
+from kwire_inspect.capture.layers import ETHERNET
 from kwire_inspect.command import Command
 from kwire_inspect.command.common import DEFAULT_OUT, only_writer
 from kwire_inspect.command.options import KEY_LOG, MASTER, OWNERS, PORTS, PROTOCOL, QUIET, TABLE_FORMAT

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from kwire_inspect.capture import Broken
-from kwire_inspect.capture.links import ETHERNET
+from kwire_inspect.capture.layers import ETHERNET
 from kwire_inspect.capture.packets import LINKS, Link, Packet, packet
 from kwire_inspect.capture.pcap import LATEST, MAGICS, Report
 from kwire_inspect.capture.pcapng import MAGIC

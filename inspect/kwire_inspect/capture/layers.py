@@ -1,0 +1,345 @@
+"""The headers before TCP: of links, of IP and of tunnels.
+
+Links are Ethernet with VLAN tags, LLC, Linux cooked, PPP, PPPoE and MPLS; tunnels are GRE with ERSPAN, VXLAN, Geneve
+and EtherIP, and IP in IP. A layer is a function that reads its header and returns the name of the next layer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from kwire_inspect.capture.walk import ETHER_TYPES, PPP_PROTOCOLS, UnreadError, Walk, after_protocol, after_type
+
+LLC_SNAP = b"\xaa\xaa\x03"
+ETHERNET = 1
+"""As pcap files number it."""
+ETHERNET_IN_SNAP = {b"\0\0\0", b"\0\0\xf8"}
+"""Organizations in SNAP whose protocols are EtherTypes [RFC 1042, IEEE 802.1H]."""
+MIN_TYPE = 0x0600
+"""A smaller number in the place of an EtherType is the size of what follows [IEEE 802.3]."""
+PPP_CONTROL = 0x4000
+"""PPP protocols from here on control the link."""
+HOP_BY_HOP, ROUTING, FRAGMENT, AUTHENTICATION, OPTIONS, MOBILITY, HIP, SHIM6 = 0, 43, 44, 51, 60, 135, 139, 140
+EXTENSIONS = {HOP_BY_HOP, ROUTING, AUTHENTICATION, OPTIONS, MOBILITY, HIP, SHIM6}
+MORE, DONT, OFFSET = 0x2000, 0x4000, 0x1FFF
+"""Bits of the fragment field of IPv4."""
+BAD = "IP headers that contradict themselves"
+VXLAN_PORTS, VXLAN_GPE_PORT, GENEVE_PORT, MPLS_PORT = {4789, 8472}, 4790, 6081, 6635
+INSTANCE, GPE = 0x08, 0x04
+"""Flags of VXLAN: the network's number is valid; the last reserved byte says which protocol follows."""
+GPE_PROTOCOLS = {1: "ipv4", 2: "ipv6", 3: "ethernet"}
+CARRYING_PORTS = {1701: "L2TP", 2152: "GTP", 3544: "Teredo", 4500: "ESP", 4754: "GRE", 5247: "CAPWAP", 6080: "GUE"}
+"""Ports of UDP, by IANA's registry, whose packets may contain others and are not read."""
+WIREGUARD = {b"\1\0\0\0", b"\2\0\0\0", b"\3\0\0\0", b"\4\0\0\0"}
+WIREGUARD_PORT = 51820
+CHECKSUM, ROUTING, KEY, SEQUENCE, ACKNOWLEDGED = 0x8000, 0x4000, 0x2000, 0x1000, 0x0080
+"""Flags of GRE."""
+IP_IN_ERSPAN = 2
+"""What is mirrored, in ERSPAN III, if it is not Ethernet."""
+_IPV4 = {bytes([0x40 | size]) for size in range(5, 16)}
+
+
+def ethernet(walk: Walk) -> str:
+    """[IEEE 802.3]"""
+    at = walk.take(14)
+    return _typed(walk, at + 12)
+
+
+def vlan(walk: Walk) -> str:
+    """A tag, after its EtherType [IEEE 802.1Q]."""
+    at = walk.take(4)
+    return _typed(walk, at + 2)
+
+
+def _typed(walk: Walk, at: int) -> str:
+    kind = walk.number(at)
+    if kind >= MIN_TYPE:
+        return after_type(kind)
+    walk.end = min(walk.end, walk.at + kind)
+    walk.stop = min(walk.stop, walk.end)
+    return "llc"
+
+
+def llc(walk: Walk) -> str:
+    """[IEEE 802.2, RFC 1042]"""
+    at = walk.take(3)
+    if walk.buffer[at : at + 3] != LLC_SNAP:
+        raise UnreadError("802.2 LLC")
+    at = walk.take(5)
+    if walk.buffer[at : at + 3] not in ETHERNET_IN_SNAP:
+        raise UnreadError("SNAP of a vendor")
+    return after_type(walk.number(at + 3))
+
+
+def cooked(walk: Walk) -> str:
+    """[LINKTYPE_LINUX_SLL]"""
+    return _cooked(walk, walk.take(16) + 14)
+
+
+def cooked2(walk: Walk) -> str:
+    """[LINKTYPE_LINUX_SLL2]"""
+    return _cooked(walk, walk.take(20))
+
+
+def _cooked(walk: Walk, at: int) -> str:
+    kind = walk.number(at)
+    if kind >= MIN_TYPE:
+        return after_type(kind)
+    if kind == 0x0004:
+        return "llc"
+    raise UnreadError("cooked packets without an EtherType")
+
+
+def loopback(walk: Walk) -> str:
+    """Four bytes with an address family, which operating systems number differently."""
+    walk.take(4)
+    return "ip"
+
+
+def cisco_hdlc(walk: Walk) -> str:
+    """[LINKTYPE_C_HDLC]"""
+    kind = walk.number(walk.take(4) + 2)
+    if kind == 0x8035:
+        raise UnreadError("Cisco SLARP")
+    return after_type(kind)
+
+
+def pppoe(walk: Walk) -> str:
+    """A session [RFC 2516]."""
+    walk.enter("PPPoE")
+    at = walk.take(6)
+    if walk.buffer[at : at + 2] != b"\x11\0":
+        raise UnreadError("PPPoE without a session")
+    size = walk.number(at + 4)
+    walk.end = min(walk.end, walk.at + size)
+    walk.stop = min(walk.stop, walk.end)
+    return "ppp"
+
+
+def ppp(walk: Walk) -> str:
+    """The protocol, perhaps in one byte [RFC 1661], perhaps after address and control [RFC 1662]."""
+    if walk.buffer[walk.at : walk.at + 2] == b"\xff\x03":
+        walk.take(2)
+    at = walk.take(1)
+    kind = walk.buffer[at]
+    if not kind & 1:
+        kind = kind << 8 | walk.buffer[walk.take(1)]
+    if (layer := PPP_PROTOCOLS.get(kind)) is not None:
+        return layer
+    raise UnreadError(f"PPP protocol 0x{kind:04x}", hidden=kind < PPP_CONTROL)
+
+
+def mpls(walk: Walk) -> str:
+    """A stack of labels [RFC 3032], and what follows, which nothing says: IP, or Ethernet with or without a control
+    word [RFC 4385]."""
+    walk.enter("MPLS")
+    while not walk.buffer[walk.take(4) + 2] & 1:
+        pass
+    at = walk.take(1)
+    walk.at, kind = at, walk.buffer[at] >> 4
+    if looks_like_ip(walk, at):
+        return "ip"
+    if kind == 1:
+        raise UnreadError("MPLS management")
+    if kind == 0 and walk.number(at + 16) in ETHER_TYPES:
+        walk.take(4)
+        return "ethernet"
+    if walk.number(at + 12) in ETHER_TYPES:
+        return "ethernet"
+    raise UnreadError("MPLS with neither IP nor Ethernet", hidden=True)
+
+
+def looks_like_ip(walk: Walk, at: int) -> bool:
+    """Whether bytes are the beginning of an IP packet of a size that fits."""
+    buffer, room = walk.buffer, walk.end - at
+    if buffer[at] >> 4 == 4:
+        return buffer[at] & 15 >= 5 and (buffer[at] & 15) * 4 <= walk.number(at + 2) <= room
+    return buffer[at] >> 4 == 6 and walk.number(at + 4) + 40 <= room
+
+
+class FragmentError(Exception):
+    """Not the end of a walk, but a fragment: of which packet, at which byte of it, and whether it is the last."""
+
+    def __init__(self, number: int, at: int, *, last: bool) -> None:
+        super().__init__(number, at)
+        self.number, self.at, self.last = number, at, last
+
+
+def ip(walk: Walk) -> str:
+    """Whichever version the first byte says."""
+    kind = walk.buffer[walk.take(1)] >> 4
+    walk.at -= 1
+    if kind not in (4, 6):
+        raise UnreadError(BAD, hidden=True)
+    return "ipv4" if kind == 4 else "ipv6"
+
+
+def ipv4(walk: Walk) -> str:
+    """[RFC 791]"""
+    _inside_of_ip(walk, "IPv4")
+    at = walk.take(20)
+    buffer, header = walk.buffer, (walk.buffer[at] & 15) * 4
+    if buffer[at] >> 4 != 4 or header < 20:
+        raise UnreadError(BAD, hidden=True)
+    walk.take(header - 20)
+    if (size := walk.number(at + 2)) >= header:
+        walk.ends_at(at + size)
+    walk.ends, walk.protocol = buffer[at + 12 : at + 20], buffer[at + 9]
+    fragment = walk.number(at + 6)
+    if fragment & (MORE | OFFSET):
+        raise FragmentError(walk.number(at + 4), (fragment & OFFSET) * 8, last=not fragment & MORE)
+    return after_ip(walk)
+
+
+def ipv6(walk: Walk) -> str:
+    """[RFC 8200]"""
+    _inside_of_ip(walk, "IPv6")
+    at = walk.take(40)
+    if walk.buffer[at] >> 4 != 6:
+        raise UnreadError(BAD, hidden=True)
+    if size := walk.number(at + 4):
+        walk.ends_at(at + 40 + size)
+    walk.ends, walk.protocol = walk.buffer[at + 8 : at + 40], walk.buffer[at + 6]
+    return after_ip(walk)
+
+
+def _inside_of_ip(walk: Walk, name: str) -> None:
+    """Note a tunnel where IP follows another header of IP."""
+    if walk.ends:
+        walk.enter(name)
+
+
+def after_ip(walk: Walk) -> str:
+    """The layer that follows IP, its extensions included."""
+    if walk.protocol == AUTHENTICATION or (walk.protocol in EXTENSIONS and len(walk.ends) > 8):
+        return "extension"
+    if walk.protocol == FRAGMENT and len(walk.ends) > 8:
+        at = walk.take(8)
+        walk.protocol, fragment = walk.buffer[at], walk.number(at + 2)
+        if fragment & 0xFFF9:  # else it is alone
+            number = int.from_bytes(walk.buffer[at + 4 : at + 8], "big")
+            raise FragmentError(number, fragment & 0xFFF8, last=not fragment & 1)
+        return "protocol"
+    return after_protocol(walk.protocol)
+
+
+def extension(walk: Walk) -> str:
+    """An extension of IPv6 [RFC 8200], or the authentication header of either version [RFC 4302]."""
+    kind, at = walk.protocol, walk.take(2)
+    size = walk.buffer[at + 1]
+    walk.protocol = walk.buffer[at]
+    walk.take((size + 2) * 4 - 2 if kind == AUTHENTICATION else (size + 1) * 8 - 2)
+    return after_ip(walk)
+
+
+def gre(walk: Walk) -> str:
+    """[RFC 2784, RFC 2890]; version 1 is that of PPTP [RFC 2637]."""
+    walk.enter("GRE")
+    at = walk.take(4)
+    flags, kind = walk.number(at), walk.number(at + 2)
+    if flags & ROUTING or flags & 7 > 1:
+        raise UnreadError("GRE of an unknown kind", hidden=True)
+    acknowledged = ACKNOWLEDGED if flags & 7 else 0
+    walk.take(4 * sum(1 for flag in (CHECKSUM, KEY, SEQUENCE, acknowledged) if flags & flag))
+    if kind == 0x88BE and not flags & SEQUENCE:
+        return "ethernet"  # ERSPAN I has no header of its own
+    if not kind or walk.at >= walk.end:
+        raise UnreadError("GRE without contents")
+    return after_type(kind)
+
+
+def erspan(walk: Walk) -> str:
+    """ERSPAN II [draft-foschiano-erspan]."""
+    at = walk.take(8)
+    if walk.buffer[at] >> 4 != 1:
+        raise UnreadError("ERSPAN of an unknown version", hidden=True)
+    return "ethernet"
+
+
+def erspan3(walk: Walk) -> str:
+    """ERSPAN III [draft-foschiano-erspan]."""
+    at = walk.take(12)
+    if walk.buffer[at] >> 4 != 2:
+        raise UnreadError("ERSPAN of an unknown version", hidden=True)
+    kind = walk.number(at + 10)
+    if kind & 1:
+        walk.take(8)
+    return "ip" if kind >> 10 & 31 == IP_IN_ERSPAN else "ethernet"
+
+
+def etherip(walk: Walk) -> str:
+    """[RFC 3378]"""
+    walk.enter("EtherIP")
+    walk.take(2)
+    return "ethernet"
+
+
+def udp(walk: Walk) -> str:
+    """Tunnels in UDP are recognized by their headers on any port, and on their own ports by less of these."""
+    at = walk.take(8)
+    source, target = walk.number(at), walk.number(at + 2)
+    for find in (_vxlan, _geneve):
+        if layer := find(walk, target):
+            return layer
+    if target == MPLS_PORT:
+        return "mpls"
+    if {source, target} & {WIREGUARD_PORT} and walk.buffer[walk.at : walk.at + 4] in WIREGUARD:
+        raise UnreadError(f"WireGuard (UDP port {WIREGUARD_PORT})", hidden=True)
+    for port in (target, source):
+        if (name := CARRYING_PORTS.get(port)) is not None:
+            raise UnreadError(f"{name} (UDP port {port})", hidden=True)
+    raise UnreadError(f"UDP port {min(source, target)}")
+
+
+def _vxlan(walk: Walk, port: int) -> str:
+    """[RFC 7348, draft-ietf-nvo3-vxlan-gpe]"""
+    buffer, at = walk.buffer, walk.at
+    if walk.stop < at + 8:
+        return ""
+    flags = buffer[at]
+    if flags == INSTANCE | GPE and port == VXLAN_GPE_PORT:
+        layer = GPE_PROTOCOLS.get(buffer[at + 3], "")
+        if not layer:
+            raise UnreadError(f"VXLAN-GPE with protocol {buffer[at + 3]}", hidden=True)
+    else:
+        exact = buffer[at : at + 4] == b"\x08\0\0\0" and not buffer[at + 7] and _is_frame(walk, at + 8)
+        if not exact and not (port in VXLAN_PORTS and flags & INSTANCE):
+            return ""
+        layer = "ethernet"
+    walk.enter("VXLAN")
+    walk.take(8)
+    return layer
+
+
+def _geneve(walk: Walk, port: int) -> str:
+    """[RFC 8926]"""
+    buffer, at = walk.buffer, walk.at
+    if walk.stop < at + 8 or buffer[at] >> 6 or buffer[at + 1] & 63 or buffer[at + 7]:
+        return ""
+    contents, kind = at + 8 + (buffer[at] & 63) * 4, walk.number(at + 2)
+    looks = _LOOKS.get(kind)
+    if port != GENEVE_PORT and not (looks and looks(walk, contents)):
+        return ""
+    walk.enter("Geneve")
+    walk.take(contents - at)
+    return after_type(kind)
+
+
+def _is_frame(walk: Walk, at: int) -> bool:
+    """Whether bytes look like a frame of Ethernet with something that is read."""
+    if walk.stop < at + 15:
+        return False
+    kind = walk.number(at + 12)
+    looks = _LOOKS.get(kind)
+    return looks(walk, at + 14) if looks and looks is not _is_frame else kind in ETHER_TYPES
+
+
+def _is_ipv4(walk: Walk, at: int) -> bool:
+    return walk.buffer[at : at + 1] in _IPV4
+
+
+def _is_ipv6(walk: Walk, at: int) -> bool:
+    return walk.stop > at and walk.buffer[at] >> 4 == 6
+
+
+_LOOKS: dict[int, Callable[[Walk, int], bool]] = {0x0800: _is_ipv4, 0x86DD: _is_ipv6, 0x6558: _is_frame}
