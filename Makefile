@@ -21,7 +21,7 @@ STORES := .venv-stores
 WHEEL := .venv-wheel
 PURE_WHEEL = $(wildcard dist/*-none-any.whl)
 NATIVE_WHEEL = $(filter-out $(PURE_WHEEL),$(wildcard dist/*.whl))
-FAST = "not spark and not releases and not slow"
+FAST = "not spark and not releases and not slow and not long"
 PYTEST := $(BIN)/python -m pytest
 PIP = -m pip install --quiet --disable-pip-version-check
 PINS := $(wildcard constraints/*.txt)
@@ -80,8 +80,13 @@ update-check: $(READY)  ## name the releases that Maven has and the definitions 
 
 ##@ Before you push
 
-test: $(READY)  ## all tests that need nothing but Python and Java
-	$(PYTEST) $(TESTS)
+test: $(READY)  ## the tests that need nothing but Python and Java, without the longest, in about four minutes
+	$(PYTEST) -m "not long" $(TESTS)
+
+test-long: $(READY)  ## the longest of them
+	$(PYTEST) -m long $(TESTS)
+
+test-all: test test-long  ## all of them
 
 check: $(READY)  ## formatting, lint, types, definitions, and whether generated/ is up to date
 	$(BIN)/black --quiet --check $(OURS)

@@ -33,6 +33,7 @@ REMOVED_IN_4_0 = {
 
 
 @pytest.mark.parametrize("release", [*kafka_releases.lines(), "2.8.0"])
+@pytest.mark.long
 def test_a_release_of_the_union_is_that_of_its_own_files(release: str) -> None:
     """Keys of records came in 4.1, and a former name of a message that is not compared is not compared either."""
     archive = kafka_releases.ARCHIVE
@@ -138,6 +139,7 @@ def test_early_access_share_versions_went_with_a_warning_only() -> None:
     assert {one.severity for one in gone} == {Severity.WARNING}
 
 
+@pytest.mark.long
 def test_trap_47_versions_of_produce_and_fetch_without_a_wire_change() -> None:
     """In the releases compared; Produce 4-6 and Fetch before 11 are older than the definitions."""
     same = {

@@ -273,6 +273,7 @@ def test_what_is_wrong_between_messages_keeps_nobody_from_a_diff() -> None:
 
 @pytest.mark.releases
 @pytest.mark.parametrize(("old", "new"), [("3.9.1", "4.0.0"), ("2.8.2", "3.0.2")])
+@pytest.mark.long
 def test_releases_of_the_union_say_what_their_definitions_say_of_bytes(old: str, new: str) -> None:
     """Names are those of the newest release, so the wire is compared; some internal records are incomparable."""
     mine = sides(f"release:{old}", f"release:{new}")

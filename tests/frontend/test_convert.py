@@ -110,6 +110,7 @@ def normal(value: Any) -> Any:
 
 @pytest.mark.releases
 @pytest.mark.parametrize("release", distinct())
+@pytest.mark.long
 def test_releases_survive_in_a_normal_form(release: str) -> None:
     lines = texts()[release].splitlines()
     schemas = [json.loads(line) for line in lines if line]
@@ -215,6 +216,7 @@ def emitted(found: Schema) -> dict[str, str]:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_packages_from_both_notations_are_the_same() -> None:
     mine, other = emitted(schema(union())), emitted(schema(there(parsed(union()))))
     assert mine.keys() == other.keys()

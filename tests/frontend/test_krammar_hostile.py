@@ -37,6 +37,7 @@ def test_damaged_definitions(text: str, name: str) -> None:
     ["A", " ", "\t", "  A: [", "[", '"', '\\"', "(", "v", "//", ", ", "=>", "\n  ", "A =>\n", "  A: =>\n",
      "nullable-", "A: int8 // v1+, ", " - ", "A => not top level\n  A: [A]\n\n"],
 )  # fmt: skip
+@pytest.mark.long
 def test_time_grows_with_the_text(piece: str) -> None:
     """Ten times the text takes ten times as long, with room for noise, not a hundred times."""
 

@@ -20,6 +20,7 @@ from tests.fuzz.guided import MEASURED, STEPS, Broken, guarded, run
     ],
     ids=lambda value: value.__name__ if isinstance(value, ModuleType) else "",
 )
+@pytest.mark.long
 def test_broken_input(script: ModuleType, runs: int, expected: set[str]) -> None:
     outcomes = run(script.check, script.seeds(), runs, seed=1, memory=script.MEMORY)
     assert outcomes.total() == runs

@@ -47,6 +47,7 @@ def seen(folder: Path, path: str, script: str, *options: str) -> dict[str, Any]:
     return result
 
 
+@pytest.mark.long
 def test_the_version_bar_chooses_grammar_fields_and_bytes(folder: Path) -> None:
     result = seen(
         folder,

@@ -74,6 +74,7 @@ def expected(sample: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable
 
 @pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.parametrize("kind", [".tar.gz", ".zip"])
+@pytest.mark.long
 def test_an_archive_gives_the_same_tables_as_its_folder(
     tmp_path: Path, sample: Path, expected: Callable[[str], dict[str, list[str]]], kind: str, command: str
 ) -> None:

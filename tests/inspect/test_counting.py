@@ -73,6 +73,7 @@ def rows_of(seen: Clients[LocalTable]) -> list[str]:
 
 @examples(1)
 @given(SEVERAL, st.lists(st.integers(0, 5), max_size=5), st.integers(1, 2000), st.integers(0, 2000))
+@pytest.mark.long
 def test_counting_before_and_after_storing_is_the_same(
     rows: list[dict[str, Any]], sizes: list[int], at_once: int, most: int
 ) -> None:

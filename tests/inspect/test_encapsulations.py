@@ -127,6 +127,7 @@ SAID = TALK.said(CLIENT), TALK.said(SERVER)
 
 @pytest.mark.parametrize("six", [False, True], ids=["IPv4", "IPv6"])
 @pytest.mark.parametrize("kind", WRAPPINGS)
+@pytest.mark.long
 def test_what_is_wrapped_counts_as_if_it_were_not(path: Path, kind: str, six: bool) -> None:
     write_frames(path, wrapped(WRAPPINGS[kind], kafka(six)))
     assert exchanges(path) == bare(path.parent, six)
@@ -458,6 +459,7 @@ def pieces_of(made: Iterable[TcpPacket], size: int, wrap: Callable[[bytes], byte
 @pytest.mark.parametrize("six", [False, True], ids=["IPv4", "IPv6"])
 @pytest.mark.parametrize("size", [pytest.param(8, marks=pytest.mark.slow), 40, 800])
 @pytest.mark.parametrize("wrap", [ethernet, lambda ip: ethernet(erspan2(ethernet(ip)))], ids=["bare", "ERSPAN"])
+@pytest.mark.long
 def test_fragments_count_as_whole_packets(path: Path, size: int, six: bool, wrap: Callable[[bytes], bytes]) -> None:
     write_frames(path, pieces_of(kafka(six), size, wrap))
     assert exchanges(path) == bare(path.parent, six)

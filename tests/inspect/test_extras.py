@@ -41,6 +41,7 @@ def call(extra: str, *arguments: str, program: str = "kwire") -> subprocess.Comp
 @pytest.mark.parametrize(
     ("given", "command"), [(given, command) for given, known in LEFT.items() for command in known]
 )
+@pytest.mark.long
 def test_every_report_needs_its_extra_alone(sample: Path, tmp_path: Path, given: str, command: str) -> None:
     ran = call("inspect", *command.split(), str(sample / given), "--out", str(tmp_path / "out"), "-q")
     assert (ran.returncode in (0, 1, 4), ran.stderr) == (True, "")

@@ -74,6 +74,7 @@ def _warm() -> None:
 
 
 @pytest.mark.parametrize("schema", [EXCHANGES, FACTS], ids=["bytes", "facts"])
+@pytest.mark.long
 def test_requests_that_nobody_answers_keep_no_messages(schema: pa.Schema) -> None:
     connections = [connection(number) for number in range(4)]
     data = [quotas(200_000, number) for number in range(6)]

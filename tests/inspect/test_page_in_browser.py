@@ -202,6 +202,7 @@ def test_a_long_table_is_searched_filtered_sorted_and_turned(tmp_path: Path) -> 
     assert found["reachable"]
 
 
+@pytest.mark.long
 def test_a_table_of_more_rows_than_a_call_has_arguments_is_sorted(tmp_path: Path) -> None:
     found = told(probed(tmp_path, long_table(150_000), LONG_PROBE).as_uri(), "--window-size=500,900")
     assert found["console"] == []

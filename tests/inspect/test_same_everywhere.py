@@ -76,6 +76,7 @@ def assert_same_everywhere(data: bytes, folder: Path, store: Store, monkeypatch:
 
 
 @pytest.mark.parametrize("name", recordings())
+@pytest.mark.long
 def test_recorded_connections(tmp_path: Path, store: Store, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     talks = merged(packets(talk) for talk in recorded(name))
     for write in (write_pcap, write_pcapng) if name == recordings()[0] else (write_pcap,):
@@ -85,6 +86,7 @@ def test_recorded_connections(tmp_path: Path, store: Store, monkeypatch: pytest.
 
 @pytest.mark.slow
 @pytest.mark.parametrize("sample", SAMPLES)
+@pytest.mark.long
 def test_recorded_traffic(tmp_path: Path, store: Store, monkeypatch: pytest.MonkeyPatch, sample: str) -> None:
     data = gzip.decompress((TRAFFIC / sample / "traffic.pcap.gz").read_bytes())
     assert_same_everywhere(data, tmp_path, store, monkeypatch)

@@ -62,6 +62,7 @@ def tables(folder: Path) -> dict[str, list[str]]:
 
 @pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.parametrize("data", [CAPTURE, gzip.compress(CAPTURE), LOG], ids=["pcap", "gzip", "log"])
+@pytest.mark.long
 def test_it_gives_the_same_tables_as_a_file(
     tmp_path: Path, piped: Piped, capsys: pytest.CaptureFixture[str], command: str, data: bytes
 ) -> None:

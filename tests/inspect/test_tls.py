@@ -185,6 +185,7 @@ def small(data: bytes) -> Iterator[bytes]:
 
 @pytest.mark.parametrize("size", [1, 7, 1448, 60_000])
 @pytest.mark.parametrize("split", [None, small])
+@pytest.mark.long
 def test_records_may_be_cut_anywhere(
     path: Path, keys: Path, pem: Path, size: int, split: Callable[[bytes], Iterator[bytes]] | None
 ) -> None:

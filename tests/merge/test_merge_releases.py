@@ -66,6 +66,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Union, Any]:
     return union, outcome
 
 
+@pytest.mark.long
 def test_the_union_has_the_bytes_of_every_version_of_every_release(whole: tuple[Union, Any]) -> None:
     _, outcome = whole
     schemas = map(kafka_releases.schema, some_releases(7))

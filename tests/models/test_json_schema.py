@@ -47,6 +47,7 @@ def accepts(model: Model, value: Any) -> bool:
 
 @pytest.mark.slow
 @each_message
+@pytest.mark.long
 def test_schema_and_model_agree(name: str) -> None:
     chosen = random.Random(name)
     for cls, version in pairs([name]):

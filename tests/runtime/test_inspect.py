@@ -698,6 +698,7 @@ def test_an_unreadable_batch_is_noticed_even_if_its_line_is_left_out() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_the_lines_before_an_error_take_a_bounded_number_of_spans() -> None:
     """Beyond that number, a field before the error takes no memory for a span."""
     peaks = []

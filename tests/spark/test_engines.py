@@ -62,6 +62,7 @@ def tables(folder: Path) -> dict[str, list[str]]:
 
 @pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.parametrize("sample", one_in(len(SAMPLES), SAMPLES))
+@pytest.mark.long
 def test_engines_agree(
     spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str], sample: str, command: str
 ) -> None:
@@ -89,6 +90,7 @@ def test_a_folder_without_the_topics_that_are_asked_for_is_no_error(spark: Spark
     assert local["records"] == of_spark["records"] == []
 
 
+@pytest.mark.long
 def test_tables_of_either_engine_are_read_by_either(
     spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -202,6 +204,7 @@ def test_large_inputs_are_read_by_as_many_processes_as_may_run(monkeypatch: pyte
 
 
 @pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.long
 def test_several_processes_have_the_results_of_one(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], command: str
 ) -> None:

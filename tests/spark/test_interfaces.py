@@ -14,6 +14,7 @@ from tests.inspect.test_interfaces import LO, Install, capture_in
 from tests.support.capture_files import recorded
 
 
+@pytest.mark.long
 def test_watch_reads_packets_of_an_interface_and_removes_them(
     spark: SparkSession, install: Install, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -15,6 +15,7 @@ from kwire.protocol import MessageRegistry
 from tests.support.newer_kafka import NEWER, PACKAGE
 
 
+@pytest.mark.long
 def test_workers_of_spark_read_with_the_package(
     spark: SparkSession, newer: MessageRegistry, capture: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

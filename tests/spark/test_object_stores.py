@@ -15,6 +15,7 @@ from tests.support.s3_server import Store
 
 @pytest.mark.slow
 @pytest.mark.spark
+@pytest.mark.long
 def test_workers_of_spark_open_objects_themselves(tmp_path: Path, store: Store) -> None:
     """In a process of its own: workers have the environment in which Spark was started."""
     store.put("bucket/a.pcap", CAPTURE)

@@ -26,6 +26,7 @@ def blocks() -> list[str]:
     return found
 
 
+@pytest.mark.long
 def test_the_examples_run(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -526,6 +526,7 @@ class NewState:
         return 0
 
 
+@pytest.mark.long
 def test_files_that_arrive_one_by_one(stream: SparkSession, tmp_path: Path) -> None:
     stream.conf.set(BATCHES_WITHOUT_DATA, "false")  # only time would pass in them
     folder, out = tmp_path / "captures", tmp_path / "tables"
