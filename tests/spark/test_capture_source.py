@@ -13,6 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 from kwire_inspect.schemas import FRAMES
 from kwire_spark.sources.capture import KafkaCapture
 from kwire_spark.types import spark_schema
+from tests.inspect.test_capture_source import capture as capture
 from tests.inspect.test_capture_source import rows
 from tests.support.capture_files import (
     EPOCH,

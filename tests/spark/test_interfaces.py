@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 from kwire.command import main as run
 from kwire_inspect.reasons import DROPPED
 from tests.inspect.test_interfaces import LO, Install, capture_in
+from tests.inspect.test_interfaces import install as install
 from tests.support.capture_files import recorded
 
 

@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 
 from kwire.command import main as run
 from kwire.protocol import MessageRegistry
+from tests.inspect.test_newer_versions import capture as capture
 from tests.support.newer_kafka import NEWER, PACKAGE
 
 

@@ -10,6 +10,7 @@ import pyarrow.parquet as parquet
 import pytest
 
 from tests.inspect.test_object_stores import CAPTURE, LOG
+from tests.inspect.test_object_stores import store as store
 from tests.support.s3_server import Store
 
 
