@@ -249,8 +249,8 @@ LIMITS = {
         "kwire_inspect.stored.MAX_MARKER",
     ),
     "a listing of a store": (
-        "kwire_inspect.storage.remote.MAX_LISTING_SECONDS",
-        "kwire_inspect.storage.remote.MAX_LISTING_BYTES",
+        "kwire_inspect.storage.stores.MAX_LISTING_SECONDS",
+        "kwire_inspect.storage.stores.MAX_LISTING_BYTES",
     ),
     "archives: decompressed bytes": (
         "kwire_inspect.storage.archives.MAX_BYTES",
@@ -261,7 +261,7 @@ LIMITS = {
         "kwire_inspect.storage.archives.MAX_HEADER",
         "kwire_inspect.storage.archives.MAX_LIST",
     ),
-    "bytes of the standard input": ("kwire_inspect.storage.standard_input.PEEK",),
+    "bytes of the standard input": ("kwire_inspect.storage.places.PEEK",),
     "the same of one connection of a stream": ("kwire_spark.streams.ends.STATE",),
     "characters of a broker's text": ("kwire.client.client.MAX_TEXT",),
 }

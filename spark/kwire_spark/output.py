@@ -9,7 +9,7 @@ import os
 from pathlib import Path
 
 from kwire_inspect.options import OptionError
-from kwire_inspect.storage import S3, RemoteFile
+from kwire_inspect.storage import S3, RemotePlace
 from kwire_spark.session import spark_home
 
 PACKAGE = "org.apache.hadoop:hadoop-aws"
@@ -51,7 +51,7 @@ def _check_bucket(address: str) -> None:
     """Write a small object and remove it, unless Spark has settings of its own for S3."""
     settings = _settings(spark_home()) + os.environ.get("PYSPARK_SUBMIT_ARGS", "")
     if "fs.s3a" not in settings and not any(map(os.environ.get, OWN_SETTINGS)):
-        RemoteFile(f"{address.rstrip('/')}/{PROBE}").probe()
+        RemotePlace(f"{address.rstrip('/')}/{PROBE}").probe()
 
 
 def _settings(home: Path) -> str:

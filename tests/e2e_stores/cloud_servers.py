@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from kwire_inspect.storage.file_systems import CONNECTION_STRING, file_system
+from kwire_inspect.storage.stores import CONNECTION_STRING, file_system
 from tests.e2e_stores.s3_servers import BUILT, SOURCES, STARTING, built, free_port, wait_for
 from tests.e2e_traffic.languages import installed_by_npm
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from kwire_inspect.storage import file_systems, remote
+from kwire_inspect.storage import stores
 from tests.e2e_stores import cloud_servers
 from tests.e2e_stores.cloud_servers import CLOUDS
 from tests.e2e_stores.hadoop import Hdfs, mini_cluster
@@ -42,7 +42,7 @@ def endpoint(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest
     with serving(request.param, tmp_path / request.param) as address:
         use(address, monkeypatch)
         yield address
-    file_systems.file_system.cache_clear()
+    stores.file_system.cache_clear()
 
 
 @pytest.fixture
@@ -51,7 +51,7 @@ def gateway(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     with serving(GATEWAY, tmp_path / GATEWAY) as address:
         use(address, monkeypatch)
         yield address
-    file_systems.file_system.cache_clear()
+    stores.file_system.cache_clear()
 
 
 @pytest.fixture
@@ -61,9 +61,9 @@ def clouds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         for cloud in CLOUDS:
             for name, value in running.enter_context(cloud_servers.serving(cloud, tmp_path / cloud)).items():
                 monkeypatch.setenv(name, value)
-        file_systems.file_system.cache_clear()
+        stores.file_system.cache_clear()
         yield
-    file_systems.file_system.cache_clear()
+    stores.file_system.cache_clear()
 
 
 @pytest.fixture(scope="session")
@@ -104,5 +104,5 @@ def use(endpoint: str, monkeypatch: pytest.MonkeyPatch) -> None:
         ("AWS_REQUEST_CHECKSUM_CALCULATION", "when_required"),
     ):
         monkeypatch.setenv(name, value)
-    file_systems.file_system.cache_clear()
-    remote._listed.clear()
+    stores.file_system.cache_clear()
+    stores._listed.clear()

@@ -8,7 +8,7 @@ import pytest
 
 from kwire.command import main as run
 from kwire_inspect.options import OptionError, Options
-from kwire_inspect.storage import file_systems
+from kwire_inspect.storage import stores
 from tests.e2e_stores.cloud_servers import AZURE, BUCKETS, CLOUDS, GOOGLE, upload
 from tests.inspect.test_archives import rows
 
@@ -43,7 +43,7 @@ def test_what_names_stand_for(given: Path, cloud: str) -> None:
 @pytest.mark.parametrize(
     ("cloud", "name", "value", "told"),
     [
-        (AZURE, file_systems.CONNECTION_STRING, "wrong key", "access is denied"),
+        (AZURE, stores.CONNECTION_STRING, "wrong key", "access is denied"),
         (
             GOOGLE,
             "GOOGLE_APPLICATION_CREDENTIALS",
@@ -65,7 +65,7 @@ def test_credentials_that_are_wrong_are_one_line(
     if cloud == AZURE:
         value = "".join(f"{part};" for part in wrong_key())
     monkeypatch.setenv(name, value)
-    file_systems.file_system.cache_clear()
+    stores.file_system.cache_clear()
     assert run(["clients", f"{cloud}://{BUCKETS[cloud]}/day", "-q"]) == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert told in line.lower()
@@ -74,5 +74,5 @@ def test_credentials_that_are_wrong_are_one_line(
 def wrong_key() -> list[str]:
     import os
 
-    parts = os.environ[file_systems.CONNECTION_STRING].split(";")
+    parts = os.environ[stores.CONNECTION_STRING].split(";")
     return ["AccountKey=d3Jvbmc=" if part.startswith("AccountKey") else part for part in parts]

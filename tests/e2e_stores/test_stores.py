@@ -12,7 +12,7 @@ from pyarrow import parquet
 from kwire.command import main as run
 from kwire_inspect.inputs import find
 from kwire_inspect.options import OptionError, Options
-from kwire_inspect.storage import answers, file_systems
+from kwire_inspect.storage import stores
 from tests.cluster.jobs import many_clients
 from tests.e2e_stores.s3_servers import client, upload
 from tests.inspect.test_archives import rows
@@ -51,7 +51,7 @@ def test_credentials_that_are_wrong_are_one_line(
         ("AWS_ACCESS_KEY_ID", "the store does not know the access key: check the credentials"),
     ):
         monkeypatch.setenv(name, "wrong")
-        file_systems.file_system.cache_clear()
+        stores.file_system.cache_clear()
         assert run(["clients", "s3://captures/day", "-q"]) == 2
         assert capsys.readouterr().err == f"kwire: s3://captures/day: {told}\n"
 
@@ -72,7 +72,7 @@ def test_a_large_file_of_a_web_server_that_knows_no_parts(tmp_path: Path, pages:
         run(["clients", f"{place}/large.pcap", "--engine", "local", "--out", str(tmp_path / name), "-q"])
     whole, read = (parquet.read_table(tmp_path / name / "clients").to_pylist() for name in ("file", "web"))
     [problem] = parquet.read_table(tmp_path / "web" / "problems").to_pylist()
-    assert problem["problem"] == f"cannot be read: {answers.WHOLE}"
+    assert problem["problem"] == f"cannot be read: {stores.WHOLE}"
     counts, most = ({(row["client_host"], row["api"]): row["requests"] for row in rows} for rows in (read, whole))
     assert 0 < len(counts) < len(most)
     assert all(number <= most[key] for key, number in counts.items())

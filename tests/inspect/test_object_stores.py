@@ -21,7 +21,7 @@ from kwire.command import main as run
 from kwire_inspect.inputs import find
 from kwire_inspect.options import OptionError, Options
 from kwire_inspect.readers import read_batches
-from kwire_inspect.storage import RemoteFile, answers, file_systems, opened, place, remote, size_of
+from kwire_inspect.storage import RemotePlace, opened, place, size_of, stores
 from tests.inspect.test_archives import rows
 from tests.support.capture_files import beginning
 from tests.support.s3_server import Request, Store, serving
@@ -35,10 +35,10 @@ LOG = b"".join(gzip.decompress((TRAFFIC / "kafka-request.log.gz").read_bytes()).
 def store(monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
     with serving() as made:
         made.use(monkeypatch)
-        file_systems.file_system.cache_clear()
-        remote._listed.clear()
+        stores.file_system.cache_clear()
+        stores._listed.clear()
         yield made
-    file_systems.file_system.cache_clear()
+    stores.file_system.cache_clear()
 
 
 def upload(store: Store, folder: Path, prefix: str) -> None:
@@ -97,6 +97,23 @@ def test_many_objects_are_listed_page_by_page(store: Store) -> None:
         store.put(f"bucket/logs/{number}.log", b"")
     assert len(Options({"path": "s3://bucket/logs"}).files()) == 2300
     assert sum("list-type" in one.query for one in store.requests) == 4
+
+
+@pytest.mark.parametrize(
+    ("given", "most"),
+    [
+        ("s3://bucket/logs", 3),
+        ("s3://bucket/**/*.log", 3),
+        ("s3://bucket/**/7.log", 3),
+        ("s3://bucket/logs/*/7.log", 23),
+    ],
+)
+def test_listings_are_few(store: Store, given: str, most: int) -> None:
+    """A store lists all that is below a folder at once, however many folders that has."""
+    for number in range(400):
+        store.put(f"bucket/logs/{number % 20}/{number // 20}.log", b"")
+    assert len(Options({"path": given}).files()) == (20 if "7" in given else 400)
+    assert len(store.requests) <= most
 
 
 def test_a_type_is_told_by_the_beginning_of_an_object(store: Store) -> None:
@@ -257,12 +274,12 @@ def test_a_listing_without_end_is_one_line(
 ) -> None:
     store.put("bucket/a/x.pcap", CAPTURE)
     store.endless = True
-    monkeypatch.setattr(remote, limit, value)
+    monkeypatch.setattr(stores, limit, value)
     try:
         assert run(["clients", "s3://bucket/a"]) == 2
     finally:
         store.endless = False  # for the library, which goes on in its thread
-    assert capsys.readouterr().err == f"kwire: s3://bucket/a: {remote.ENDLESS}\n"
+    assert capsys.readouterr().err == f"kwire: s3://bucket/a: {stores.ENDLESS}\n"
 
 
 def test_a_store_that_does_not_answer(monkeypatch: pytest.MonkeyPatch, store: Store) -> None:
@@ -319,7 +336,7 @@ def test_an_object_that_changes_while_it_is_read_is_a_row(store: Store, name: st
     store.fault = change
     if name == "a.log":
         store.fault = lambda request: change(Request(request.method, request.key, {}, request.number + 1))
-    assert corrupt(f"s3://bucket/{name}") == {f"s3://bucket/{name}": f"cannot be read: {remote.CHANGED}"}
+    assert corrupt(f"s3://bucket/{name}") == {f"s3://bucket/{name}": f"cannot be read: {stores.CHANGED}"}
 
 
 @pytest.mark.parametrize("late", [-1, 0, 1, 2])
@@ -330,7 +347,7 @@ def test_listings_may_differ_by_a_second(store: Store, late: int) -> None:
     store.listed_late = late
     batches = read_batches("records", find(["s3://bucket/data"]))
     reasons = {text for batch in batches for text in batch.column("problem").to_pylist()}
-    assert reasons == ({f"cannot be read: {remote.CHANGED}"} if late == 2 else {None})
+    assert reasons == ({f"cannot be read: {stores.CHANGED}"} if late == 2 else {None})
 
 
 def test_a_segment_that_changed_since_it_was_listed_is_a_row(store: Store) -> None:
@@ -340,7 +357,7 @@ def test_a_segment_that_changed_since_it_was_listed_is_a_row(store: Store) -> No
     found = find(["s3://bucket/data"])
     store.fault = lambda request: store.put(key, b"x" * 5000) if request.key == key else None
     (batch,) = read_batches("records", found)
-    assert batch.column("problem").to_pylist() == [f"cannot be read: {remote.CHANGED}"]
+    assert batch.column("problem").to_pylist() == [f"cannot be read: {stores.CHANGED}"]
 
 
 @pytest.mark.parametrize("root", ["hdfs://name:8020", "abfss://box@account.dfs.core.windows.net", "gs://bucket"])
@@ -353,28 +370,28 @@ def test_other_file_systems_of_arrow(tmp_path: Path, monkeypatch: pytest.MonkeyP
         return SubTreeFileSystem(str(tmp_path), LocalFileSystem()), "box" if "abfss" in uri else "/"
 
     if root.startswith("gs"):
-        monkeypatch.setattr(RemoteFile, "_list", listed_without_folders)
+        monkeypatch.setattr(RemotePlace, "_list", listed_without_folders)
     base = tmp_path / "box" if "abfss" in root else tmp_path
     (base / "logs").mkdir(parents=True)
     (base / "logs" / "a.log").write_bytes(LOG)
-    monkeypatch.setattr(file_systems, "from_uri", from_uri)
-    file_systems.file_system.cache_clear()
+    monkeypatch.setattr(stores, "from_uri", from_uri)
+    stores.file_system.cache_clear()
     try:
         assert find([f"{root}/logs"]).request_logs == (f"{root}/logs/a.log",)
-        for pattern in ("l*/*.log", "**/*.log", "**/logs/*", "*"):
+        for pattern in ("l*/*.log", "**/*.log", "**/logs/*", "*", "**/logs/**/a.log"):
             assert find([f"{root}/{pattern}"]).request_logs == (f"{root}/logs/a.log",)
         assert sum(batch.num_rows for batch in read_batches("exchanges", find([root]))) == 50
     finally:
-        file_systems.file_system.cache_clear()
+        stores.file_system.cache_clear()
     assert asked == [f"{root}/?retry_limit_seconds=30" if root.startswith("gs") else f"{root}/"]
 
 
-def listed_without_folders(of: RemoteFile, folder: str, *, recursive: bool = False) -> list[FileInfo]:
+def listed_without_folders(of: RemotePlace, folder: str, *, recursive: bool = False) -> list[FileInfo]:
     """As Arrow lists Google's store, in which folders are beginnings of names."""
     return [found for found in in_full(of, folder, recursive=recursive) if found.is_file]
 
 
-in_full = RemoteFile._list
+in_full = RemotePlace._list
 
 
 @pytest.mark.parametrize("root", ["gs://bucket", "abfss://box@account.dfs.core.windows.net"])
@@ -390,19 +407,19 @@ def test_whole_objects_for_parts_are_noticed(monkeypatch: pytest.MonkeyPatch, ro
         def open_input_file(self, path: str) -> BytesIO:
             return Whole(CAPTURE) if self.whole else BytesIO(CAPTURE)
 
-    monkeypatch.setattr(file_systems, "from_uri", lambda uri: (Store(), ""))
-    monkeypatch.setattr(remote, "_sends_parts", set())
-    file_systems.file_system.cache_clear()
+    monkeypatch.setattr(stores, "from_uri", lambda uri: (Store(), ""))
+    monkeypatch.setattr(stores, "_sends_parts", set())
+    stores.file_system.cache_clear()
     try:
-        assert corrupt(f"{root}/a.pcap") == {f"{root}/a.pcap": f"{answers.WHOLE}"}
+        assert corrupt(f"{root}/a.pcap") == {f"{root}/a.pcap": f"{stores.WHOLE}"}
         Store.whole = False
         assert corrupt(f"{root}/a.pcap") == {}
     finally:
-        file_systems.file_system.cache_clear()
+        stores.file_system.cache_clear()
 
 
 @pytest.mark.parametrize(
-    ("root", "told"), [(FileType.NotFound, answers.REFUSED), (FileType.Directory, "no such object or folder")]
+    ("root", "told"), [(FileType.NotFound, stores.REFUSED), (FileType.Directory, "no such object or folder")]
 )
 def test_hadoop_that_has_not_even_a_root_could_not_be_reached(
     monkeypatch: pytest.MonkeyPatch, root: FileType, told: str
@@ -415,13 +432,13 @@ def test_hadoop_that_has_not_even_a_root_could_not_be_reached(
                 return FileInfo(wanted, root if wanted == "/" else FileType.NotFound)
             return []
 
-    monkeypatch.setattr(file_systems, "from_uri", lambda uri: (Store(), ""))
-    file_systems.file_system.cache_clear()
+    monkeypatch.setattr(stores, "from_uri", lambda uri: (Store(), ""))
+    stores.file_system.cache_clear()
     try:
         with pytest.raises(OptionError, match=re.escape(told)):
             find(["hdfs://name:8020/a.pcap"])
     finally:
-        file_systems.file_system.cache_clear()
+        stores.file_system.cache_clear()
 
 
 class Whole(BytesIO):
@@ -432,7 +449,7 @@ class Whole(BytesIO):
 def test_whole_objects_of_s3_for_parts_are_noticed(store: Store) -> None:
     store.put("bucket/a.pcap", CAPTURE + bytes(1 << 20))
     store.ranges = False
-    assert corrupt("s3://bucket/a.pcap") == {"s3://bucket/a.pcap": answers.WHOLE}
+    assert corrupt("s3://bucket/a.pcap") == {"s3://bucket/a.pcap": stores.WHOLE}
 
 
 NO_CREDENTIALS = "there are no credentials, or what gives them cannot be reached"
@@ -462,8 +479,8 @@ KEY = "a2V5"
 def test_a_connection_string_of_azure_is_for_its_account(
     monkeypatch: pytest.MonkeyPatch, told: str, expected: tuple[str, ...] | None
 ) -> None:
-    monkeypatch.setenv(file_systems.CONNECTION_STRING, told)
-    made = file_systems.connected("box@box1.dfs.core.windows.net")
+    monkeypatch.setenv(stores.CONNECTION_STRING, told)
+    made = stores.connected("box@box1.dfs.core.windows.net")
     if expected is None:
         assert made is None
         return
@@ -473,8 +490,8 @@ def test_a_connection_string_of_azure_is_for_its_account(
 
 
 def test_a_signature_takes_the_place_of_a_key_for_azure(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(file_systems.CONNECTION_STRING, "AccountName=box1;SharedAccessSignature=sv=1&sig=x")
-    made = file_systems.connected("box@box1.dfs.core.windows.net")
+    monkeypatch.setenv(stores.CONNECTION_STRING, "AccountName=box1;SharedAccessSignature=sv=1&sig=x")
+    made = stores.connected("box@box1.dfs.core.windows.net")
     assert made is not None
     given = made.__reduce__()[1][0]
     assert (given["account_key"], given["sas_token"]) == ("", "sv=1&sig=x")
@@ -492,8 +509,8 @@ AZURE_OPTIONS = ("blob_storage_scheme", "blob_storage_authority", "dfs_storage_a
         ("Could not create a OAuth2 access token to authenticate", NO_CREDENTIALS),
         ("DefaultAzureCredential: failed to get token from ManagedIdentity", NO_CREDENTIALS),
         ("All the provided credentials failed to authenticate", NO_CREDENTIALS),
-        ("The HTTP server doesn't appear to support range requests", answers.WHOLE),
-        ("Failed to flush response stream", answers.WHOLE),
+        ("The HTTP server doesn't appear to support range requests", stores.WHOLE),
+        ("Failed to flush response stream", stores.WHOLE),
         ("AWS Error ACCESS_DENIED during HeadObject", NO_ACCESS),
         ("SIGNATURE_DOES_NOT_MATCH", NO_ACCESS),
         ("SignatureDoesNotMatch", NO_ACCESS),
@@ -519,7 +536,7 @@ AZURE_OPTIONS = ("blob_storage_scheme", "blob_storage_authority", "dfs_storage_a
             "HDFS connection failed",
             "hdfs needs Hadoop's jars: set CLASSPATH to what `hadoop classpath --glob` prints",
         ),
-        ("HDFS GetPathInfo failed, errno: 255 (Unknown error 255)", answers.REFUSED),
+        ("HDFS GetPathInfo failed, errno: 255 (Unknown error 255)", stores.REFUSED),
         ("curlCode: 7, Couldn't connect to server; more", "the store cannot be reached: Couldn't connect to server"),
         ("Could not resolve hostname; more", "the store cannot be reached: Could not resolve hostname"),
         ("curl: Timeout was reached at last", "the store cannot be reached: Timeout was reached"),
@@ -539,7 +556,7 @@ AZURE_OPTIONS = ("blob_storage_scheme", "blob_storage_authority", "dfs_storage_a
     ],
 )
 def test_what_stores_say_is_told_in_a_few_words(text: str, told: str) -> None:
-    assert answers.reason_of(OSError(text)) == told
+    assert stores.reason_of(OSError(text)) == told
 
 
 @pytest.mark.parametrize(
@@ -554,20 +571,20 @@ def test_what_stores_say_is_told_in_a_few_words(text: str, told: str) -> None:
 )
 def test_which_library_an_address_is_for(monkeypatch: pytest.MonkeyPatch, scheme: str, library: str) -> None:
     made = LocalFileSystem()
-    monkeypatch.setattr(file_systems, "_s3", lambda bucket: made)
-    monkeypatch.setattr(file_systems, "from_uri", lambda uri: (made, "inner/"))
+    monkeypatch.setattr(stores, "_s3", lambda bucket: made)
+    monkeypatch.setattr(stores, "from_uri", lambda uri: (made, "inner/"))
     monkeypatch.setitem(sys.modules, "fsspec.core", None)
-    file_systems.file_system.cache_clear()
+    stores.file_system.cache_clear()
     try:
         if library.startswith("fsspec"):
-            with pytest.raises(answers.StoreError) as refused:
-                file_systems.file_system(scheme, "box")
+            with pytest.raises(stores.StoreError) as refused:
+                stores.file_system(scheme, "box")
             assert refused.value.strerror == f"{scheme}: needs {library}"
         else:
             prefix = "box" if library == "s3" else "inner"
-            assert file_systems.file_system(scheme, "box") == (made, prefix)
+            assert stores.file_system(scheme, "box") == (made, prefix)
     finally:
-        file_systems.file_system.cache_clear()
+        stores.file_system.cache_clear()
 
 
 @pytest.mark.parametrize(
@@ -586,12 +603,12 @@ def test_the_endpoint_of_s3(monkeypatch: pytest.MonkeyPatch, endpoints: dict[str
     for name, value in endpoints.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setattr("pyarrow.fs.S3FileSystem", lambda endpoint_override="region": endpoint_override)
-    monkeypatch.setattr(file_systems, "from_uri", lambda uri: (uri, ""))
-    file_systems.file_system.cache_clear()
+    monkeypatch.setattr(stores, "from_uri", lambda uri: (uri, ""))
+    stores.file_system.cache_clear()
     try:
-        assert file_systems.file_system("s3", "box") == (used, "box")
+        assert stores.file_system("s3", "box") == (used, "box")
     finally:
-        file_systems.file_system.cache_clear()
+        stores.file_system.cache_clear()
 
 
 def test_file_systems_of_fsspec() -> None:

@@ -130,7 +130,7 @@ def requested(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         addresses.append(f"{scheme}://{authority}")
         raise OSError("no store here")
 
-    monkeypatch.setattr("kwire_inspect.storage.remote.file_system", ask)
+    monkeypatch.setattr("kwire_inspect.storage.stores.file_system", ask)
     return addresses
 
 

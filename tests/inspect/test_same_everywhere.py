@@ -15,7 +15,7 @@ import pytest
 
 from kwire_inspect.inputs import find
 from kwire_inspect.readers import read_batches
-from kwire_inspect.storage import STDIN, file_systems, standard_input
+from kwire_inspect.storage import STDIN, standard_input, stores
 from tests.inspect.test_standard_input import Pipe
 from tests.support.capture_files import merged, packets, recorded, recordings, write_pcap, write_pcapng
 from tests.support.packing import COMPRESS
@@ -42,9 +42,9 @@ def tables(given: str) -> dict[str, pa.Table]:
 def store(monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
     with serving() as made:
         made.use(monkeypatch)
-        file_systems.file_system.cache_clear()
+        stores.file_system.cache_clear()
         yield made
-    file_systems.file_system.cache_clear()
+    stores.file_system.cache_clear()
 
 
 def everywhere(data: bytes, folder: Path, store: Store, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, str]]:

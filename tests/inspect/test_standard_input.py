@@ -23,7 +23,7 @@ from kwire_inspect.command.interrupts import forward_sigint_to_writer
 from kwire_inspect.inputs import Inputs, find
 from kwire_inspect.options import OptionError, Options
 from kwire_inspect.storage import STDIN, Window, opened, standard_input
-from kwire_inspect.storage.standard_input import PEEK, StandardInput
+from kwire_inspect.storage.places import PEEK, StandardInput
 from kwire_spark.sources.capture import KafkaCapture
 from tests.support.capture_files import beginning
 from tests.support.small_sample import TRAFFIC

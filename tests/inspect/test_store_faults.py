@@ -14,7 +14,7 @@ import pytest
 from kwire_inspect.inputs import find
 from kwire_inspect.options import OptionError
 from kwire_inspect.readers import read_batches
-from kwire_inspect.storage import archives, decompression, file_systems, places, remote
+from kwire_inspect.storage import archives, decompression, stores
 from tests.inspect.test_object_stores import CAPTURE, LOG
 from tests.support.s3_server import Request, Store, serving
 
@@ -24,16 +24,16 @@ EXPIRED = "cannot be read: the credentials have expired: renew them"
 @pytest.fixture
 def store(monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
     """Two request logs of 50 lines and a capture; an object is requested in many small parts."""
-    monkeypatch.setattr(places, "REQUESTED", 1 << 12)
+    monkeypatch.setattr(stores, "REQUESTED", 1 << 12)
     monkeypatch.setattr(decompression, "CHUNK", 1 << 12)
     with serving() as made:
         made.use(monkeypatch)
-        file_systems.file_system.cache_clear()
-        remote._listed.clear()
+        stores.file_system.cache_clear()
+        stores._listed.clear()
         for name, data in {"a.log": LOG, "b.log": LOG, "c.pcap": CAPTURE}.items():
             made.put(f"bucket/{name}", data)
         yield made
-    file_systems.file_system.cache_clear()
+    stores.file_system.cache_clear()
 
 
 def read(given: str = "s3://bucket") -> tuple[dict[str, int], dict[str, str]]:

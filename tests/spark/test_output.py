@@ -10,7 +10,7 @@ import pytest
 from kwire.command import main as run
 from kwire_inspect.command.engines import checked_output
 from kwire_inspect.options import OptionError
-from kwire_inspect.storage import file_systems
+from kwire_inspect.storage import stores
 from kwire_spark.output import OWN_CLASSES, OWN_SETTINGS
 from tests.support.s3_server import NOWHERE, Store, serving
 
@@ -21,7 +21,7 @@ def plain(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in (*OWN_CLASSES, *OWN_SETTINGS, "SPARK_HOME", "SPARK_CONF_DIR"):
         monkeypatch.delenv(name, raising=False)
     Store(port=1).use(monkeypatch)
-    file_systems.file_system.cache_clear()
+    stores.file_system.cache_clear()
 
 
 def test_what_to_give_spark_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

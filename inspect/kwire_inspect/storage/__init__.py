@@ -7,10 +7,9 @@ from __future__ import annotations
 
 from kwire_inspect.storage.archives import BETWEEN, is_archive
 from kwire_inspect.storage.decompression import CHUNK, DamagedStreamError
-from kwire_inspect.storage.file_systems import S3
 from kwire_inspect.storage.places import (
+    STDIN,
     MemberPlace,
-    Place,
     Window,
     absolute,
     is_compressed,
@@ -19,10 +18,10 @@ from kwire_inspect.storage.places import (
     opened,
     place,
     size_of,
+    standard_input,
     written,
 )
-from kwire_inspect.storage.remote import RemoteFile, refuse_secrets
-from kwire_inspect.storage.standard_input import STDIN, standard_input
+from kwire_inspect.storage.stores import S3, RemotePlace, refuse_secrets
 
 __all__ = [
     "BETWEEN",
@@ -31,8 +30,7 @@ __all__ = [
     "STDIN",
     "DamagedStreamError",
     "MemberPlace",
-    "Place",
-    "RemoteFile",
+    "RemotePlace",
     "Window",
     "absolute",
     "is_archive",

@@ -5,7 +5,7 @@
 ``-``                  the standard input
 ``a.tar.gz!/b.pcap``   a member of an archive, which may itself be anywhere but in another archive
 ``a.tar.gz!/``         all members of an archive, as a folder
-``s3://bucket/a.pcap`` an object, or those below a folder: see ``storage.remote``
+``s3://bucket/a.pcap`` an object, or those below a folder: see ``storage.stores``
 =====================  ==========================================================================
 """
 
@@ -14,26 +14,28 @@ from __future__ import annotations
 import errno
 import io
 import re
+import sys
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import BinaryIO, NoReturn, TypeVar
+from tempfile import SpooledTemporaryFile
+from typing import Any, BinaryIO, TypeAlias, TypeVar
 
 from kwire_inspect.storage.archives import BETWEEN, Archive, archive
 from kwire_inspect.storage.decompression import CHUNK, HEAD, decompressed, is_compressed_head
-from kwire_inspect.storage.remote import MASKED, SCHEME, RemoteFile, masked, refuse_secrets
-from kwire_inspect.storage.standard_input import STDIN, standard_input
+from kwire_inspect.storage.stores import GLOB, MASKED, SCHEME, MaskedPlace, RemotePlace, masked, refuse_secrets
 
-PEEKED, REQUESTED = 1 << 18, 1 << 22
-"""Bytes of an object in one request, to detect its type and to read it."""
+STDIN = "-"
+"""The name of the standard input, as an input and in tables."""
+PEEK = 1 << 20
+"""Number of bytes of the standard input that can be read again."""
 _HIDDEN = re.compile(r"\.(?!\.?$)")
-_GLOB = re.compile(r"[*?\[]")
 Made = TypeVar("Made")
 AT_ONCE = 16
 """Requests to a store."""
 
 
-class Place:
+class LocalPlace:
     """A file or folder of this machine."""
 
     def __init__(self, name: str) -> None:
@@ -83,7 +85,7 @@ class Place:
             yield from _within(Path(self.name)) if self.is_folder() else [_unmistakable(Path(self.name), self.name)]
             return
         refuse_secrets(self.name)  # which the next messages would have
-        if not _GLOB.search(self.name):
+        if not GLOB.search(self.name):
             raise FileNotFoundError(f"{self.name}: no such file or folder")
         matches = sorted(_matches(self.name))
         if not matches:
@@ -99,7 +101,7 @@ class Place:
         return [path.name for path in Path(self.name).parent.iterdir()]
 
 
-class StandardInputPlace(Place):
+class StandardInputPlace(LocalPlace):
     """The standard input of this process."""
 
     def opened(self, peek: bool = False, expected: str = "") -> BinaryIO:
@@ -121,7 +123,7 @@ class StandardInputPlace(Place):
         yield self.name
 
 
-class MemberPlace(Place):
+class MemberPlace(LocalPlace):
     """A member of an archive, or the archive as a folder if ``member`` is empty."""
 
     def __init__(self, outer: Place, member: str) -> None:
@@ -171,65 +173,11 @@ class MemberPlace(Place):
         return archive(self._outer.absolute(), self._outer.stamp(), self._outer.opened)
 
 
-class RemotePlace(Place):
-    """An object of a store, or a folder of them."""
-
-    def __init__(self, name: str) -> None:
-        self._file = RemoteFile(name)
-        super().__init__(self._file.name)
-
-    def opened(self, peek: bool = False, expected: str = "") -> BinaryIO:
-        return io.BufferedReader(self._file.opened(expected, watched=not peek), PEEKED if peek else REQUESTED)
-
-    def check(self) -> None:
-        pass  # opening tells
-
-    def size(self) -> int:
-        return self._file.size()
-
-    def stamp(self) -> str:
-        return self._file.stamp()
-
-    def listed_stamp(self) -> str:
-        return self._file.listed_stamp()
-
-    def is_folder(self) -> bool:
-        return self._file.is_folder()
-
-    def absolute(self) -> str:
-        return self.name
-
-    def files(self) -> Iterator[str]:
-        yield from self._file.files()
-
-    def siblings(self) -> list[str]:
-        return self._file.siblings()
-
-
-class MaskedPlace(RemotePlace):
-    """An object that a store listed with a key that may have a secret: it is not read."""
-
-    def check(self) -> NoReturn:
-        raise OSError(0, "its key may have a secret, which tables would show: copy it to another name", self.name)
-
-    def opened(self, peek: bool = False, expected: str = "") -> NoReturn:
-        self.check()
-
-    def size(self) -> NoReturn:
-        self.check()
-
-    def stamp(self) -> NoReturn:
-        self.check()
-
-    def is_folder(self) -> bool:
-        return False
-
-    def files(self) -> Iterator[str]:
-        yield self.name
+Place: TypeAlias = LocalPlace | RemotePlace
 
 
 def place(name: str) -> Place:
-    """Where the input with this name is. :class:`ValueError` for an address with a secret: tables show names."""
+    """Find an input by its name. Raise :class:`ValueError` for an address with a secret, since tables show names."""
     if name == STDIN:
         return StandardInputPlace(name)
     if SCHEME.fullmatch(name):
@@ -241,9 +189,9 @@ def place(name: str) -> Place:
     for found in re.finditer(re.escape(BETWEEN), name):
         if _exists(name):
             break
-        if (outer := Place(name[: found.start()])) and Path(outer.name).is_file():
+        if (outer := LocalPlace(name[: found.start()])) and Path(outer.name).is_file():
             return MemberPlace(outer, name[found.end() :])
-    return Place(name)
+    return LocalPlace(name)
 
 
 def _exists(name: str) -> bool:
@@ -259,7 +207,7 @@ def _exists(name: str) -> bool:
 def _matches(pattern: str) -> Iterator[Path]:
     """Find what matches. Names that begin with a dot are left out, from the first wildcard on."""
     parts = Path(pattern).parts
-    first = next(number for number, part in enumerate(parts) if _GLOB.search(part))
+    first = next(number for number, part in enumerate(parts) if GLOB.search(part))
     found = Path(*parts[:first]).glob(str(Path(*parts[first:])))
     return (path for path in found if not any(_HIDDEN.match(part) for part in path.parts[first:]))
 
@@ -306,7 +254,7 @@ def regular(path: str | Path) -> Path:
 
 
 def opened(path: str, *, peek: bool = False, expected: str = "") -> BinaryIO:
-    """A file to read from its beginning: see :meth:`~kwire_inspect.storage.places.Place.opened`."""
+    """A file to read from its beginning: see :meth:`LocalPlace.opened`."""
     return place(path).opened(peek, expected)
 
 
@@ -382,3 +330,79 @@ def _chunks(path: str, peek: bool) -> Generator[bytes, None, None]:
         for chunk in decompressed(file, believe=False):
             for at in range(0, len(chunk), CHUNK):
                 yield chunk[at : at + CHUNK]
+
+
+class StandardInput:
+    """Bytes of ``stream``, for one reader after the other: they come once.
+
+    A file is opened more than once: for its type, for its first time, and for its rows. So the first :data:`PEEK`
+    bytes are kept until reading goes past them. After :meth:`keep`, a temporary file without a name has all of them.
+    """
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self.stream = stream
+        self._store: SpooledTemporaryFile[bytes] | None = SpooledTemporaryFile(PEEK)  # noqa: SIM115
+        self._size = 0
+        self._keeps = self._ended = False
+
+    def keep(self) -> None:
+        """Let everything be read again. Call it before reading has gone past the first :data:`PEEK` bytes."""
+        self._keeps = True
+
+    def opened(self, peek: bool = False) -> BinaryIO:
+        """A file with all bytes, or with ``peek`` with the first, after which others can read from the beginning."""
+        return io.BufferedReader(_FromStart(self, PEEK if peek else None), PEEK)
+
+    def read(self, position: int, size: int) -> bytes:
+        """Up to ``size`` bytes at ``position``, none at the end. ``OSError`` if they cannot be read again."""
+        if position < self._size:
+            if self._store is None:
+                raise OSError(0, "the standard input can be read only once", STDIN)
+            self._store.seek(position)
+            return self._store.read(min(size, self._size - position))
+        if self._ended:
+            return b""
+        chunk = self.stream.read1(size)  # type: ignore[attr-defined]
+        self._ended = not chunk
+        if self._store is not None and not self._keeps and self._size + len(chunk) > PEEK:
+            self._store.close()
+            self._store = None
+        if self._store is not None:
+            self._store.seek(self._size)
+            self._store.write(chunk)
+        self._size += len(chunk)
+        return bytes(chunk)
+
+
+class _FromStart(io.RawIOBase):
+    """A reader of its own, up to ``limit`` bytes."""
+
+    def __init__(self, source: StandardInput, limit: int | None) -> None:
+        self._source = source
+        self._limit = limit
+        self._position = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        view = memoryview(buffer)
+        most = len(view) if self._limit is None else min(len(view), self._limit - self._position)
+        data = self._source.read(self._position, most) if most else b""
+        view[: len(data)] = data
+        self._position += len(data)
+        return len(data)
+
+
+_known: list[StandardInput] = []
+
+
+def standard_input() -> StandardInput:
+    """That of this process. ``OSError`` if it is closed, or a terminal."""
+    if sys.stdin is None or sys.stdin.closed:
+        raise OSError(0, "the standard input is closed", STDIN)
+    if not _known or _known[0].stream is not sys.stdin.buffer:
+        if sys.stdin.isatty():
+            raise OSError(0, "the standard input is a terminal: pipe a capture or a log into it", STDIN)
+        _known[:] = [StandardInput(sys.stdin.buffer)]
+    return _known[0]
