@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 import pyarrow as pa
 
-from kwire.arrow.records import RecordBuilder
+from kwire.arrow.records import BELIEVED, RecordBuilder
 from kwire.columns.records import bytes_of
 from kwire.errors import DecodeError
 from kwire.logs.segment import log_file
@@ -26,8 +26,6 @@ ROWS = 1 << 14
 BYTES = WINDOW
 """Approximate number of bytes kept for one Arrow batch: those of a window, which are then copied into columns only
 once. A larger value is not faster, because reused memory is faster than new memory."""
-BELIEVED = 1 << 16
-"""A batch that claims more records than this is read in parts, even if only the number of records matters."""
 MAX_RECORD = 2 << 20
 """Bytes of key, value and headers of a record that are kept, unless the option ``maxRecord`` says."""
 
@@ -83,7 +81,7 @@ class Rows:
     def add(self, batch: Batch) -> Iterator[Made]:
         """Add a batch that was not taken."""
         try:
-            if batch.magic == 2 and batch.count > BELIEVED:
+            if batch.magic == 2 and batch.count > BELIEVED:  # even if only their number matters
                 yield from self._in_parts(batch)
             else:
                 yield from self._one_by_one(batch, iter(batch.records()))
