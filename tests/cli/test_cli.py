@@ -542,6 +542,9 @@ def test_fmt_check_and_diff_write_nothing() -> None:
     assert shown.stdout.startswith("--- Clock.json\n+++ Clock.json\n@@ -1,4 +1,10 @@\n {\n-  ")
     assert Path("Clock.json").read_text() == CLOCK
     assert kwirec("fmt", "--check", "--diff", "Clock.json").exit_code == 1
+    Path("Good.krm").write_text("A => key 1, max version 0\n")
+    both = kwirec("fmt", "--check", "Clock.json", "Good.krm")
+    assert (both.exit_code, both.stderr.splitlines()[-1]) == (1, "1 file to format, 1 unchanged")
 
 
 def test_fmt_leaves_files_with_mistakes_and_formats_the_others() -> None:

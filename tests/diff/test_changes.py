@@ -144,6 +144,14 @@ CASES: dict[str, tuple[str, str, list[str]]] = {
         clock(tagged("A", 0, "int8", default="2")),
         ["TagDefaultChanged Clock Clock A 1,2"],
     ),
+    "tag and default of a tagged field are told both": (
+        clock(tagged("A", 0, "int8", default="1")),
+        clock(tagged("A", 1, "int8", default="2")),
+        ["TagNumberChanged Clock Clock A 1,2", "TagDefaultChanged Clock Clock A 1,2"],
+    ),
+    "a tagged field that is renamed keeps its tag": (
+        clock(tagged("Zone", 0)), clock(tagged("Region", 0)), ["FieldRenamed Clock Clock Region Zone 1,2"]
+    ),
     "a default that is only spelled out": (clock(A), clock(field("A", "int8", default="0")), []),
     "one field takes the place of two": (
         clock(A, field("B", "int16")),
