@@ -149,9 +149,6 @@ CASES: dict[str, tuple[str, str, list[str]]] = {
         clock(tagged("A", 1, "int8", default="2")),
         ["TagNumberChanged Clock Clock A 1,2", "TagDefaultChanged Clock Clock A 1,2"],
     ),
-    "a tagged field that is renamed keeps its tag": (
-        clock(tagged("Zone", 0)), clock(tagged("Region", 0)), ["FieldRenamed Clock Clock Region Zone 1,2"]
-    ),
     "a default that is only spelled out": (clock(A), clock(field("A", "int8", default="0")), []),
     "one field takes the place of two": (
         clock(A, field("B", "int16")),

@@ -31,9 +31,6 @@ FORMS = {
     "MESSAGE_RENAMED known": (clock(A), clock(A, name="Alarm", aliases=["Clock"])),
     "FIELD_LENGTH_CODING_CHANGED back": (clock(field("B", flexibleVersions="none")), clock(field("B"))),
     "FIELD_TAGGING_CHANGED back": (clock(tagged("B", 0)), clock(field("B", versions="1+"))),
-    "FIELD_TAGGING_CHANGED back in one of two versions": (
-        clock(tagged("B", 0)), clock(tagged("B", 0, versions="1+", taggedVersions="2+"))
-    ),
     "FIELD_NULLABILITY_NARROWED all": (clock(field("B", nullableVersions="1+")), clock(field("B"))),
     "FLEXIBLE_VERSIONS_CHANGED back": (clock(flexibleVersions="2+"), clock()),
     "LISTENERS_CHANGED both": (request(listeners=["broker", "controller"]), request(listeners=["tool", "broker"])),
