@@ -139,6 +139,7 @@ FINDINGS: dict[str, tuple[str, list[str]]] = {
         ),
         ['K010 - "1 B"', "K010 - 5", "K010 - 0", "K010 - null", "K010 - 7", "K013 - {", "K010 - true"],
     ),
+    "file named in lower case": ("// clock.json\n" + clock(), ['K209 - "Clock"']),
     "names of a struct count for themselves": (
         clock(field("Zone"), field("Other", "Other", fields=[field("Zone"), field("Zone", "int8")])),
         ['K203 Other.Zone "Zone" + "Zone"'],
