@@ -48,6 +48,7 @@ def test_every_report_needs_its_extra_alone(sample: Path, tmp_path: Path, given:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_tables_of_an_earlier_run_need_no_more(sample: Path, tmp_path: Path) -> None:
     tables = str(tmp_path / "tables")
     assert call("inspect", "tables", str(sample / "captures"), "--out", tables, "-q").returncode in (0, 4)

@@ -50,6 +50,7 @@ def assert_round_trips(messages: tuple[Message, ...]) -> None:
 
 @pytest.mark.slow
 @each_version
+@pytest.mark.long
 def test_fixed_cases(cls: type[Message], version: int) -> None:
     """With records in full, JSON loses nothing but unknown tags."""
     for case in ("max", "null", "unknown tags", "long"):

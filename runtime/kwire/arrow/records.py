@@ -71,7 +71,7 @@ _PLACES = {
     "base_sequence": (25, pa.int32()),
 }
 """The facts of a batch: where each is, and its type."""
-_LABELS = {"codec": pa.array(CODECS), "timestamp_type": pa.array(TIMESTAMP_TYPES)}
+_LABELS = {"codec": CODECS, "timestamp_type": TIMESTAMP_TYPES}
 
 ROWS = 1 << 17
 """How many records are in a :class:`pyarrow.RecordBatch`, about: record batches are added whole."""
@@ -291,7 +291,7 @@ class Facts:
         values = self._of_batches(name)
         indexes = values.cast(pa.int8()) if name in _LABELS else values
         array = compute.run_end_decode(pa.RunEndEncodedArray.from_arrays(self._ends, indexes))
-        return pa.DictionaryArray.from_arrays(array, _LABELS[name]) if name in _LABELS else array
+        return pa.DictionaryArray.from_arrays(array, pa.array(_LABELS[name])) if name in _LABELS else array
 
     def _of_batches(self, name: str) -> pa.Array:
         """An element for each batch, for labels their number."""

@@ -257,6 +257,7 @@ def test_a_large_response_needs_an_option(run: Any, command: tuple[str, ...]) ->
         assert run(*command, broker.address, *more, "--max-response", 4).code == 0
 
 
+@pytest.mark.long
 def test_json_is_printed_part_by_part(monkeypatch: pytest.MonkeyPatch) -> None:
     value = [{"host": "b1", "port": 9092}] * 200_000
     with Path(os.devnull).open("w") as out:

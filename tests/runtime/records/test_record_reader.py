@@ -358,6 +358,7 @@ def test_refused_headers_take_no_memory() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_more_records_than_fit_are_read_in_parts() -> None:
     count = MAX_OBJECTS + 1
     reader = read_batches(around(compress(4, SMALLEST * count), count, codec=4), skip=True)
