@@ -99,6 +99,12 @@ def test_facts_of_batches_and_labels() -> None:
     assert table.column("producer_id").to_pylist() == [7, 7, -1]
 
 
+def test_a_position_in_a_larger_file_changes_no_record() -> None:
+    first, second = batch_of(b"a"), batch_of(b"b")
+    table = read_records(first + second, ["position", "value"], position=len(first)).table()
+    assert table.to_pydict() == {"position": [len(first), len(first + second)], "value": [b"a", b"b"]}
+
+
 @pytest.mark.parametrize("codec", [0, 1])
 def test_a_time_of_the_broker_is_that_of_all_records(codec: int) -> None:
     records = [Record(timestamp=5), Record(timestamp=9)]

@@ -117,6 +117,15 @@ def test_lines_of_0_9() -> None:
 
 
 @pytest.mark.parametrize(
+    ("key", "name"), [(-1, None), (0, "PRODUCE"), (57, "UPDATE_FEATURES"), (58, None)], ids=["-1", "0", "57", "58"]
+)
+def test_a_key_of_no_api_of_that_time_has_no_name(key: int, name: str | None) -> None:
+    header = f"{{api_key={key},api_version=8,correlation_id=4,client_id=a}} -- "
+    line = parsed(re.sub(r"RequestHeader.*? -- ", header, SINCE_1_0))
+    assert (line.header.api_key, line.header.api_name) == (key, name)
+
+
+@pytest.mark.parametrize(
     "text",
     [
         SINCE_1_0.replace("errorCode", "error_code"),

@@ -171,6 +171,16 @@ def test_a_request_in_flight_counts_without_its_bytes_and_with_the_request_in_it
         assert least < connection.held < least + 100
 
 
+@pytest.mark.parametrize("unfinished", [asked(BEAT, 4, 2), answered(HeartbeatResponse(), 4, 1)], ids=[CLIENT, SERVER])
+def test_an_unfinished_frame_of_either_side_counts_as_held(unfinished: Segment) -> None:
+    connection = decoder()
+    connection.feed(*asked(BEAT, 4, 1), 1.0)
+    before = connection.held
+    side, data = unfinished
+    assert connection.feed(side, data[:-1], 2.0) == []
+    assert connection.held == before + len(data) - 1
+
+
 def test_one_direction_alone_is_kept_within_bounds() -> None:
     connection = decoder(max_in_flight=10)
     events = [event for number in range(100) for event in connection.feed(*asked(BEAT, 4, number), float(number))]

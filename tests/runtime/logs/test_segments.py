@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import struct
 import zlib
 from collections.abc import Sequence
@@ -451,6 +452,19 @@ def test_after_damage_any_batch_is_found(folder: Path, following: bytes) -> None
     reader = LogSegment(path).batches(skip=True)
     assert [batch.data for batch in reader] == [first, following]
     assert reader.skipped == 1
+
+
+def test_each_damaged_batch_is_told_by_itself_and_what_hides_another_batch_is_told_so(segment: LogSegment) -> None:
+    size = len(batch_at(BASE))
+    for number, place, value in ((3, 17, b"\0\0\0\0"), (4, 17, b"\0\0\0\0"), (7, 8, struct.pack(">i", size))):
+        damaged(segment, number, place, value)
+    with segment.path.open("rb") as file:
+        found = [one for one in extents.extents(window.Window(file, segment.size)) if one.reason]
+    assert [(one.position, one.size) for one in found] == [(number * size, size) for number in (3, 4, 7)]
+    checksums = "the stored checksum is [0-9a-f]{8}, the computed one [0-9a-f]{8}"
+    hides = ", and another batch begins in it"
+    for one, pattern in zip(found, (checksums, checksums, checksums + hides), strict=True):
+        assert re.fullmatch(pattern, one.reason or "")
 
 
 def test_a_search_takes_no_more_checksums_than_its_budget(segment: LogSegment) -> None:
