@@ -112,6 +112,15 @@ def test_the_page_of_an_api_says_which_version_clients_and_brokers_agree_on(
     assert 'id="negotiation"' in site[f"api/{api}.html"]
 
 
+def test_the_page_of_a_record_has_no_table_of_the_api_with_its_number() -> None:
+    accepted = {"1.0.0": "0", "2.0.0": "0-1"}.items()
+    history = History(
+        releases={name: dict.fromkeys((7, 27, 900), ApiFacts("A", versions)) for name, versions in accepted}
+    )
+    site = {artifact.path: artifact.text for artifact in emit_site(replace(inputs(CLOCKWORK), history=history))}
+    assert [path for path, text in site.items() if 'id="negotiation"' in text] == ["api/clock.html"]
+
+
 @pytest.mark.slow
 def test_what_is_printed_is_black_on_white(site: Mapping[str, str]) -> None:
     style = site["assets/page.css"]
