@@ -101,6 +101,11 @@ def test_what_is_made_up_is_short_and_fits_its_type() -> None:
     assert data[130:] == b"\0\x0cthe_long_nam"
 
 
+def test_a_dump_has_every_byte_in_lines_of_sixteen() -> None:
+    assert list(Example(0, "", bytes(range(17)), (), 0).dump) == [(0, bytes(range(16)).hex(" ")), (16, "10")]
+    assert [offset for offset, _ in Example(0, "", bytes(32), (), 0).dump] == [0, 16]
+
+
 def test_a_line_that_is_no_example_is_named(tmp_path: Path) -> None:
     (tmp_path / "examples.jsonl").write_text(
         '{"source": "me", "message": "M", "version": 1, "hex": "00"}\n{"hex": 3}\n'
