@@ -5,6 +5,7 @@ from __future__ import annotations
 import tracemalloc
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from itertools import permutations
 from pathlib import Path
 
 import pytest
@@ -58,6 +59,12 @@ def conversations(pieces: Iterable[Piece | Broken]) -> dict[int, list[bytes]]:
     return said
 
 
+def times_in(files: Iterable[Path]) -> list[float]:
+    """The times of all packets, in the order in which they are read."""
+    blocks = capture_blocks([str(path) for path in files])
+    return [one.time for block in blocks for one in block if isinstance(one, Packet)]
+
+
 WHOLE = {talk.client.port: [data for _, _, data in talk.segments] for talk in TALKS}
 
 
@@ -96,12 +103,18 @@ def test_files_of_the_same_time_are_read_side_by_side(tmp_path: Path) -> None:
     """One for each interface, and every packet seen on two of them."""
     files = [write_pcap(tmp_path / f"{n}", ALL[n::3] if n < 3 else ALL[::2]) for n in range(4)]
     assert conversations(read_pieces([str(path) for path in files])) == WHOLE
-    times = [
-        one.time
-        for block in capture_blocks([str(path) for path in files])
-        for one in block
-        if isinstance(one, Packet)
-    ]
+    times = times_in(files)
+    assert times == sorted(times)
+
+
+@pytest.mark.parametrize("order", [*permutations(range(3))])
+def test_packets_come_by_time_in_whatever_order_files_are_given(tmp_path: Path, order: tuple[int, ...]) -> None:
+    """Two captures of the same time, and one of later."""
+    half = len(ALL) // 2
+    parts = (ALL[:half:2], ALL[1:half:2], ALL[half:])
+    files = [write_pcap(tmp_path / f"{number}", part) for number, part in enumerate(parts)]
+    times = times_in([files[number] for number in order])
+    assert len(times) == len(ALL)
     assert times == sorted(times)
 
 

@@ -419,6 +419,15 @@ def test_states_of_consumer_groups(tmp_path: Path, epochs: tuple[int, int, int],
     assert log.state(Groups, columns.GROUPS) == []
 
 
+def test_a_tombstone_of_a_member_whose_record_is_gone_changes_nothing(tmp_path: Path) -> None:
+    """Compaction removes the record first, and the tombstone later."""
+    log = consumer(Log(tmp_path), 3, 3, 3)
+    before = log.state(Members, columns.MEMBERS)
+    for part in ("MemberMetadata", "TargetAssignmentMember", "CurrentMemberAssignment"):
+        log.put(f"ConsumerGroup{part}", {"group_id": "c", "member_id": "gone"}, None)
+    assert log.state(Members, columns.MEMBERS) == before
+
+
 def test_another_member_state_than_stable_is_reconciling(tmp_path: Path) -> None:
     log = consumer(Log(tmp_path), 3, 3, 3)
     key = {"group_id": "c", "member_id": "m"}

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 from syrupy.assertion import SnapshotAssertion
 
+from kwire_inspect.reports.charts import PALETTE
 from kwire_inspect.reports.latency import latency
 from kwire_inspect.reports.over_time import MAX_ROWS, Steps, counted_over_time
 from kwire_inspect.reports.report import Report
@@ -150,6 +151,14 @@ def test_steps_in_which_nothing_happened_are_shown_and_rare_things_share_a_colou
     series = {trace["name"]: trace["y"] for trace in chart.figure["data"]}
     assert list(series) == [*(f"api {number}" for number in range(7)), "others"]
     assert series["others"] == [93 + 92, 0, 0, 1]
+
+
+def test_as_many_things_as_there_are_colours_have_one_each() -> None:
+    names = [f"api {number}" for number in range(PALETTE)]
+    counts = [(10, name, "capture", 100 - number) for number, name in enumerate(names)]
+    chart = counted_over_time("t", "T", counts, Steps(timedelta(seconds=1)), unit="requests")
+    assert chart is not None
+    assert [trace["name"] for trace in chart.figure["data"]] == names
 
 
 def test_what_two_kinds_of_input_counted_is_counted_once() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import os
 import shutil
 import struct
 import tracemalloc
@@ -370,6 +371,7 @@ def test_bounds_choose_records_and_spare_batches(tmp_path: Path, monkeypatch: py
     late = Bounds(first_time=(TIMES + 72) * 1000 - 500)
     assert offsets(rows(path, bounds=late)) == list(range(72, 80))
     assert read == [7]
+    assert offsets(rows(path, bounds=Bounds(first_time=(TIMES + 79) * 1000))) == [79], "both ends are inclusive"
 
 
 def test_control_records_may_be_left_out() -> None:
@@ -608,6 +610,16 @@ def test_records_before_damage_come_before_it(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setattr(RecordBuilder, "take", lambda *_: False)
     found = rows(segment(tmp_path, batch_at(0, 2), with_records(2, b"\0"), batch_at(4, 1)))
     assert [row["problem"] is None for row in found] == [True, True, False, True]
+
+
+def test_of_a_file_that_shrinks_after_it_was_listed_the_rest_is_read(tmp_path: Path) -> None:
+    path = segment(tmp_path, *BATCHES)
+    groups = list(splits(segment_files([str(path)], [str(path)]), 1 << 20))
+    os.truncate(path, 3 * SIZE)
+    found = [row for group in groups for batch in record_batches(group, RECORDS) for row in batch.to_pylist()]
+    assert offsets(found) == list(range(30))
+    ((_, reason),) = broken(found)
+    assert "cannot be read: " in reason
 
 
 def test_the_codec_of_a_batch_may_be_unknown(tmp_path: Path) -> None:

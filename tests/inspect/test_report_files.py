@@ -6,7 +6,7 @@ import io
 import os
 import time
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pyarrow as pa
@@ -19,7 +19,7 @@ from syrupy.assertion import SnapshotAssertion
 
 from kwire.errors import printable
 from kwire_inspect.options import OptionError
-from kwire_inspect.reports import text
+from kwire_inspect.reports import charts, text
 from kwire_inspect.reports.report import Cell, Column, Report, Table
 from kwire_inspect.reports.report_files import arrow_table, write_report
 from kwire_inspect.reports.terminal import print_report
@@ -253,6 +253,14 @@ def _in_berlin(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         time.tzset()
         yield
     time.tzset()
+
+
+@pytest.mark.usefixtures("_in_berlin")
+def test_charts_over_time_are_in_utc() -> None:
+    figure = charts.over_time([datetime(2026, 7, 2, 3, tzinfo=UTC)], timedelta(hours=1), {"a": [1]}, unit="requests")
+    (bars,) = figure["data"]
+    assert (bars["x"], bars["text"]) == (["2026-07-02 03:30:00"], ["2026-07-02 03:00:00 UTC"])
+    assert figure["layout"]["xaxis"]["range"] == ["2026-07-02 03:00:00", "2026-07-02 04:00:00"]
 
 
 @pytest.mark.usefixtures("_in_berlin")

@@ -50,7 +50,7 @@ def table(*rows: dict[str, Any]) -> LocalTable:
     return DATABASE.table(EXCHANGES).add(pa.Table.from_pylist([*rows], EXCHANGES).to_batches())
 
 
-def metadata(name: str, id: Uuid = ORDERS) -> MetadataResponse:
+def metadata(name: str | None, id: Uuid = ORDERS) -> MetadataResponse:
     return MetadataResponse(cluster_id="c1", topics=[MetadataResponseTopic(name=name, topic_id=id)])
 
 
@@ -105,6 +105,13 @@ def test_a_name_whose_cluster_is_known_goes_before_one_without() -> None:
     second = [answered(3, 12, metadata("y", OTHER)), answered(19, 7, created("x", OTHER))]
     names = topic_names(table(*first), table(*second))
     assert {tuple(row.values()) for row in names.rows()} == {(str(ORDERS), "a", "c1"), (str(OTHER), "y", "c1")}
+
+
+def test_a_topic_without_a_name_tells_none() -> None:
+    """Brokers answer so if they do not know an id."""
+    unknown = [answered(3, 12, metadata("", ORDERS)), answered(3, 12, metadata(None, OTHER))]
+    names = topic_names(table(*unknown, answered(19, 7, created("orders"))))
+    assert [tuple(row.values()) for row in names.rows()] == [(str(ORDERS), "orders", None)]
 
 
 def test_names_are_told_by_records_of_the_metadata_too() -> None:

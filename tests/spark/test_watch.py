@@ -32,6 +32,8 @@ from kwire_inspect.tables.clients import EXCHANGE_COLUMNS
 from kwire_kafka import PROTOCOL
 from kwire_spark.command import watch
 from kwire_spark.command.watch import ProgressPrinter
+from tests.inspect.test_interfaces import LO, Install, capture_in
+from tests.inspect.test_interfaces import install as install
 from tests.support.capture_files import packets, recorded, write_pcap
 from tests.support.report_rows import client, clients_of, write_rows
 
@@ -110,6 +112,19 @@ def test_it_ends_after_a_time_and_says_why_the_stream_failed(
     assert 1 <= time.monotonic() - began < 30
     assert capsys.readouterr().err == "kwire: the stream broke\n"
     stream.query.stop.assert_called_once_with()
+
+
+def test_it_fails_if_the_capture_ends_by_itself(
+    stream: Any, install: Install, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """And reads what was captured until then."""
+    monkeypatch.setattr(watch, "POLL_SECONDS", 0.01)
+    folder = install(last=["dumpcap: The network adapter is no longer running"], stays=False, code=2)
+    capture_in(folder, recorded(RECORDING)[0])
+    stream.query.isActive, stream.query.status["isTriggerActive"] = True, False
+    assert run(["watch", "--interface", LO, "--ports", "9092", "--for", "60s", "--out", str(tmp_path), "-q"]) == 3
+    assert f"dumpcap on {LO} ended with exit code 2" in capsys.readouterr().err
+    stream.query.processAllAvailable.assert_called_once_with()
 
 
 def test_it_runs_until_it_is_interrupted(
