@@ -133,6 +133,12 @@ def test_no_class_of_an_enum_is_elsewhere() -> None:
     assert all(ELSEWHERE.values())
 
 
+def test_a_class_whose_name_begins_like_one_that_is_elsewhere_is_new() -> None:
+    names = ("metadata.BrokerState", "metadata.BrokerStateReason")
+    found = unknown([NumberedClass(name, "id", "int8", {"NONE": 0}) for name in names])
+    assert [one.name for one in found] == ["metadata.BrokerStateReason"]
+
+
 TIDE = """\
 package org.apache.kafka.common;
 public enum Tide {

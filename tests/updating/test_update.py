@@ -120,6 +120,14 @@ def test_an_enum_that_is_new_is_drafted_and_left_to_do(root: Path) -> None:
     assert "new enums Tide" in "\n".join(report([done], []))
 
 
+def test_an_enum_that_is_new_in_the_second_of_two_releases_is_left_to_do(root: Path) -> None:
+    done = [take_in(jars(root, "1.0.0"))]
+    ENUMS[:] = [TIDE]
+    done.append(take_in(jars(root, "1.1.0")))
+    assert [line for line in left_to_do(done) if "is a draft from" in line] == list(map(str, done[1].new_enums))
+    assert len(done[1].new_enums) == 1
+
+
 def test_a_draft_is_kept_and_gets_new_values(root: Path) -> None:
     ENUMS[:] = [TIDE]
     take_in(jars(root, "1.0.0"))
