@@ -13,8 +13,11 @@ from tests.e2e.walk import TRANSACTION, Walk
 READ_COMMITTED = 1
 
 
-def transaction(walk: Walk, topic: str, topic_id: Uuid, values: list[bytes], *, committed: bool) -> int:
-    """Write values in a transaction of its own, and wait until its end is written; its producer id."""
+def transaction(walk: Walk, topic: str, topic_id: Uuid, values: list[bytes], *, committed: bool, size: int) -> int:
+    """Write values in a transaction of its own, wait until the log has ``size`` records, and return its producer id.
+
+    The coordinator answers before the partition has the end of the transaction.
+    """
     version = walk.versions("Produce")[-1]
     name = f"{topic}-{'good' if committed else 'bad'}"
     walk.find_coordinator(name, TRANSACTION)
@@ -29,26 +32,25 @@ def transaction(walk: Walk, topic: str, topic_id: Uuid, values: list[bytes], *, 
     records = encode_batch([Record(value=value) for value in values], **ids, base_sequence=0, transactional=True)
     produce(walk, topic, topic_id, records, len(values), version, transactional_id=name)
     walk.latest("EndTxn", **producer, committed=committed)
+    walk.wait("the end", lambda: _whole(fetch(walk, topic, topic_id, isolation_level=READ_COMMITTED), size))
     producer_id: int = given.producer_id
     return producer_id
 
 
 def test_only_what_was_committed_is_seen(walk: Walk) -> None:
     topic_id = walk.topic("decided")
-    good = transaction(walk, "decided", topic_id, [b"a", b"b"], committed=True)
-    bad = transaction(walk, "decided", topic_id, [b"x", b"y", b"z"], committed=False)
-    partition = walk.wait(
-        "both ends", lambda: _whole(fetch(walk, "decided", topic_id, isolation_level=READ_COMMITTED))
-    )
+    good = transaction(walk, "decided", topic_id, [b"a", b"b"], committed=True, size=3)
+    bad = transaction(walk, "decided", topic_id, [b"x", b"y", b"z"], committed=False, size=7)
+    partition = fetch(walk, "decided", topic_id, isolation_level=READ_COMMITTED)
 
     assert [(run.producer_id, run.first_offset) for run in partition.aborted_transactions] == [(bad, 3)]
     assert _control(partition.records) == [(good, "commit", 2), (bad, "abort", 6)]
     assert contents(committed(partition)) == [(None, b"a"), (None, b"b")]
 
 
-def _whole(partition: Any) -> Any:
-    """The partition, once it has five records and two ends, and none of them undecided."""
-    return partition if partition.last_stable_offset == partition.high_watermark == 7 else None
+def _whole(partition: Any, size: int) -> Any:
+    """Return the partition once it has ``size`` records and ends, and none of them is undecided."""
+    return partition if partition.last_stable_offset == partition.high_watermark == size else None
 
 
 def _control(data: bytes) -> list[tuple[int, str, int]]:
