@@ -140,8 +140,9 @@ def engine_for(
             option = needing[0] if needing else "--engine spark"
             raise OptionError(f"{option} cannot be used with -, the standard input: write it to a file first")
         return LocalEngine()
-    submitted = "MASTER" in os.environ or "PYSPARK_GATEWAY_PORT" in os.environ
-    if name == LOCAL or processes or (name == AUTO and not needing and not submitted):
+    if name == AUTO:
+        needing += [f"the variable {one}" for one in ("MASTER", "PYSPARK_GATEWAY_PORT") if one in os.environ]
+    if name == LOCAL or processes or (name == AUTO and not needing):
         return LocalEngine(processes or processes_for(inputs.size))
     engine = other_engine(SPARK, needing[0] if needing else f"--engine {name}")
     return engine(master, table_format, out, brief=inputs.size <= BRIEF_LIMIT)
