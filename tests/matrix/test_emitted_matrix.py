@@ -77,6 +77,13 @@ def test_clients_with_as_many_failures_as_others_keep_their_own() -> None:
     assert {"| 1.0.0 | 3.0.0 | A |", "| 2.0.0 | 3.0.0 | B |"} <= set(rows)
 
 
+def test_a_failure_is_that_of_the_client_and_not_of_its_release_as_a_broker() -> None:
+    """Clients of 1.0.0 choose version 2, which brokers of 2.0.0 only advertise. Those of 2.0.0 choose version 1."""
+    releases = {"1.0.0": ApiFacts("A", "0-2"), "2.0.0": ApiFacts("A", "1", advertises="0-2")}
+    page = emitted({name: {7: api} for name, api in releases.items()})["matrix/negotiation.md"]
+    assert [row for row in page.splitlines() if row.endswith("| A |")] == ["| 1.0.0 | 2.0.0 | A |"]
+
+
 def test_a_version_that_is_unstable_and_deprecated_is_unstable() -> None:
     data = json.loads(
         emitted({"1.0.0": {7: ApiFacts("Clock", "0-2", deprecated="0-2", unstable="2")}})["compat.json"]
