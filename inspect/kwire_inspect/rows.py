@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from operator import attrgetter, itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
 
@@ -206,12 +205,12 @@ def _fitting(value: Any, kind: pa.DataType) -> Any:
     return value
 
 
-@dataclass(frozen=True, slots=True)
-class Condition:
+class Condition(NamedTuple):
     """A test of the values of ``column``, or its negation. Times are in microseconds.
 
     ``test`` is ``= < <= > >= in``, or for strings ``starts with``, ``ends with``, ``contains``, with ``value``; or
-    ``null`` without. As in SQL, null satisfies only the test ``null``, and no negation.
+    ``null`` without. As in SQL, null satisfies only the test ``null``, and no negation. It is a tuple because workers
+    of Spark unpickle it: a frozen dataclass that mypyc compiled cannot be unpickled.
     """
 
     column: str

@@ -41,6 +41,11 @@ TALK = [asked(HeartbeatRequest(), 4, 1), answered(HeartbeatResponse(error_code=2
 SASL = ["kafka-python-as-of-0.10-on-3.9.1-with-PLAIN", "librdkafka-on-4.1.1-with-SCRAM-SHA-256"]
 
 
+def test_conditions_can_be_sent_to_workers() -> None:
+    condition = Condition("api", "in", ("Produce", "Fetch"), negated=True)
+    assert pickle.loads(pickle.dumps(condition)) == condition
+
+
 @pytest.mark.parametrize("table", ["frames", "exchanges"])
 @pytest.mark.parametrize("name", ["librdkafka-on-4.1.1-with-SCRAM-SHA-256", "the-broker-on-4.1.1"])
 def test_columns_are_the_same_alone_as_among_all(name: str, table: Table) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -57,7 +56,7 @@ def condition(pushed: Filter, schema: pa.Schema) -> Condition | None:
         positive = condition(pushed.child, schema)
         if positive is None or isinstance(pushed.child, EqualNullSafe):  # null satisfies its negation
             return None
-        return replace(positive, negated=not positive.negated)
+        return positive._replace(negated=not positive.negated)
     test = _TESTS.get(type(pushed))
     path: tuple[str, ...] = getattr(pushed, "attribute", ())
     if test is None or len(path) != 1 or path[0] not in schema.names:
