@@ -162,9 +162,9 @@ def frame_batches(
     """The rows of all connections, with the columns of ``schema``: by default all of the ``table``.
 
     Rows have to pass ``conditions``. A broken file yields a row with a ``problem`` or, with ``failfast``, raises
-    :class:`BrokenInputError`. A batch has 4,096 rows or a few more. With bytes of frames in it, it is of
-    about 8 MB of the capture. With ``bodies`` ``codes``, error codes of exchanges are looked up in the bytes of
-    responses, and no other bodies are read than those that identify clients.
+    :class:`BrokenInputError`. A batch has 4,096 rows or a few more, or is of about 8 MB of the capture,
+    because ids of clients may be long. With ``bodies`` ``codes``, error codes of exchanges are looked up in the bytes
+    of responses, and no other bodies are read than those that identify clients.
     """
     projection = ConnectionProjection(table, schema, conditions, budget, protocol, bodies)
     connections = Connections(projection)
@@ -183,7 +183,7 @@ def frame_batches(
             continue
         rows += connections.rows()
         rows += connections.drop(piece, fed)
-        size, fed = size + (fed if projection.shown else 0), 0
+        size, fed = size + fed, 0
         if len(rows) >= BATCH_ROWS or size >= BATCH_BYTES:
             yield projection.batch(rows)
             rows, size = [], 0
