@@ -381,6 +381,7 @@ def test_runs_at_the_same_time_leave_the_tree_of_one(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_the_command_killed_at_random_is_repaired_by_the_next_run(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "kwirec", "generate", "-q", str(CLOCKWORK), "--package", "acme", "--out"]
     started = time.monotonic()

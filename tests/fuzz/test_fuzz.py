@@ -21,6 +21,7 @@ def test_broken_frames(seed: int) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_hostile_lengths_cost_no_memory() -> None:
     """Every length of the newest version of every fourth message; the script does all versions and more values."""
     newest = [(cls, version) for cls, version in all_pairs() if version == cls.VALID_VERSIONS[-1]]

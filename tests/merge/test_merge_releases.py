@@ -125,6 +125,7 @@ def merge_in(order: Sequence[str], union: Union) -> dict[str, str]:
     return files
 
 
+@pytest.mark.long
 def test_the_order_of_merges_makes_no_difference(new_union: Callable[[str], Union]) -> None:
     releases = some_releases(3)
     expected = merge_in(releases, new_union("in order"))

@@ -60,6 +60,7 @@ def directly(cls: type[Message], version: int, value: Any) -> Any:
 
 @pytest.mark.slow
 @each_release(*vectors.RELEASES)
+@pytest.mark.long
 def test_what_kafka_prints_is_read_as_models_read_it(release: str) -> None:
     """And so is what differs from it in one place: by chance, but the same each time."""
     chosen = Random(release)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
+
 from kwire_kafka import PROTOCOL
 from kwire_kafka.releases import RELEASES
 from tests.conformance import vectors
@@ -34,6 +36,7 @@ def renamed(json: Any, names: dict[str, str]) -> Any:
 
 
 @each_release(*vectors.RELEASES)
+@pytest.mark.long
 def test_models_print_what_kafka_prints(release: str) -> None:
     """Java's bytes → model → Java's JSON, with its fields in the same order."""
     found = 0

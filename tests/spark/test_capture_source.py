@@ -24,6 +24,7 @@ def read(spark: SparkSession, path: Any, **options: str) -> DataFrame:
     return spark.read.format("kafka_capture").options(**options).load(str(path))
 
 
+@pytest.mark.long
 def test_in_spark(spark: SparkSession, capture: Path) -> None:
     spark.dataSource.register(KafkaCapture)
     frames = read(spark, capture, partitions="2")

@@ -125,6 +125,7 @@ def test_a_table_that_spark_keeps_is_computed_once(spark: SparkSession, tmp_path
     table.unpersist()
 
 
+@pytest.mark.long
 def test_exchanges_are_counted_where_they_are_read(spark: SparkSession, tmp_path: Path) -> None:
     log = tmp_path / "kafka-request.log"
     lines = gzip.decompress((DATA / "request_logs" / "3.9.1.log.gz").read_bytes())

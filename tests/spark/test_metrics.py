@@ -10,6 +10,7 @@ import pytest
 from tests.inspect.test_metrics import SAMPLE, counts, made, readiness, truth
 
 
+@pytest.mark.long
 def test_spark_reads_the_same(spark: Any, tmp_path: Path) -> None:
     from kwire_spark import read_clients
 

@@ -609,6 +609,7 @@ def test_the_time_of_a_packet_out_of_a_topic(key: bytes | None, timestamp: int |
         assert (found["problem"], found["time"].timestamp() * 1e6) == (None, time)
 
 
+@pytest.mark.long
 def test_a_batch_that_runs_again_is_not_added_twice(stream: SparkSession, tmp_path: Path) -> None:
     capture = capture_of(tmp_path / "some.pcap")
     (tmp_path / "none.pcap").write_bytes(b"no capture")
@@ -645,6 +646,7 @@ def test_what_is_broken_is_told_and_the_rest_goes_on(stream: SparkSession, tmp_p
     ]
 
 
+@pytest.mark.long
 def test_connections_that_are_idle_are_closed_and_packets_that_are_too_late_are_counted(
     stream: SparkSession, tmp_path: Path
 ) -> None:

@@ -30,6 +30,7 @@ def one_task(spark: SparkSession) -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("one_task")
+@pytest.mark.long
 def test_watch_decrypts_and_its_checkpoint_has_no_secrets(
     tmp_path: Path, keys: Path, pem: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

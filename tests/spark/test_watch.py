@@ -174,6 +174,7 @@ def test_it_names_what_it_watches_and_whether_it_reads_or_waits(capsys: pytest.C
     assert progress.doing(folder, reading=True) == f"20 packets in 1 batch so far; reading {folder} …"
 
 
+@pytest.mark.long
 def test_with_a_target_it_keeps_page_and_metrics_and_tells_who_is_refused(
     spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -508,6 +508,7 @@ def test_without_options_there_are_limits_and_no_login() -> None:
     assert (found.timeout, found.max_response, security(found)) == (10.0, 2 << 20, Security())
 
 
+@pytest.mark.long
 def test_limits_are_those_of_the_options(run: Any) -> None:
     long = MetadataResponse(cluster_id="c", topics=[MetadataResponseTopic(name="x" * 30_000)] * 50)
     with Loopback({"Metadata": lambda request: long}) as broker:
