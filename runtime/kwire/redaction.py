@@ -113,15 +113,14 @@ def _within(
 ) -> bytes:
     """``data`` of the field ``name`` of an Envelope without secrets; empty if it cannot be decoded."""
     try:
-        if inner is not None and inner.message is not None:
-            pass
-        elif name == "request_data":
-            inner = protocol.decode_request(data, LIKE_KAFKA, max_decoded=MAX_DECODED)
-        elif asked is not None:
-            of = asked.header.api_key, asked.header.api_version
-            inner = protocol.decode_response(data, *of, LIKE_KAFKA, max_decoded=MAX_DECODED)
-        else:
-            return b""
+        if inner is None or inner.message is None:
+            if name == "request_data":
+                inner = protocol.decode_request(data, LIKE_KAFKA, max_decoded=MAX_DECODED)
+            elif asked is not None:
+                of = asked.header.api_key, asked.header.api_version
+                inner = protocol.decode_response(data, *of, LIKE_KAFKA, max_decoded=MAX_DECODED)
+            else:
+                return b""
         return redacted_bytes(protocol, data, inner.body_offset, inner.message, inner.version)
     except KwireError:
         return b""

@@ -87,9 +87,8 @@ class SparkEngine:
         reader = self.session.read.format(self.table_format)
         if self.table_format == PARQUET:
             reader = reader.schema(spark_schema([*schema, *([pa.field(DATE, pa.date32())] if by_date else [])]))
-            if (
-                by_date and reader.load(path).isEmpty()
-            ):  # and has no files: without dates, it has one with its columns
+            # a dated table without rows has no file; written without dates, it has one, with its columns
+            if by_date and reader.load(path).isEmpty():
                 write(few.limit(0), folder, name, origin=origin)
         stored = reader.load(path)
         return Written(name, path, stored, stored.count)

@@ -76,7 +76,7 @@ def typed_records(
 
 
 def typed(table: DataFrame, made: Typed) -> DataFrame:
-    """What is made of the rows of its kind."""
+    """Return the typed table of the rows of one kind."""
     structs, fields = made.structs, made.fields()
     gone = {*structs.replaced, "problem", *(field.name for field in fields)}
     # the counterpart of structs.schema_with: other columns keep their types in Spark

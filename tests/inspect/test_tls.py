@@ -59,16 +59,6 @@ V12, V13 = ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3
 RECORDING = "librdkafka-on-4.1.1"
 
 
-@pytest.fixture(scope="module")
-def pem(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return certificate(tmp_path_factory.mktemp("tls"))
-
-
-@pytest.fixture
-def keys(tmp_path: Path) -> Path:
-    return tmp_path / "keys"
-
-
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     return tmp_path / "capture.pcap"

@@ -19,7 +19,7 @@ from kwire_inspect.tls import KeyLog, followed_key_log, growing_key_log, read_ke
 from kwire_spark.streams.ends import NO_KEYS, PATIENCE, Ends
 from tests.inspect.test_tls import LONG, SUITES, V13, by_session
 from tests.support.capture_files import Conversation, packets, recorded, write_pcap
-from tests.support.tls_talks import Recorder, Tls, certificate
+from tests.support.tls_talks import Recorder, Tls
 
 pytest.importorskip("cryptography")
 
@@ -27,16 +27,6 @@ from kwire_inspect.tls import connection, decryption
 from kwire_inspect.tls.connection import APPLICATION, HANDSHAKE
 
 RECORDING = "librdkafka-on-4.1.1"
-
-
-@pytest.fixture(scope="module")
-def pem(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return certificate(tmp_path_factory.mktemp("tls"))
-
-
-@pytest.fixture
-def keys(tmp_path: Path) -> Path:
-    return tmp_path / "keys"
 
 
 def talk() -> Conversation:

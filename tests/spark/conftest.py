@@ -8,7 +8,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from kwire_spark.session import spark_session
+from tests.inspect.conftest import keys as keys
 from tests.inspect.conftest import newer as newer
+from tests.inspect.conftest import pem as pem
 
 
 @pytest.fixture(scope="session")

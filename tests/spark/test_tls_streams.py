@@ -11,8 +11,6 @@ import pytest
 from pyspark.sql import SparkSession
 
 from kwire.command import main as run
-from tests.inspect.test_tls_streams import keys as keys
-from tests.inspect.test_tls_streams import pem as pem
 from tests.support.capture_files import merged, packets, recorded, write_pcap
 from tests.support.tls_talks import Tls
 

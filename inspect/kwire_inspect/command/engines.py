@@ -130,21 +130,21 @@ def engine_for(
         f"--out {out}": "://" in out,
     }
     needing = [option for option, given in needs.items() if given]
-    if processes and (name == SPARK or needing):
-        option = needing[0] if needing else "--engine spark"
-        raise OptionError(f"--processes cannot be used with {option}, which needs Spark: see --master")
+    if name == SPARK:
+        needing.append("--engine spark")
+    if processes and needing:
+        raise OptionError(f"--processes cannot be used with {needing[0]}, which needs Spark: see --master")
     if name == LOCAL and needing:
         raise OptionError(f"--engine local cannot be used with {needing[0]}, which needs Spark")
     if inputs.has_standard_input:
-        if needing or name == SPARK:
-            option = needing[0] if needing else "--engine spark"
-            raise OptionError(f"{option} cannot be used with -, the standard input: write it to a file first")
+        if needing:
+            raise OptionError(f"{needing[0]} cannot be used with -, the standard input: write it to a file first")
         return LocalEngine()
-    if name == AUTO:
+    if name == AUTO and not processes:
         needing += [f"the variable {one}" for one in ("MASTER", "PYSPARK_GATEWAY_PORT") if one in os.environ]
-    if name == LOCAL or processes or (name == AUTO and not needing):
+    if not needing:
         return LocalEngine(processes or processes_for(inputs.size))
-    engine = other_engine(SPARK, needing[0] if needing else f"--engine {name}")
+    engine = other_engine(SPARK, needing[0])
     return engine(master, table_format, out, brief=inputs.size <= BRIEF_LIMIT)
 
 

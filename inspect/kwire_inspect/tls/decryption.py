@@ -1,8 +1,8 @@
 """Decrypts the connections among pieces of which a key log has the secrets.
 
-OpenSSL, NSS, Go and others write key logs to ``SSLKEYLOGFILE``. The format is that of draft-ietf-tls-keylogfile: a
-line for each secret, with its label, the random of the client's hello, and the secret, both in hexadecimal. For TLS
-1.2 there may be another one in its place, which agents for Java write, because JSSE tells them no random:
+OpenSSL, NSS, Go and other libraries write key logs to ``SSLKEYLOGFILE``. The format is draft-ietf-tls-keylogfile: a
+line for each secret, with its label, the random of the client's hello, and the secret, both in hexadecimal. Agents
+for Java write another line for TLS 1.2, because JSSE does not give them the random:
 ``RSA Session-ID:… Master-Key:…``.
 """
 
@@ -58,7 +58,7 @@ class KeyLog:
         raise TypeError("secrets are not pickled")
 
     def add(self, text: bytes) -> None:
-        """Take the secrets in lines of a key log; other lines are passed over, and so is what is too much in all."""
+        """Add the secrets in lines of a key log. Ignore other lines, and text beyond the limit of all key logs."""
         self._room -= len(text)
         if self._room < 0:
             return
@@ -124,15 +124,17 @@ def _followed(path: str) -> FollowedKeyLog:
 
 
 def followed_key_log(path: str) -> KeyLog:
-    """What a key log has now. This process keeps it, and reads only what is new the next time."""
+    """Return the current key log. This process keeps it, and reads only new lines the next time."""
     keys = _followed(path)
     keys.refresh()
     return keys
 
 
 def growing_key_log(path: str | None) -> str:
-    """The absolute path of a key log that may be empty yet; empty if there is none. :class:`OptionError` if it cannot
-    be read, or nothing could be decrypted with it."""
+    """Return the absolute path of a key log that may still be empty, or an empty text for no key log.
+
+    Raises :class:`OptionError` if it cannot be read, or the library that decrypts is missing.
+    """
     if not path:
         return ""
     _check_library()
@@ -146,8 +148,10 @@ def growing_key_log(path: str | None) -> str:
 
 
 def checked_key_log(path: str | None) -> str:
-    """The absolute path of a key log, empty if there is none. :class:`~kwire_inspect.options.OptionError` if it has
-    no secrets, or nothing could be decrypted with them."""
+    """Return the absolute path of a key log, or an empty text for no key log.
+
+    Raises :class:`~kwire_inspect.options.OptionError` if it has no secrets, or the library that decrypts is missing.
+    """
     if not path:
         return ""
     _check_library()

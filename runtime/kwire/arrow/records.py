@@ -126,7 +126,7 @@ class RecordBuilder:
             self.add_records(batch, batch.records())
 
     def take(self, batch: Batch, data: bytes = b"", at: int = 0) -> bool:
-        """Like :meth:`add`, for usual batches; whether this is one."""
+        """Add a batch as :meth:`add` does, if it is a usual one, and return whether it is."""
         if not self._wanted and 0 <= batch.count <= BELIEVED:
             self._records.count += batch.count
             self._note(batch, batch.count)
@@ -147,8 +147,8 @@ class RecordBuilder:
         return True
 
     def take_some(self, batch: Batch, payload: bytes, start: int, count: int) -> int:
-        """Add ``count`` records of ``batch``, from byte ``start`` of its ``payload``, if they are usual; where they
-        end, -1 if they are not."""
+        """Add ``count`` usual records of ``batch``, from byte ``start`` of its ``payload``. Return where they end, or
+        -1 if they are not usual, and are not added."""
         return self._read(batch, payload, start, len(payload), count, False)
 
     def _read(self, batch: Batch, data: bytes, start: int, end: int, count: int, whole: bool) -> int:
@@ -161,7 +161,7 @@ class RecordBuilder:
             time = batch.max_timestamp
             if not -HUGE < time < HUGE:
                 return -1
-        known = bool(self._buffers) and self._buffers[-1] is data
+        known = self._has(data)
         shift = self._shift - len(data) if known else self._room(len(data))
         end = self._records.read(data, start, end, count, shift, offset, time, append, whole)
         if end < 0:
@@ -171,10 +171,13 @@ class RecordBuilder:
         self._note(batch, count)
         return end
 
+    def _has(self, data: bytes) -> bool:
+        """Return whether ``data`` is the last buffer already."""
+        return bool(self._buffers) and self._buffers[-1] is data
+
     def _takes(self, data: bytes) -> bool:
         """Whether ``data`` can be kept as it is. It is joined with other buffers, so it is small or the only one."""
-        known = bool(self._buffers) and self._buffers[-1] is data
-        return known or 0 < len(data) <= (self._size if self._buffers else MAX_BYTES)
+        return self._has(data) or 0 < len(data) <= (self._size if self._buffers else MAX_BYTES)
 
     def _room(self, size: int) -> int:
         """Where the next buffer will begin, of ``size`` bytes."""
@@ -215,15 +218,15 @@ class RecordBuilder:
 
     @property
     def ready(self) -> bool:
-        """Whether :meth:`pop` may give something."""
+        """Whether :meth:`pop` may return columns."""
         return bool(self._ready)
 
     def pop(self) -> pa.RecordBatch | None:
-        """The next columns that are finished."""
+        """Return the next columns that are finished, or ``None``."""
         while self._ready:
-            made = next(self._ready[0], None)
-            if made is not None:
-                return made
+            batch = next(self._ready[0], None)
+            if batch is not None:
+                return batch
             self._ready.popleft()
         return None
 

@@ -225,8 +225,10 @@ class RecordColumns:
     def _read_headers(
         self, data: bytes, pos: i64, shift: i64, row: i64, room: i64, contents: i64
     ) -> tuple[i64, i64, i64]:
-        """Append the headers of a record unless it is too large; the position after them, how many more the batch may
-        have, and how many bytes the record has with them: ``contents`` are those of key and value."""
+        """Append the headers of a record unless it is too large. ``contents`` is the size of key and value.
+
+        Return the position after the headers, how many more headers the batch may have, and the size of the record.
+        """
         no_values = len(self.no_header_values)
         wanted = self.wanted & HEADERS
         count, pos = read_long_varint(data, pos, 28)

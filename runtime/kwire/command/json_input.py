@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from kwire.struct import Struct
 
 MAX_BODY, MAX_VALUES = 16 << 20, 100_000
-"""How many bytes of JSON a message may have, and how many values: an empty object of three bytes takes kilobytes as a
-struct with defaults."""
+"""Maximum bytes of JSON and maximum values of a message. An empty object of three bytes becomes a struct of
+kilobytes, with defaults."""
 
 
 def json_option(what: str) -> Callable[[Function], Function]:

@@ -86,7 +86,7 @@ class RequestEvent(FrameEvent):
     expects_response: bool
     inner: RequestEvent | Undecodable | None
 
-    def __init__(  # native code calls it, and not that of dataclass
+    def __init__(  # by hand, because mypyc leaves the constructor of a dataclass interpreted
         self,
         time: float,
         direction: Direction,
@@ -177,7 +177,7 @@ class ResponseEvent(FrameEvent):
     message: Message | None
     inner: ResponseEvent | Undecodable | None
 
-    def __init__(  # as that of requests
+    def __init__(  # by hand, as in RequestEvent
         self,
         time: float,
         direction: Direction,
