@@ -28,8 +28,9 @@ Check = Callable[[bytes], str]
 
 MAX_LENGTH = 1500
 """Of inputs that are made up under guidance: long ones take long and show nothing new."""
-STEPS = 1_000_000
-"""How many lines of Python one input may take, whatever it claims to hold."""
+STEPS, STEPS_PER_BYTE = 1_000_000, 50
+"""Maximum lines of Python that one input may take, whatever it claims to hold. A long input may take more: 64 KiB of
+the smallest records are read several times, with 16 lines for each byte."""
 MEASURED = 50
 """The memory of one input in so many is measured, and the steps of another, because both are slow."""
 TIMEOUT = 10
@@ -101,7 +102,7 @@ def guarded(check: Check, memory: int) -> Check:
                         raise Broken(f"it took {peak:,} bytes of memory", data)
                 case 1:
                     outcome, steps = counted(check, data)
-                    if steps > STEPS:
+                    if steps > max(STEPS, STEPS_PER_BYTE * len(data)):
                         raise Broken(f"it took {steps:,} steps", data)
                 case _:
                     outcome = check(data)

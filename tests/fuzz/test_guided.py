@@ -7,7 +7,7 @@ from types import ModuleType
 import pytest
 
 from tests.fuzz import connections, logs, records
-from tests.fuzz.guided import MEASURED, STEPS, Broken, guarded, run
+from tests.fuzz.guided import MEASURED, STEPS, STEPS_PER_BYTE, Broken, guarded, run
 
 
 @pytest.mark.slow
@@ -56,3 +56,7 @@ def test_broken_promises_are_found() -> None:
 
     with pytest.raises(Broken, match=r"it took 2,000,\d+ steps"):
         guarded(toil, memory=1 << 16)(b"")
+    long = bytes(2 * STEPS // STEPS_PER_BYTE)
+    assert guarded(toil, memory=1 << 16)(long + bytes(100)) == ""
+    with pytest.raises(Broken, match=r"it took 2,000,\d+ steps"):
+        guarded(toil, memory=1 << 16)(long)
