@@ -8,7 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from kwire_inspect.capture.walk import ETHER_TYPES, PPP_PROTOCOLS, UnreadError, Walk, after_protocol, after_type
+from kwire_inspect.capture.walk import (
+    ETHER_TYPES,
+    PPP_PROTOCOLS,
+    ShortError,
+    UnreadError,
+    Walk,
+    after_protocol,
+    after_type,
+)
 
 LLC_SNAP = b"\xaa\xaa\x03"
 ETHERNET = 1
@@ -25,6 +33,8 @@ MORE, DONT, OFFSET = 0x2000, 0x4000, 0x1FFF
 """Bits of the fragment field of IPv4."""
 BAD = "IP headers that contradict themselves"
 VXLAN_PORTS, VXLAN_GPE_PORT, GENEVE_PORT, MPLS_PORT = {4789, 8472}, 4790, 6081, 6635
+TUNNEL_PORTS = VXLAN_PORTS | {VXLAN_GPE_PORT, GENEVE_PORT}
+"""Of tunnels whose headers have eight bytes."""
 INSTANCE, GPE = 0x08, 0x04
 """Flags of VXLAN: the network's number is valid; the last reserved byte says which protocol follows."""
 GPE_PROTOCOLS = {1: "ipv4", 2: "ipv6", 3: "ethernet"}
@@ -278,6 +288,8 @@ def udp(walk: Walk) -> str:
     """Tunnels in UDP are recognized by their headers on any port, and on their own ports by less of these."""
     at = walk.take(8)
     source, target = walk.number(at), walk.number(at + 2)
+    if target in TUNNEL_PORTS and walk.stop < min(walk.at + 8, walk.end):
+        raise ShortError
     for find in (_vxlan, _geneve):
         if layer := find(walk, target):
             return layer
