@@ -106,6 +106,8 @@ class Sieve(Taker):
         return last + self._report.take()
 
     def take(self, buffer: bytes, begin: i64, stop: i64, length: i64, place: i64, link: Link, time: float) -> None:
+        if not self._start <= time < self._end:
+            return
         if stop - begin > LONGEST:
             stop = begin + LONGEST
         if stop - begin < length and not self._cut:
@@ -122,8 +124,6 @@ class Sieve(Taker):
             elif buffer[ip + 12 : ip + 24] in self._passed and not buffer[ip + 6] & MORE:
                 self.has_tcp = True
                 return
-        if not self._start <= time < self._end:
-            return
         if self._report.new:
             self._found += self._report.take()
         found = packet(buffer, begin, stop, length, link, time, self._path, place)
