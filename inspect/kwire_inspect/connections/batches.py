@@ -37,7 +37,7 @@ CODES: Bodies = "codes"
 """Whether all bodies are decoded, or only those that identify clients, and others read for error codes alone."""
 TABLES: dict[str, pa.Schema] = {"frames": FRAMES, "exchanges": EXCHANGES}
 _IDENTITY = {"software_name", "software_version", "principal"}
-_BODIES = {"kind", "outcome", "reason", "error_codes", "throttle_ms"}
+_BODIES = {"kind", "outcome", "reason", "error_codes", "throttle_ms", "response_version"}
 _SHOWN = {"frames": {"raw"}, "exchanges": {"request", "response"}}
 _OF_CONNECTIONS = {
     "frames": ("connection", "client_host", "client_port", "server_host", "server_port"),
