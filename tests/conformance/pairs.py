@@ -13,9 +13,9 @@ from kwire.message import Message
 from kwire_kafka import PROTOCOL
 from kwirec.diagnostics.diagnostic import Report
 from kwirec.diagnostics.reading import read_sources
-from kwirec.diff.compare_fields import default_text
 from kwirec.frontend import parse
 from kwirec.ir import Schema, resolve
+from kwirec.ir.literals import default_text
 from kwirec.ir.schema import Message as Definition
 from kwirec.ir.schema import Struct, StructType, base_type
 from kwirec.merge.history import release_key

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from kwirec.diff.changes import AnyMessageChange, Change, FieldChange, VersionAdded
-from kwirec.diff.enum_changes import EnumChange, ValueChange
+from kwirec.diff.changes import AnyMessageChange, Change, EnumChange, FieldChange, ValueChange, VersionAdded
 from kwirec.guide import enum_place, field_place, place_of
 from kwirec.ir.sites import FieldSite
 

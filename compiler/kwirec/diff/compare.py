@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kwirec.diff import changes as c
+from kwirec.diff.compare_enums import compare_enums
 from kwirec.diff.compare_fields import compare_fields
-from kwirec.diff.enum_changes import compare_enums
 from kwirec.diff.pairing import MessagePair, Pairing, pair_messages, unstable_versions
 from kwirec.ir.schema import MessageKind, Schema
 from kwirec.ir.sites import FieldSite, MessageSite
@@ -101,8 +101,11 @@ def _headers(pair: MessagePair) -> Iterator[c.Change]:
 def _versions(pair: MessagePair) -> Iterator[c.Change]:
     old, new = pair.old.message, pair.new.message
     removed, added = set(old.valid) - set(new.valid), set(new.valid) - set(old.valid)
+    lowest = {v for v in removed if v < new.valid.low}
+    undeprecated = old.kind is MessageKind.REQUEST and any(v not in old.deprecated for v in lowest)
     for versions, kind in (
-        ({v for v in removed if v < new.valid.low}, c.VersionMinRaised),
+        (lowest, c.VersionMinRaised),
+        (lowest if undeprecated else set(), c.VersionMinRaisedUndeprecated),
         ({v for v in removed if v > new.valid.high}, c.VersionMaxLowered),
         ({v for v in added if v < old.valid.low}, c.VersionRestored),
     ):
@@ -118,12 +121,13 @@ def _version_added(pair: MessagePair, version: int) -> c.VersionAdded:
     if before is None:
         return c.VersionAdded(pair.old, pair.new, versions, before=None)
     there, here = _live(before, version - 1), _live(pair.new, version)
-    return c.VersionAdded(
+    same_bytes = lower_message(before.message, version - 1) == lower_message(pair.new.message, version)
+    kind = c.VersionAddedSameBytes if same_bytes else c.VersionAdded
+    return kind(
         pair.old,
         pair.new,
         versions,
         before=version - 1,
-        same_bytes=lower_message(before.message, version - 1) == lower_message(pair.new.message, version),
         added=tuple(site for path, site in here.items() if path not in there),
         removed=tuple(site for path, site in there.items() if path not in here),
         changed=tuple(

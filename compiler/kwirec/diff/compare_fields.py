@@ -7,12 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kwire_rules import TYPES
 from kwirec.diff import changes as c
 from kwirec.diff.matching import Entry
 from kwirec.diff.pairing import FieldPair, MessagePair, StructPair
-from kwirec.ir.literals import default_literal
-from kwirec.ir.schema import Field, Implicit, StructType, base_type
+from kwirec.ir.literals import default_text
+from kwirec.ir.schema import Implicit, StructType, base_type
 from kwirec.lowering.layout import ArrayKind, BlobKind, Kind, ScalarKind, StructKind
 
 TWINS = ({"i16", "u16"}, {"i32", "u32"}, {"i8", "bool"})
@@ -142,38 +141,12 @@ def _attributes(pair: MessagePair, field: FieldPair) -> Iterator[c.Change]:
     implicit = all(isinstance(side.default, Implicit) for side in both)
     # Whether a value may be left out only matters where both sides have versions without the field.
     lacking = (field.old.reachable - field.old.live) & (field.new.reachable - field.new.live)
-    for attribute, (was, now) in {
-        "default": ["", ""] if tagged or implicit else [default_text(side) for side in both],
-        "enum": [side.enum.name if side.enum else "none" for side in both],
-        "ignorable": [str(side.ignorable).lower() for side in both] if lacking else ["", ""],
-        "entityType": [side.entity_type or "none" for side in both],
-        "mapKey": [str(side.map_key).lower() for side in both],
+    for kind, (was, now) in {
+        c.FieldDefaultChanged: ["", ""] if tagged or implicit else [default_text(side) for side in both],
+        c.FieldEnumChanged: [side.enum.name if side.enum else "none" for side in both],
+        c.FieldIgnorableChanged: [str(side.ignorable).lower() for side in both] if lacking else ["", ""],
+        c.FieldEntityTypeChanged: [side.entity_type or "none" for side in both],
+        c.FieldMapKeyChanged: [str(side.map_key).lower() for side in both],
     }.items():
         if was != now:
-            yield c.FieldAttributeChanged(
-                pair.old,
-                pair.new,
-                field.new.live,
-                before=field.old,
-                after=field.new,
-                attribute=attribute,
-                was=was,
-                now=now,
-            )
-
-
-def default_text(field: Field) -> str:
-    """The default of a field as written in a definition, also if it is implicit."""
-    default = field.default
-    zeroes: tuple[object, ...] = (0, False, 0.0, "", bytes(16))
-    if isinstance(default, Implicit) or default in zeroes:
-        return _IMPLICIT.get(str(field.type), "empty")
-    return default_literal(default) or ""
-
-
-_ZERO = {"bool": "false", "int": "0", "float": "0.0", "Uuid": "zero"}
-_IMPLICIT = {kind: _ZERO[python] for kind, python in TYPES.items()} | {
-    "records": "null",
-    "string": '""',
-    "bytes": '""',
-}
+            yield kind(pair.old, pair.new, field.new.live, before=field.old, after=field.new, was=was, now=now)

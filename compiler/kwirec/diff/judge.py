@@ -1,4 +1,4 @@
-"""Applies all rules to all changes, then instability, waivers and the level to their findings.
+"""Judges changes: by their rules up to a level, then by instability and waivers.
 
 A finding that concerns only versions that were unstable on the old side is a warning, because such versions may
 change. Warnings and notes are reported but are not breaking.
@@ -10,7 +10,7 @@ import datetime
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from kwirec.diagnostics.diagnostic import Diagnostic, Finding, Severity, Waiver
+from kwirec.diagnostics.diagnostic import Diagnostic, Severity, Waiver
 from kwirec.diff.changes import AnyMessageChange, Change
 from kwirec.diff.pairing import unstable_versions
 from kwirec.diff.rule import Level, Rule
@@ -21,7 +21,7 @@ from kwirec.versions import in_words
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class JudgedChange:
-    """A change that a rule objects to, and the waiver that accepts it, if any."""
+    """A change with the finding of its rule, and the waiver that accepts it, if any."""
 
     rule: Rule
     change: Change
@@ -54,7 +54,7 @@ def judge(
     waivers: Iterable[Waiver] = (),
     today: datetime.date | None = None,
 ) -> Judgement:
-    """Apply all rules up to ``level``. Findings about unstable versions of ``old`` are warnings."""
+    """Judge the changes whose rules are up to ``level``. Findings about unstable versions of ``old`` are warnings."""
     known = tuple(waivers)
     day = today or datetime.date.today()
     findings: list[JudgedChange] = []
@@ -62,17 +62,17 @@ def judge(
     used: set[Waiver] = set()
     unstable = {message.name: unstable_versions(message, old) for message in old.messages} if old else {}
     for change in changes:
-        for rule in RULES:
-            if rule.level > level or (finding := rule.look_at(change)) is None:
-                continue
-            judged = JudgedChange(rule=rule, change=change, diagnostic=_diagnostic(rule, change, finding, unstable))
-            covering = [waiver for waiver in known if covers(waiver, rule, change)]
-            used.update(covering)
-            valid = next((waiver for waiver in covering if not waiver.has_expired(day)), None)
-            if valid is not None and judged.severity is not Severity.NOTE:
-                waived.append(replace(judged, waiver=valid))
-            else:
-                findings.append(_with_expired(judged, covering))
+        rule = change.rule
+        if rule is None or rule.level > level:
+            continue
+        judged = JudgedChange(rule=rule, change=change, diagnostic=_diagnostic(rule, change, unstable))
+        covering = [waiver for waiver in known if covers(waiver, rule, change)]
+        used.update(covering)
+        valid = next((waiver for waiver in covering if not waiver.has_expired(day)), None)
+        if valid is not None and judged.severity is not Severity.NOTE:
+            waived.append(replace(judged, waiver=valid))
+        else:
+            findings.append(_with_expired(judged, covering))
     names = {rule.name for rule in RULES if rule.level <= level}
     unused = tuple(waiver for waiver in known if waiver not in used and waiver.code in names)
     return Judgement(tuple(findings), tuple(waived), unused)
@@ -83,8 +83,8 @@ def covers(waiver: Waiver, rule: Rule, change: Change) -> bool:
     return waiver.covers(rule.name, change.names, change.paths, change.versions)
 
 
-def _diagnostic(rule: Rule, change: Change, finding: Finding, unstable: Mapping[str, frozenset[int]]) -> Diagnostic:
-    severity = rule.code.severity
+def _diagnostic(rule: Rule, change: Change, unstable: Mapping[str, frozenset[int]]) -> Diagnostic:
+    finding, severity = change.describe(), rule.code.severity
     notes = finding.notes
     of_message = isinstance(change, AnyMessageChange) and change.old is not None
     if of_message and severity is Severity.ERROR and change.versions:

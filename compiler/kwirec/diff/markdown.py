@@ -16,10 +16,10 @@ from kwirec.diff.changes import (
     RequestResponseVersionsDiverged,
     VersionAdded,
 )
-from kwirec.diff.compare_fields import default_text
 from kwirec.diff.judge import JudgedChange, Judgement
 from kwirec.diff.sides import Side, left_out
 from kwirec.guide import place_of
+from kwirec.ir.literals import default_text
 from kwirec.ir.schema import Message
 from kwirec.ir.sites import FieldSite
 from kwirec.markdown import code, link, prose

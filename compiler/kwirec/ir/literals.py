@@ -14,11 +14,17 @@ import re
 
 from kwire_rules import INTEGER_RANGES, MAX_STRING, TYPES
 from kwirec.frontend.syntax import Literal
-from kwirec.ir.schema import IMPLICIT, Default, Implicit, PrimitiveType, Type
+from kwirec.ir.schema import IMPLICIT, Default, Field, Implicit, PrimitiveType, Type
 
 _INTEGER = re.compile(r"(?P<sign>-?)(?P<digits>0[xX][0-9a-fA-F]{1,99}|[0-9]{1,99})")
 _FLOAT = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,9})?")
 UUID_SIZE = 16
+_ZERO = {"bool": "false", "int": "0", "float": "0.0", "Uuid": "zero"}
+_IMPLICIT = {kind: _ZERO[python] for kind, python in TYPES.items()} | {
+    "records": "null",
+    "string": '""',
+    "bytes": '""',
+}
 
 
 def typed_default(literal: Literal, type_: Type) -> Default | Implicit:
@@ -53,6 +59,15 @@ def default_literal(default: Default | Implicit) -> str | None:
             return base64.urlsafe_b64encode(default).decode().rstrip("=")
         case _:
             return str(default)
+
+
+def default_text(field: Field) -> str:
+    """The default of a field as definitions spell it, also if it is implicit."""
+    default = field.default
+    zeroes: tuple[object, ...] = (0, False, 0.0, "", bytes(16))
+    if isinstance(default, Implicit) or default in zeroes:
+        return _IMPLICIT.get(str(field.type), "empty")
+    return default_literal(default) or ""
 
 
 def _only_null(literal: Literal) -> Default:

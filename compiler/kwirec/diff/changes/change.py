@@ -1,0 +1,178 @@
+"""The base classes of all kinds of changes between two schemas.
+
+A kind of change is a class with a rule, which has an identifier, a purpose in one sentence, a reason and a level::
+
+    @rule(Level.JSON, before=clock(field("Zone")), after=clock(field("Region")))
+    class FieldRenamed(FieldPersists):
+        \"\"\"A field was renamed.
+
+        Request logs contain names, so …
+        \"\"\"
+
+        def describe(self) -> Finding: …
+
+The name of the class in capitals is the identifier, ``FIELD_RENAMED``. The first paragraph of its docstring is the
+purpose, the second the reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import ClassVar, TypeVar
+
+from kwirec.diagnostics.diagnostic import Code, Finding, Severity, explanation, finding
+from kwirec.diagnostics.source import Span
+from kwirec.diff.rule import Level, Rule
+from kwirec.frontend.syntax import FieldDecl, MessageDecl
+from kwirec.ir.schema import Enum, EnumValue, Message
+from kwirec.ir.sites import FieldSite, MessageSite
+from kwirec.naming import snake_case
+
+
+class Change:
+    """A change of a message or of an enum."""
+
+    rule: ClassVar[Rule | None] = None
+    versions: frozenset[int] = frozenset()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the message or enum, that of the new side first, without a side that does not have it."""
+        raise NotImplementedError
+
+    @property
+    def paths(self) -> tuple[str | None, ...]:
+        """The same for the field or value that changed; empty for a change of the whole."""
+        return ()
+
+    def describe(self) -> Finding:
+        """The finding about this change, for kinds with a rule."""
+        raise NotImplementedError
+
+
+K = TypeVar("K", bound=type[Change])
+
+
+def rule(level: Level, *, before: str, after: str, severity: Severity = Severity.ERROR) -> Callable[[K], K]:
+    """Give a kind of change its rule. The examples are complete definitions, which the tests compile."""
+
+    def decorate(kind: K) -> K:
+        what, why = explanation(kind.__doc__)
+        code = Code(
+            number=snake_case(kind.__name__).upper(),
+            name=level.word,  # Annotations print it next to the identifier.
+            what=what,
+            why=why,
+            offending=before,
+            corrected=after,
+            severity=severity,
+            relaxable=True,
+        )
+        kind.rule = Rule(code, level)
+        return kind
+
+    return decorate
+
+
+@dataclass(frozen=True, eq=False)
+class AnyMessageChange(Change):
+    """A change of a message: a side is ``None`` if it does not have the message.
+
+    ``versions`` are the affected ones: shared versions, unless versions were added or removed.
+    """
+
+    old: MessageSite | None
+    new: MessageSite | None
+    versions: frozenset[int] = frozenset()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(site.message.name for site in (self.new, self.old) if site is not None)
+
+    @property
+    def message(self) -> Message:
+        """The message of the new side, else of the old side."""
+        site = self.new or self.old
+        assert site is not None
+        return site.message
+
+
+@dataclass(frozen=True, eq=False)
+class MessageChange(AnyMessageChange):
+    """A change of a message that both sides have."""
+
+    old: MessageSite
+    new: MessageSite
+
+    @property
+    def decls(self) -> tuple[MessageDecl, MessageDecl] | tuple[FieldDecl, FieldDecl]:
+        """The declarations of what changed, on the old side and on the new side."""
+        return self.old.decl, self.new.decl
+
+    def contrast(self, attribute: str, text: str, now: str, was: str, *, helps: Iterable[str] = ()) -> Finding:
+        """A finding about one attribute, with the label ``now`` on the new side and ``was`` on the old side."""
+        old, new = (span_of(decl, attribute) for decl in self.decls)
+        return finding(text, new, now, others=[(old, was)], helps=helps)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class FieldChange(MessageChange):
+    """A change of a field. A side is ``None`` if it does not have the field."""
+
+    before: FieldSite | None
+    after: FieldSite | None
+
+    @property
+    def paths(self) -> tuple[str | None, ...]:
+        return tuple(site.path for site in (self.after, self.before) if site is not None)
+
+    @property
+    def subject(self) -> str:
+        """The message and the path of the field: ``FetchRequest.Topics.Partitions``."""
+        return f"{self.message.name}.{self.paths[0]}"
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class FieldPersists(FieldChange):
+    """A change of a field that both sides have."""
+
+    before: FieldSite
+    after: FieldSite
+
+    @property
+    def decls(self) -> tuple[FieldDecl, FieldDecl]:
+        return self.before.decl, self.after.decl
+
+
+@dataclass(frozen=True, eq=False)
+class EnumChange(Change):
+    """A change of an enum. A side is ``None`` if it does not have it."""
+
+    old: Enum | None
+    new: Enum | None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(enum.name for enum in (self.new, self.old) if enum is not None)
+
+
+@dataclass(frozen=True, eq=False)
+class ValueChange(EnumChange):
+    """A change of one value of an enum that both sides have."""
+
+    old: Enum
+    new: Enum
+    before: EnumValue | None
+    after: EnumValue | None
+
+    @property
+    def paths(self) -> tuple[str | None, ...]:
+        return tuple(value.name for value in (self.after, self.before) if value is not None)
+
+
+def span_of(decl: MessageDecl | FieldDecl, *attributes: str) -> Span:
+    """The span of the first of these attributes that the declaration has, else of its name."""
+    written = filter(None, (getattr(decl, attribute) for attribute in attributes))
+    span: Span = next(written, decl.name).span
+    return span
