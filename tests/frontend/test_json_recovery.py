@@ -148,6 +148,7 @@ def test_an_empty_file_is_reported_even_after_mistakes_in_others() -> None:
             f'{{ {HEAD}, "fields": [], "about": yes, "about": no }}',
             ["`yes` is not a JSON value", "attribute `about` is written twice", "`no` is not a JSON value"],
         ),
+        (f'{{ {HEAD} : "fields": [] }}', ["expected `,` or `}`, found `:`"]),
     ],
 )
 def test_what_is_said_of_one_mistake(parsed: Any, text: str, told: list[str]) -> None:

@@ -73,6 +73,8 @@ HEAD = "ClockRequest => key 900, max version 2, flexible v1+\n"
         "nothing after slashes": f"{HEAD}  A: int8 //\n",
         "two tags": f"{HEAD}  A: int8 // tag 0, tag 1\n",
         "comma at the end": f"{HEAD}  A: int8 // v1+,\n",
+        "two commas": f"{HEAD}  A: int8 // v1+,, tag 0\n",
+        "comma before the first modifier": "ClockRequest =>, key 900, max version 2\n  A: int8\n",
         "misspelt modifier": "ClockRequest => key 900, max versions 2\n  A: int8\n",
         "no key": "ClockRequest => max version 2\n  A: int8\n",
         "a response with versions and no key": f"{HEAD}  A: int8\n\nClockResponse => max version 1\n  A: int8\n",

@@ -169,9 +169,10 @@ class _Parser:
                 members.append(member)
             broken = broken or member is None
             blamed = self._blamed
-            if self._at("{") or not self._separator("}", start):
-                break
+            goes_on = not self._at("{") and self._separator("}", start)
             broken = broken or self._blamed is not blamed
+            if not goes_on:
+                break
         closed = self._at("}")
         span = start.span.to(self._close("}", start))
         return JsonObject(tuple(members), span, broken or not closed)

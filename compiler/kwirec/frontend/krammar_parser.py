@@ -271,7 +271,11 @@ class _Parser:
     def pieces(self, line: Line, start: int) -> list[Spanned[str]]:
         """pieces: [" " piece (", " piece)*]"""
         found: list[Spanned[str]] = []
+        end = start
         for match in _PIECE.finditer(line.text, start):
+            if match.start() - end > (end > start):
+                self._unexpected(line.span(self._source, end, match.start()), "nothing between two commas")
+            end = match.end()
             written = match[0].strip(" ")
             if len(found) == MAX_PIECES:
                 rest = line.span(self._source, match.start(), match.start() + 1)
