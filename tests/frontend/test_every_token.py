@@ -1,4 +1,4 @@
-"""Every token of a small definition is left out, written twice, or another in turn: what is found, and what is read."""
+"""Every token of a small definition is missing, doubled or another in turn: what is found, and what is read."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ OTHERS: Mapping[str, Mapping[str, str]] = {
 
 
 def cases(text: str, notation: str) -> Iterator[tuple[str, str]]:
-    """Each change in words, and the text with it. The first line of JSON is like those below it, and is left alone."""
+    """Each change in words, and the text with it. The first line of JSON, which is like those below it, stays."""
     for match in TOKENS[notation].finditer(text, text.index("\n") if notation == "json" else 0):
         token, line = match[0], text.count("\n", 0, match.start())
         before, after = text[: match.start()], text[match.end() :]
