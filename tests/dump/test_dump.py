@@ -76,3 +76,13 @@ def test_equal_layouts_are_shown_once_with_all_their_versions(schema: Schema) ->
 def test_the_first_api_key_is_shown() -> None:
     schema = resolve([parse(Source("Clock.json", clock(type="metadata", apiKey=0)), Report())], Report())
     assert dump_schema(schema).startswith("message Clock  metadata key=0 valid=0-2 ")
+
+
+def test_what_a_response_takes_from_its_request_is_shown_below_its_name() -> None:
+    text = "AskRequest => key 7, max version 1\n  A: int8\n\nAskResponse =>\n  B: int8\n"
+    shown = dump_syntax([parse(Source("Ask.krm", text), Report())]).partition("message AskResponse\n")[2]
+    assert [line.strip() for line in shown.splitlines()[:3]] == [
+        "1:1   flexibleVersions = none",
+        "1:15   apiKey = 7",
+        "1:22   validVersions = 0-1",
+    ]
