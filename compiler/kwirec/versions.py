@@ -127,9 +127,11 @@ def runs_text(versions: Iterable[int]) -> str:
 
 
 def in_words(versions: Iterable[int]) -> str:
-    """Versions in words: ``version 3``, ``versions 1+``, ``versions 0-3 and 5``."""
+    """Versions in words: ``version 3``, ``versions 1+``, ``versions 0-3 and 5``, ``no versions``."""
     runs = [versions] if isinstance(versions, VersionRange) else VersionRange.runs(versions)
-    *first, last = map(str, runs or [NONE])
+    if runs in ([], [NONE]):
+        return "no versions"
+    *first, last = map(str, runs)
     is_one = len(runs) == 1 and len(runs[0]) == 1
     return f"version{'' if is_one else 's'} {', '.join(first)}{' and ' if first else ''}{last}"
 

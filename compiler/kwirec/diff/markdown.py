@@ -153,4 +153,5 @@ def _described(site: FieldSite | None, other: FieldSite | None) -> str:
     parts += ["ignorable"] if field.ignorable else []
     parts += ["map key"] if field.map_key else []
     parts += [f"entity {field.entity_type}"] if field.entity_type else []
+    parts += [f"enum {code(field.enum.name)}"] if field.enum else []
     return ", ".join(parts)
