@@ -270,9 +270,13 @@ class Schema:
         return self._by_name.get(name)
 
     def pairs(self) -> Iterator[tuple[int, Message | None, Message | None]]:
-        """Requests with their responses by api key; a missing half is ``None``."""
-        requests = {m.api_key: m for m in self.messages if m.kind is MessageKind.REQUEST}
-        responses = {m.api_key: m for m in self.messages if m.kind is MessageKind.RESPONSE}
+        """Requests with their responses by api key; a missing half is ``None``.
+
+        A definition without versions only reserves its key: one with versions takes its place.
+        """
+        reserved_first = sorted(self.messages, key=lambda message: bool(message.valid))
+        requests = {m.api_key: m for m in reserved_first if m.kind is MessageKind.REQUEST}
+        responses = {m.api_key: m for m in reserved_first if m.kind is MessageKind.RESPONSE}
         keys = {key for key in (*requests, *responses) if key is not None}
         for key in sorted(keys):
             yield key, requests.get(key), responses.get(key)
