@@ -8,7 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
+from syrupy.assertion import SnapshotAssertion
 
+from kwirec.command import main
 from kwirec.diagnostics.diagnostic import Report, Severity
 from kwirec.diagnostics.examples import clock, field, krammar, request, response, struct, tagged
 from kwirec.diff import Level, compare, judge
@@ -129,6 +132,12 @@ def test_a_release_is_the_union_without_what_it_did_not_have(union: Path) -> Non
         "ClockRequest": ("1", "none", True, ["B"]),
         "ClockResponse": ("1", "none", False, ["A"]),
     }
+
+
+def test_a_report_about_releases_says_what_it_leaves_out(union: Path, snapshot: SnapshotAssertion) -> None:
+    arguments = ["diff", "release:1.9.0", "release:1.10.0", "--union", str(union), "--format", "markdown"]
+    result = CliRunner().invoke(main, arguments, catch_exceptions=False)
+    assert f"{result.stdout}--- on stderr\n{result.stderr}--- exit code {result.exit_code}" == snapshot
 
 
 def test_what_a_release_has_otherwise_is_not_compared_under_its_former_name(union: Path, tmp_path: Path) -> None:
