@@ -310,7 +310,7 @@ class _Merger:
             elif fresh := sorted(having - listed, key=release_key):
                 self.history.exceptions.append(ExceptionEntry(name, version, fresh, now, ""))
                 moved = f", now version {now}" if now is not None else ""
-                where = spans(fresh, self.history.merged)
+                where = spans(fresh, sorted({*self.history.merged, self._release}, key=release_key))
                 self._outcome.notes.append(
                     f"{name} version {version}: other bytes in {where}{moved}; say why in exceptions.json"
                 )
