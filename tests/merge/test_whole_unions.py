@@ -1,0 +1,119 @@
+"""Four releases with two of every change: the whole union, what each merge says, and the same union in any order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import pytest
+from click.testing import CliRunner
+from syrupy.assertion import SnapshotAssertion
+
+from kwirec.command import main
+from tests.merge.support import Definition, Union
+from tests.merge.test_merge import data, field, request, tagged
+
+
+def pair(name: str, key: int, *fields: Definition, valid: str, **more: object) -> tuple[Definition, Definition]:
+    """A request with these fields and its response."""
+    asked = request(*fields, name=f"{name}Request", valid=valid, apiKey=key, **more)
+    told = {"apiKey": key, "type": "response", "name": f"{name}Response", "validVersions": valid,
+            "flexibleVersions": "1+", "fields": [field("Error", "int16")]}  # fmt: skip
+    return asked, told
+
+
+def record(name: str, key: int, *fields: Definition, valid: str = "0") -> Definition:
+    return {"apiKey": key, "type": "metadata", "name": name, "validVersions": valid, "flexibleVersions": "none",
+            "fields": list(fields)}  # fmt: skip
+
+
+def zones(name: str, *more: Definition) -> Definition:
+    return field(f"{name}s", f"[]{name}", fields=[field("Name", "string"), field("Offset", "int16"), *more])
+
+
+OLD, OLDER, MORE = field("Old", versions="0"), field("Older", versions="0-1"), field("More", versions="1")
+RELEASES: dict[str, Sequence[Definition]] = {
+    "1.0.0": (
+        *pair("Clock", 7, field("Zone", "string"), OLD, OLDER, zones("Zone"), valid="0-1"),
+        *pair("Alarm", 8, field("Hour", "int8"), field("Loud", "bool"), valid="0"),
+        *pair("Dial", 9, field("Size", "int8"), valid="0"),
+        record("TickRecord", 5, field("Time", "int64"), field("Kind", "int8")),
+        data(field("Teeth", "int16"), field("Metal", "string"), name="Gear"),
+        data(field("Size"), name="Weight"),
+    ),
+    "1.1.0": (
+        *pair(
+            "Clock", 7, field("Zone", "string"), OLD, OLDER, field("New", versions="2+"),
+            zones("Zone", field("Leap", "bool", "2+")), tagged("Spare", 0), tagged("Extra", 1, "2+"), valid="0-2",
+        ),
+        *pair("Alarm", 8, field("Hour", "int8"), field("Loud", "bool"), tagged("Note", 0), valid="0-1",
+              deprecatedVersions="0"),
+        *pair("Dial", 9, field("Size", "int8"), field("Hand", "int16", "1+"), valid="0-1", deprecatedVersions="0"),
+        record("TickRecord", 5, field("Time", "int64"), field("Kind", "int8"), MORE, valid="0-1"),
+        record("TockRecord", 6, field("Time", "int64"), field("Sort", "int8")),
+        data(field("Teeth", "int32"), field("Metal", "string"), name="Gear"),
+        data(field("Size"), field("Lead", "bool", "1+"), name="Weight", valid="0-1"),
+    ),
+    "2.0.0": (
+        *pair(
+            "Clock", 7, field("Region", "string"), field("Older", versions="1"), field("New", versions="2+"),
+            zones("Area", field("Leap", "bool", "2+")), field("Newer", "string", "3+", nullableVersions="3+"),
+            tagged("Spare", 0), tagged("Extra", 1, "2+"), tagged("Late", 2), valid="1-3", deprecatedVersions="1",
+            listeners=["broker", "controller"],
+        ),
+        *pair("Bell", 8, field("Hour", "int8"), field("IsLoud", "bool"), tagged("Note", 0), valid="0-1",
+              deprecatedVersions="0-1"),
+        *pair("Dial", 9, field("Size", "int8"), field("Hand", "int16", "1+"), valid="0-1", deprecatedVersions="0"),
+        record("TickRecord", 5, field("At", "int64"), field("Kind", "int8"), MORE, valid="0-1"),
+        record("TockRecord", 6, field("Time", "int64"), field("Sort", "uint16")),
+        data(field("Teeth", "int32"), field("Metal", "bytes"), name="Gear"),
+    ),
+    "2.1.0": (
+        *pair(
+            "Clock", 7, field("Region", "string"), field("Older", versions="1"), field("New", versions="2+"),
+            zones("Area", field("Leap", "bool", "2+")),
+            field("Newer", "string", "3+", nullableVersions="3+"), tagged("Spare", 0), tagged("Extra", 1, "2+"),
+            tagged("Late", 2), tagged("Later", 3), valid="1-4", latestVersionUnstable=True,
+        ),
+        *pair("Bell", 8, field("Hour", "int8"), field("IsLoud", "bool"), tagged("Note", 0), valid="0-2"),
+        *pair("Dial", 9, field("Size", "int8"), field("Hand", "int16", "1+"), valid="1"),
+        record("TickRecord", 5, field("At", "int64"), field("Kind", "int8"), MORE, valid="0-1"),
+        record("TockRecord", 6, field("Time", "int64"), field("Sort", "uint16")),
+        data(field("Teeth", "int32"), field("Metal", "bytes"), name="Gear"),
+        data(field("Ring", "int8"), name="Bell"),
+    ),
+}  # fmt: skip
+
+
+def merged(union: Union, release: str) -> str:
+    """What ``kwirec merge`` prints, and its exit code."""
+    source = union.bundle(release, RELEASES[release])
+    arguments = ["merge", "--release", release, str(source), "--into", str(union.root)]
+    result = CliRunner().invoke(main, arguments, catch_exceptions=False)
+    return f"{release}\n{result.stdout}--- on stderr\n{result.stderr}--- exit code {result.exit_code}\n"
+
+
+def shown(union: Union) -> str:
+    return "".join(f"--- {name}\n{text}" for name, text in union.files().items())
+
+
+@pytest.mark.parametrize("order", [1, -1], ids=["oldest first", "newest first"])
+def test_what_merges_say(union: Union, order: int, snapshot: SnapshotAssertion) -> None:
+    assert "".join(merged(union, release) for release in list(RELEASES)[::order]) == snapshot
+
+
+def test_the_whole_union(union: Union, snapshot: SnapshotAssertion) -> None:
+    for release, definitions in RELEASES.items():
+        union.merge(release, *definitions)
+    assert shown(union) == snapshot
+
+
+@pytest.mark.parametrize("order", ["2031", "3210", "1302", "0321", "2013"])
+def test_the_union_is_the_same_in_any_order(new_union: Callable[[str], Union], order: str) -> None:
+    """Merging a release again makes no difference either."""
+    names = list(RELEASES)
+    first, other = new_union("first"), new_union("other")
+    for release in names:
+        first.merge(release, *RELEASES[release])
+    for place in (*order, order[1]):
+        assert not other.merge(names[int(place)], *RELEASES[names[int(place)]]).failed
+    assert shown(other) == shown(first)
