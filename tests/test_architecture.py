@@ -113,13 +113,13 @@ SPARK_LAYERS = (
 )
 
 PACKAGES = {
-    "runtime/kwire_rules": ("kwire_rules", (("commands", "guide"),), set()),
+    "runtime/kwire_rules": ("kwire_rules", (("commands", "guide", "lazy"),), set()),
     "compiler/kwirec": ("kwirec", LAYERS, {"kwire_rules"}),
     "runtime/kwire": ("kwire", RUNTIME_LAYERS, {"kwire_rules"}),
     "generated/kwire_kafka": ("kwire_kafka", GENERATED_LAYERS, {"kwire"}),
     "guide/kwire_guide": ("kwire_guide", GUIDE_LAYERS, {"kwire", "kwire_rules", "kwirec"}),
     "inspect/kwire_inspect": ("kwire_inspect", INSPECT_LAYERS, {"kwire", "kwire_kafka", "kwire_rules"}),
-    "spark/kwire_spark": ("kwire_spark", SPARK_LAYERS, {"kwire", "kwire_kafka", "kwire_inspect"}),
+    "spark/kwire_spark": ("kwire_spark", SPARK_LAYERS, {"kwire", "kwire_kafka", "kwire_inspect", "kwire_rules"}),
 }
 """The packages, their layers, and which other packages they import."""
 

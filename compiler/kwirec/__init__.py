@@ -15,8 +15,9 @@ The command ``kwirec`` does the same and prints the report. Names are imported o
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from kwire_rules.lazy import lazily
 
 if TYPE_CHECKING:
     from kwirec.diagnostics.diagnostic import Diagnostic as Diagnostic
@@ -34,29 +35,20 @@ if TYPE_CHECKING:
     from kwirec.native import build_native as build_native
 
 _MODULES = {
-    "Diagnostic": "diagnostics.diagnostic",
-    "Generated": "driver",
-    "Level": "diff",
-    "Loaded": "driver",
-    "OutputNotGeneratedError": "driver",
-    "Report": "diagnostics.diagnostic",
-    "Schema": "ir",
-    "build_native": "native",
-    "compare": "diff",
-    "generate": "driver",
-    "judge": "diff",
-    "load": "driver",
-    "render": "diagnostics.render",
+    "Diagnostic": "kwirec.diagnostics.diagnostic",
+    "Generated": "kwirec.driver",
+    "Level": "kwirec.diff",
+    "Loaded": "kwirec.driver",
+    "OutputNotGeneratedError": "kwirec.driver",
+    "Report": "kwirec.diagnostics.diagnostic",
+    "Schema": "kwirec.ir",
+    "build_native": "kwirec.native",
+    "compare": "kwirec.diff",
+    "generate": "kwirec.driver",
+    "judge": "kwirec.diff",
+    "load": "kwirec.driver",
+    "render": "kwirec.diagnostics.render",
 }
 
 __all__ = list(_MODULES)
-
-
-def __getattr__(name: str) -> object:
-    if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
-
-
-def __dir__() -> list[str]:
-    return __all__
+__getattr__, __dir__ = lazily(__name__, _MODULES)

@@ -8,8 +8,9 @@ Names are imported on first access, so that importing the package does not load 
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from kwire_rules.lazy import lazily
 
 if TYPE_CHECKING:
     from kwire_inspect.inputs import find as find
@@ -35,13 +36,4 @@ _MODULES = {
 }
 
 __all__ = list(_MODULES)
-
-
-def __getattr__(name: str) -> object:
-    if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(_MODULES[name]), name)
-
-
-def __dir__() -> list[str]:
-    return __all__
+__getattr__, __dir__ = lazily(__name__, _MODULES)

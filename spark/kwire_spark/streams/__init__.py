@@ -11,20 +11,20 @@ Names are imported on first access: the command ``watch`` is known without Spark
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from kwire_rules.lazy import lazily
 
 if TYPE_CHECKING:
     from kwire_spark.streams.connections import follow as follow
     from kwire_spark.streams.keeping import keep_clients as keep_clients
     from kwire_spark.streams.topic import packets_in as packets_in
 
-_MODULES = {"follow": "connections", "keep_clients": "keeping", "packets_in": "topic"}
+_MODULES = {
+    "follow": "kwire_spark.streams.connections",
+    "keep_clients": "kwire_spark.streams.keeping",
+    "packets_in": "kwire_spark.streams.topic",
+}
 
 __all__ = list(_MODULES)
-
-
-def __getattr__(name: str) -> object:
-    if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
+__getattr__, __dir__ = lazily(__name__, _MODULES)
