@@ -13,7 +13,7 @@ from syrupy.assertion import SnapshotAssertion
 
 from kwire_guide.inputs import read_inputs
 from kwire_guide.site import emit_site
-from kwirec.diagnostics.examples import clock, enum, field, request, response, tagged, value
+from kwirec.diagnostics.examples import clock, enum, field, request, response, struct, tagged, value
 from tests.guide.conftest import inputs, loaded
 
 DEFINITIONS = {
@@ -86,6 +86,93 @@ hands.  It ticks `tick_ms`, see [the moon](../enums.html#Phase). KIP-12 says so.
 
     code < of KIP-3
 """
+
+
+STOP = struct("Stop", field("Name", aliases=["Town", "City"]), field("Platforms", "[]int16", versions="1+"))
+TRAINS = {
+    "headers/RequestHeader": clock(
+        field("RequestApiKey", "int16"),
+        field("RequestApiVersion", "int16"),
+        field("CorrelationId", "int32"),
+        field("ClientId", nullableVersions="1+", versions="1+", flexibleVersions="none"),
+        type="header",
+        name="RequestHeader",
+        flexibleVersions="2+",
+    ),
+    "headers/ResponseHeader": clock(
+        field("CorrelationId", "int32"), type="header", name="ResponseHeader", validVersions="0-1"
+    ),
+    "trains/TravelRequest": """\
+// Version 1 adds the load. It is flexible.
+// Versions 0 and 1 know the way.
+"""
+    + request(
+        field("From", "Stop"),
+        field("Via", "[]Stop"),
+        field("Load", "records", versions="1+", nullableVersions="1+"),
+        tagged("Class", 0, "int8", enum="Class", since="1.2.0"),
+        tagged("Bags", 1, "[]Bag", since="2.0.0", fields=[field("Weight", "float64"), field("Owner", "uuid")]),
+        name="TravelRequest",
+        apiKey=3,
+        validVersions="0-1",
+        commonStructs=[STOP],
+    ),
+    "trains/TravelResponse": response(
+        field("ErrorCode", "int16"),
+        field("SeatErrorCode", "int16", versions="1+"),
+        field("Seat", "Seat", versions="1+", nullableVersions="1+", fields=[field("Row", "uint32")]),
+        field("Pass", "bytes", nullableVersions="1+", ignorable=True),
+        name="TravelResponse",
+        apiKey=3,
+        validVersions="0-1",
+    ),
+    "yards/SwitchKey": clock(
+        field("Track", "int64"),
+        name="SwitchKey",
+        type="coordinator-key",
+        apiKey=1,
+        validVersions="0",
+        flexibleVersions="none",
+    ),
+    "yards/SwitchValue": clock(
+        field("IsOpen", "bool"),
+        field("Class", "int8", enum="Class"),
+        name="SwitchValue",
+        type="coordinator-value",
+        apiKey=1,
+        validVersions="0-1",
+    ),
+    "Class": enum(value("FIRST", 1), value("SECOND", 3), name="Class"),
+    "Gauge": enum(value("BROAD", 1), name="Gauge", valueType="int32"),
+}
+TRAVEL = {"name": "Travel", "accepts": "0-1"}
+TRAIN_FILES = {
+    "releases.json": {
+        "1.0.0": {"source": "memory", "apis": {3: {"name": "Travel", "accepts": "0"}}},
+        "1.1.0": {"source": "memory", "apis": {3: TRAVEL}},
+        "1.2.0": {"source": "jars", "unpublished": ["SwitchValue"], "apis": {3: TRAVEL}},
+        "2.0.0": {"source": "jars", "apis": {3: {"name": "Travel", "accepts": "1", "advertises": "0-1"}}},
+    },
+    "layouts.json": {
+        "releases": ["1.0.0", "1.1.0", "1.2.0", "2.0.0"],
+        "messages": {
+            "SwitchValue": {
+                "0": {"aaaa": "1.0.0", "bbbb": "1.1.0", "38439aa1b42f766f": "2.0.0"},
+                "1": {"c32ca6baf40a33d6": "1.1.0 2.0.0"},
+            },
+            "TravelRequest": {
+                "1": {"974f7583f8ccea9e": "1.1.0", "96a391e69aabd50a": "1.2.0", "0bca4b22c856c92e": "2.0.0"}
+            },
+        },
+    },
+    "exceptions.json": [
+        {"message": "SwitchValue", "version": 0, "releases": "1.0.0", "reason": "It was narrow."},
+        {"message": "SwitchValue", "version": 0, "releases": "1.1.0", "reason": "It was wide."},
+    ],
+    "errors.json": ERRORS,
+    "examples.jsonl": {"source": "a train", "message": "TravelResponse", "version": 1,
+                       "hex": "00000007 00 0007 0028 01 00000009 00 03 0506 00"},
+}  # fmt: skip
 
 
 class Shown(HTMLParser):
@@ -172,6 +259,30 @@ PAGES = [
     *("metadata/gear_record.html", "project/docs/README.html", "project/docs/hands.html", "releases/1.0.0.html"),
     *("releases/1.1.0.html", "releases/2.0.0.html", "releases/index.html", "types.html"),
 ]
+
+
+TRAIN_PAGES = ["api/travel.html", "coordinator/switch.html", "headers.html", "errors.html", "releases/2.0.0.html"]
+
+
+@pytest.fixture(scope="module")
+def trains(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
+    """The pages of a protocol with headers and two of what clocks have one of, without a package."""
+    folder = tmp_path_factory.mktemp("trains")
+    for name, text in TRAINS.items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / f"{name}.json").write_text(text)
+    for name, content in TRAIN_FILES.items():
+        (folder / name).write_text(json.dumps(content))
+    return {one.path: one.text for one in emit_site(inputs(folder))}
+
+
+@pytest.mark.parametrize("path", TRAIN_PAGES)
+def test_what_a_page_of_trains_says(trains: Mapping[str, str], path: str, snapshot: SnapshotAssertion) -> None:
+    assert "\n".join(filter(None, Shown(trains[path], "main").lines)) == snapshot
+
+
+def test_all_that_the_search_knows(trains: Mapping[str, str], snapshot: SnapshotAssertion) -> None:
+    assert trains["assets/search.js"].replace("],", "],\n") == snapshot
 
 
 def test_which_pages_there_are(pages: Mapping[str, str]) -> None:
