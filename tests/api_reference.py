@@ -48,6 +48,7 @@ PUBLIC_MODULES = (
     "kwire_kafka.releases",
     "kwire_inspect",
     "kwire_spark",
+    "kwire_testing",
     "kwirec",
 )
 WIDTH = 118

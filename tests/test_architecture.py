@@ -112,6 +112,16 @@ SPARK_LAYERS = (
     ("engine",),
 )
 
+TESTING_LAYERS = (
+    ("clock", "refusal"),
+    ("control", "log", "login", "sessions"),
+    ("cluster",),
+    ("call",),
+    ("apis",),
+    ("server",),
+    ("broker",),
+)
+
 PACKAGES = {
     "runtime/kwire_rules": ("kwire_rules", (("commands", "guide", "lazy"),), set()),
     "compiler/kwirec": ("kwirec", LAYERS, {"kwire_rules"}),
@@ -120,6 +130,7 @@ PACKAGES = {
     "guide/kwire_guide": ("kwire_guide", GUIDE_LAYERS, {"kwire", "kwire_rules", "kwirec"}),
     "inspect/kwire_inspect": ("kwire_inspect", INSPECT_LAYERS, {"kwire", "kwire_kafka", "kwire_rules"}),
     "spark/kwire_spark": ("kwire_spark", SPARK_LAYERS, {"kwire", "kwire_kafka", "kwire_inspect", "kwire_rules"}),
+    "testing/kwire_testing": ("kwire_testing", TESTING_LAYERS, {"kwire", "kwire_kafka"}),
 }
 """The packages, their layers, and which other packages they import."""
 

@@ -1,0 +1,16 @@
+"""A fake Kafka broker for tests, in this process, for any client and as any release.
+
+::
+
+    async with FakeBroker(release="3.9", topics={"orders": 3}) as broker:
+        producer = AIOKafkaProducer(bootstrap_servers=broker.bootstrap_servers)
+
+``with`` does the same on a thread, for clients that block.
+"""
+
+from kwire_testing.broker import FakeBroker
+from kwire_testing.call import Call
+from kwire_testing.clock import Clock
+from kwire_testing.control import Handler, Rule
+
+__all__ = ["Call", "Clock", "FakeBroker", "Handler", "Rule"]

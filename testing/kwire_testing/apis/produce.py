@@ -1,0 +1,44 @@
+"""Produce: batches to the end of logs."""
+
+from __future__ import annotations
+
+from kwire_kafka import ProduceRequest, ProduceResponse
+from kwire_kafka.api.produce import (
+    PartitionProduceData,
+    PartitionProduceResponse,
+    TopicProduceData,
+    TopicProduceResponse,
+)
+from kwire_kafka.errors import ErrorCode
+from kwire_testing.call import Call, answers
+from kwire_testing.refusal import Refused
+
+
+@answers(ProduceRequest)
+def produce(call: Call, request: ProduceRequest) -> ProduceResponse:
+    """Append the batches of each partition."""
+    return ProduceResponse(
+        responses=[
+            TopicProduceResponse(
+                name=topic.name,
+                topic_id=topic.topic_id,
+                partition_responses=[_appended(call, request, topic, part) for part in topic.partition_data],
+            )
+            for topic in request.topic_data
+        ]
+    )
+
+
+def _appended(
+    call: Call, request: ProduceRequest, topic: TopicProduceData, part: PartitionProduceData
+) -> PartitionProduceResponse:
+    try:
+        if request.acks not in (-1, 0, 1):
+            raise Refused(ErrorCode.INVALID_REQUIRED_ACKS)
+        partition = call.partition(topic.name, topic.topic_id, part.index)
+        offset = partition.log.append(part.records, partition.epoch)
+    except Refused as refusal:
+        return PartitionProduceResponse(
+            index=part.index, error_code=refusal.error, base_offset=-1, error_message=refusal.error.description
+        )
+    return PartitionProduceResponse(index=part.index, base_offset=offset, log_start_offset=partition.log.start)

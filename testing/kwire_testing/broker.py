@@ -1,0 +1,271 @@
+"""A broker in this process that any client can use."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+import threading
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from traceback import format_exception
+from typing import Any, Self, TypeVar
+
+from kwire import Message
+from kwire.records import Record, encode_batch
+from kwire_kafka import PROTOCOL
+from kwire_kafka.errors import ErrorCode
+from kwire_kafka.releases import RELEASES
+from kwire_testing.call import Call
+from kwire_testing.clock import Clock
+from kwire_testing.cluster import Cluster, Partition, Topic
+from kwire_testing.control import Handler, Rule
+from kwire_testing.refusal import Refused
+from kwire_testing.server import Server
+
+T = TypeVar("T")
+KEPT_REQUESTS = 100_000
+
+
+class FakeBroker:
+    """A cluster of Kafka brokers in this process: a name of a release, topics, and how many nodes.
+
+    ``async with`` runs it on the loop of the caller, ``with`` on a thread of its own. All methods may be called from
+    any thread. Leaving raises what a handler of the test raised.
+    """
+
+    def __init__(
+        self,
+        release: str | None = None,
+        topics: Mapping[str, int] | None = None,
+        *,
+        nodes: int = 1,
+        auto_create: bool = True,
+        users: Mapping[str, str] | None = None,
+        tls: ssl.SSLContext | None = None,
+        host: str = "127.0.0.1",
+        ports: Sequence[int] = (),
+        keep_requests: int = KEPT_REQUESTS,
+    ) -> None:
+        """Set it up. ``users`` are names with passwords: without them no login is needed. ``ports`` are those of the
+        nodes, by default free ones. ``keep_requests`` is how many requests are kept at most."""
+        found = RELEASES.newest if release is None else RELEASES[release]
+        self._cluster = Cluster(found, nodes, topics or {}, auto_create=auto_create)
+        self._requests: deque[Call] = deque(maxlen=keep_requests)
+        self._server = Server(self._cluster, users or {}, tls, self._requests)
+        self._host = host
+        self._ports = dict(zip(self._cluster.nodes, ports, strict=False))
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: threading.Thread | None = None
+        self._stop: asyncio.Event | None = None
+
+    @property
+    def release(self) -> str:
+        """The name of the release."""
+        return self._cluster.release.name
+
+    @property
+    def bootstrap_servers(self) -> str:
+        """The addresses of all nodes, as clients want them."""
+        return ",".join(f"{node.host}:{node.port}" for node in self._cluster.nodes.values() if node.port)
+
+    @property
+    def clock(self) -> Clock:
+        """The time of the brokers. From another thread, use :meth:`advance`."""
+        return self._cluster.clock
+
+    @property
+    def requests(self) -> list[Call]:
+        """The requests so far, oldest first."""
+        return self._on_loop(lambda: list(self._requests))
+
+    async def __aenter__(self) -> Self:
+        self._loop = asyncio.get_running_loop()
+        try:
+            for node in self._cluster.nodes.values():
+                await self._server.listen(node, self._host, self._ports.get(node.id, 0))
+        except BaseException:
+            await self._server.close()
+            raise
+        return self
+
+    async def __aexit__(self, kind: object, problem: BaseException | None, traceback: object) -> None:
+        await self._close()
+        self._report(problem)
+
+    def __enter__(self) -> Self:
+        started: list[BaseException | None] = []
+        ready = threading.Event()
+
+        async def run() -> None:
+            self._stop = asyncio.Event()
+            try:
+                await self.__aenter__()
+                started.append(None)
+            except BaseException as problem:
+                started.append(problem)
+                return
+            finally:
+                ready.set()
+            await self._stop.wait()
+            await self._close()
+
+        self._thread = threading.Thread(target=lambda: asyncio.run(run()), name="kwire-fake-broker", daemon=True)
+        self._thread.start()
+        ready.wait()
+        if started[0] is not None:
+            self._thread.join()
+            raise started[0]
+        return self
+
+    def __exit__(self, kind: object, problem: BaseException | None, traceback: object) -> None:
+        assert self._loop is not None
+        assert self._stop is not None
+        assert self._thread is not None
+        self._loop.call_soon_threadsafe(self._stop.set)
+        self._thread.join()
+        self._thread = None
+        self._report(problem)
+
+    async def _close(self) -> None:
+        await self._server.close()
+        self._cluster.clock.stop()
+        self._loop = None
+
+    def _report(self, problem: BaseException | None) -> None:
+        """Raise what a handler raised, or add it to the problem that the test has already."""
+        for own in self._server.problems[:1]:
+            if problem is None:
+                raise own
+            problem.add_note("In the fake broker: " + "".join(format_exception(own)))
+
+    def create_topic(self, name: str, partitions: int = 1) -> None:
+        """Make a topic."""
+        self._on_loop(lambda: self._cluster.create(name, partitions))
+
+    def produce(self, topic: str, *records: Record | bytes, partition: int = 0) -> int:
+        """Append records, or values, as one batch, and return the offset of the first."""
+        rows = [Record(None, row, timestamp=-1) if isinstance(row, bytes) else row for row in records]
+
+        def append() -> int:
+            now = self._cluster.clock.ms
+            stamped = [
+                Record(row.key, row.value, row.headers, now if row.timestamp == -1 else row.timestamp) for row in rows
+            ]
+            if topic not in self._cluster.topics:
+                self._cluster.create(topic, partition + 1)
+            where = self._partition(topic, partition)
+            return where.log.append(encode_batch(stamped), where.epoch)
+
+        return self._on_loop(append)
+
+    def records(self, topic: str, partition: int | None = None, *, committed: bool = True) -> list[Record]:
+        """The records of a topic, partition after partition, or of one partition.
+
+        ``committed`` leaves out those of open and aborted transactions.
+        """
+
+        def collect() -> list[Record]:
+            chosen = self._topic(topic).partitions if partition is None else [self._partition(topic, partition)]
+            return [record for one in chosen for record in one.log.records(committed=committed)]
+
+        return self._on_loop(collect)
+
+    def on(
+        self,
+        request: type[Message],
+        handler: Handler,
+        *,
+        times: int | None = None,
+        node: int | None = None,
+        client_id: str | None = None,
+    ) -> Rule:
+        """Let ``handler(request, call)`` answer requests. If it returns ``None``, the broker answers."""
+        name = request.__name__.removesuffix("Request")
+        return self._rule(Rule(api=name, handler=handler, times=times, where=_where(node=node, client_id=client_id)))
+
+    def fail(
+        self,
+        api: str,
+        error: ErrorCode,
+        *,
+        times: int | None = None,
+        topic: str | None = None,
+        partition: int | None = None,
+        key: str | None = None,
+        node: int | None = None,
+        client_id: str | None = None,
+    ) -> Rule:
+        """Answer requests of an API with an error, for what they name or for one topic, partition, group or
+        transactional id (``key``). What failed is not done."""
+        where = _where(topic=topic, partition=partition, key=key, node=node, client_id=client_id)
+        return self._rule(Rule(api=api, error=error, times=times, where=where))
+
+    def delay(self, api: str, seconds: float, *, times: int | None = None, node: int | None = None) -> Rule:
+        """Let requests of an API, or of all (``*``), wait before they are handled."""
+        return self._rule(Rule(api=api, delay=seconds, times=times, where=_where(node=node)))
+
+    def drop(self, api: str, *, times: int | None = None, answered: bool = False, node: int | None = None) -> Rule:
+        """Close the connection in place of an answer: before the request is handled, or after (``answered``)."""
+        what = "response" if answered else "request"
+        return self._rule(Rule(api=api, drop=what, times=times, where=_where(node=node)))
+
+    def throttle(self, api: str, seconds: float, *, times: int | None = None) -> Rule:
+        """Tell clients that they are throttled, and read nothing from them for as long."""
+        return self._rule(Rule(api=api, throttle=seconds, times=times))
+
+    def move(self, topic: str, partition: int, node: int) -> None:
+        """Let another node lead a partition."""
+        self._known_node(node)
+        self._on_loop(lambda: self._partition(topic, partition).move(node))
+
+    def move_coordinator(self, key: str, node: int) -> None:
+        """Let another node coordinate a group or a transactional id."""
+        self._known_node(node)
+        self._on_loop(lambda: self._cluster.coordinators.update({key: node}))
+
+    def advance(self, seconds: float) -> None:
+        """Move the time of the brokers ahead: sessions end, what waits goes on."""
+        self._on_loop(lambda: self._cluster.clock.advance(seconds))
+
+    def _rule(self, rule: Rule) -> Rule:
+        if rule.api != "*" and rule.api not in PROTOCOL.api_names.values():
+            raise ValueError(f"unknown API {rule.api!r}")
+        rule.rules = self._cluster.rules
+        self._on_loop(lambda: self._cluster.rules.append(rule))
+        return rule
+
+    def _topic(self, name: str) -> Topic:
+        try:
+            return self._cluster.topics[name]
+        except KeyError:
+            raise KeyError(f"no topic {name!r}") from None
+
+    def _partition(self, topic: str, index: int) -> Partition:
+        return self._topic(topic).partitions[index]
+
+    def _known_node(self, node: int) -> None:
+        if node not in self._cluster.nodes:
+            raise ValueError(f"no node {node}: there are {', '.join(map(str, self._cluster.nodes))}")
+
+    def _on_loop(self, what: Callable[[], T]) -> T:
+        """The result of ``what``, which runs on the thread of the brokers."""
+        loop = self._loop
+        if loop is None:
+            return what()
+        try:
+            if asyncio.get_running_loop() is loop:
+                return what()
+        except RuntimeError:
+            pass
+
+        async def run() -> T:
+            return what()
+
+        return asyncio.run_coroutine_threadsafe(run(), loop).result()
+
+
+def _where(**selectors: Any) -> dict[str, object]:
+    return {name: value for name, value in selectors.items() if value is not None}
+
+
+__all__ = ["FakeBroker", "Refused"]

@@ -1,0 +1,93 @@
+"""The time of a broker, which a test can move."""
+
+from __future__ import annotations
+
+import asyncio
+import heapq
+import time
+from collections.abc import Callable
+from itertools import count
+
+
+class Timer:
+    """Something to do later, unless it is cancelled."""
+
+    __slots__ = ("what",)
+
+    def __init__(self, what: Callable[[], object]) -> None:
+        self.what: Callable[[], object] | None = what
+
+    def cancel(self) -> None:
+        """Do it never."""
+        self.what = None
+
+
+class Clock:
+    """Runs with the machine's time; :meth:`advance` moves it ahead."""
+
+    def __init__(self) -> None:
+        self._ahead = time.time() - time.monotonic()
+        self._timers: list[tuple[float, int, Timer]] = []
+        self._number = count()
+        self._handle: asyncio.TimerHandle | None = None
+
+    @property
+    def now(self) -> float:
+        """Seconds since 1970."""
+        return time.monotonic() + self._ahead
+
+    @property
+    def ms(self) -> int:
+        """Milliseconds since 1970."""
+        return int(self.now * 1000)
+
+    def advance(self, seconds: float) -> None:
+        """Move the time ahead, and do what is due by then."""
+        self._ahead += seconds
+        self._run()
+
+    def later(self, seconds: float, what: Callable[[], object]) -> Timer:
+        """Do something when ``seconds`` have passed."""
+        timer = Timer(what)
+        heapq.heappush(self._timers, (self.now + seconds, next(self._number), timer))
+        self._arm()
+        return timer
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait for ``seconds`` to pass."""
+        await self.wait(asyncio.get_running_loop().create_future(), seconds)
+
+    async def wait(self, event: asyncio.Future[None], seconds: float) -> None:
+        """Wait for ``event``, but no longer than ``seconds``."""
+
+        def wake() -> None:
+            if not event.done():
+                event.set_result(None)
+
+        timer = self.later(seconds, wake)
+        try:
+            await event
+        finally:
+            timer.cancel()
+
+    def stop(self) -> None:
+        """Forget all timers."""
+        self._timers.clear()
+        self._arm()
+
+    def _arm(self) -> None:
+        if self._handle is not None:
+            self._handle.cancel()
+            self._handle = None
+        while self._timers and self._timers[0][2].what is None:
+            heapq.heappop(self._timers)
+        if self._timers:
+            wait = max(0.0, self._timers[0][0] - self.now)
+            self._handle = asyncio.get_running_loop().call_later(wait, self._run)
+
+    def _run(self) -> None:
+        while self._timers and self._timers[0][0] <= self.now:
+            what = heapq.heappop(self._timers)[2].what
+            if what is not None:
+                what()
+        self._arm()

@@ -1,0 +1,114 @@
+"""The state of a cluster: nodes, topics, partitions."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from itertools import count
+from zlib import crc32
+
+from kwire import Uuid
+from kwire.releases import Release
+from kwire_kafka.errors import ErrorCode
+from kwire_testing.clock import Clock
+from kwire_testing.control import Rule
+from kwire_testing.log import PartitionLog
+from kwire_testing.refusal import Refused
+from kwire_testing.sessions import Sessions
+
+_NAME = re.compile(r"[a-zA-Z0-9._-]{1,249}")
+MAX_PARTITIONS = 10_000
+
+
+@dataclass(slots=True)
+class Node:
+    """A broker of the cluster, and where it listens."""
+
+    id: int
+    host: str = ""
+    port: int = 0
+
+
+@dataclass(slots=True, eq=False)
+class Partition:
+    """A partition: its leader, and what the leader has."""
+
+    topic: Topic
+    index: int
+    leader: int
+    epoch: int = 0
+    log: PartitionLog = field(default_factory=PartitionLog)
+    epochs: list[tuple[int, int]] = field(default_factory=lambda: [(0, 0)])
+    """The leader's epochs, and the offset at which each began."""
+
+    def move(self, leader: int) -> None:
+        """Let another node lead."""
+        self.leader, self.epoch = leader, self.epoch + 1
+        self.epochs.append((self.epoch, self.log.end))
+        self.log.wake()
+
+
+@dataclass(slots=True, eq=False)
+class Topic:
+    """A topic; one with the same name that is made later has another id."""
+
+    name: str
+    id: Uuid
+    partitions: list[Partition] = field(default_factory=list)
+    configs: dict[str, str | None] = field(default_factory=dict)
+
+
+class Cluster:
+    """What all brokers of a cluster share."""
+
+    def __init__(self, release: Release, nodes: int, topics: Mapping[str, int], *, auto_create: bool) -> None:
+        self.release = release
+        self.auto_create = auto_create
+        self.clock = Clock()
+        self.id = "kwire-fake-cluster-id0"
+        self.nodes = {number: Node(number) for number in range(1, nodes + 1)}
+        self.topics: dict[str, Topic] = {}
+        self.ids: dict[bytes, Topic] = {}
+        self.sessions = Sessions()
+        self.rules: list[Rule] = []
+        self.coordinators: dict[str, int] = {}
+        """Coordinators that a test has moved, by group or transactional id."""
+        self._made = count()
+        for name, partitions in topics.items():
+            self.create(name, partitions)
+
+    def create(self, name: str, partitions: int = 1, configs: Mapping[str, str | None] | None = None) -> Topic:
+        """Make a topic; :class:`Refused` if that is not possible."""
+        if not _NAME.fullmatch(name) or name in (".", ".."):
+            raise Refused(ErrorCode.INVALID_TOPIC_EXCEPTION)
+        if name in self.topics:
+            raise Refused(ErrorCode.TOPIC_ALREADY_EXISTS)
+        if not 0 < partitions <= MAX_PARTITIONS:
+            raise Refused(ErrorCode.INVALID_PARTITIONS)
+        number = next(self._made)
+        topic_id = Uuid(hashlib.sha256(f"{number} {name}".encode()).digest()[:16])
+        topic = self.topics[name] = self.ids[topic_id] = Topic(name, topic_id, configs=dict(configs or {}))
+        self.extend(topic, partitions)
+        return topic
+
+    def extend(self, topic: Topic, partitions: int) -> None:
+        """Give a topic more partitions."""
+        for index in range(len(topic.partitions), partitions):
+            leader = index % len(self.nodes) + 1
+            topic.partitions.append(Partition(topic, index, leader))
+
+    def delete(self, topic: Topic) -> None:
+        """Remove a topic with all that it has."""
+        del self.topics[topic.name], self.ids[topic.id]
+        for partition in topic.partitions:
+            partition.log.wake()
+
+    def find(self, name: str | None, topic_id: bytes = bytes(16)) -> Topic | None:
+        """The topic with this name, or else with this id."""
+        return self.topics.get(name) if name else self.ids.get(topic_id)
+
+    def coordinator(self, key: str) -> Node:
+        """The node that coordinates a group or a transactional id."""
+        return self.nodes[self.coordinators.get(key) or crc32(key.encode()) % len(self.nodes) + 1]

@@ -1,0 +1,210 @@
+"""The log of a partition: batches as producers sent them, with offsets assigned."""
+
+from __future__ import annotations
+
+import asyncio
+from bisect import bisect_left
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from kwire.records import (
+    Batch,
+    ChecksumError,
+    Record,
+    RecordsError,
+    encode_batch,
+    encode_control,
+    encode_message_set,
+    read_batches,
+)
+from kwire_kafka.data.end_txn_marker import EndTxnMarker
+from kwire_kafka.errors import ErrorCode
+from kwire_testing.refusal import Refused
+
+KEPT_BATCHES = 5
+"""Batches of a producer that are recognized when they come again."""
+SEQUENCES = 1 << 31
+
+
+class Aborted(NamedTuple):
+    """A transaction that was aborted, with the offset of its marker."""
+
+    producer_id: int
+    first_offset: int
+    last_offset: int
+
+
+@dataclass(slots=True)
+class Producer:
+    """What a partition knows of an idempotent producer: sequences and offsets of its last batches."""
+
+    epoch: int
+    batches: deque[tuple[int, int, int]] = field(default_factory=lambda: deque(maxlen=KEPT_BATCHES))
+
+
+class PartitionLog:
+    """Batches with the offsets of their last records, producers and transactions."""
+
+    def __init__(self) -> None:
+        self.batches: list[Batch] = []
+        self.lasts: list[int] = []
+        self.start = 0
+        self.end = 0
+        self.producers: dict[int, Producer] = {}
+        self.ongoing: dict[int, int] = {}
+        """First offset of each open transaction, by producer id."""
+        self.aborted: list[Aborted] = []
+        self.waiting: set[asyncio.Future[None]] = set()
+        """Fetches that wait for the next append."""
+
+    @property
+    def stable(self) -> int:
+        """The last stable offset."""
+        return min(self.ongoing.values(), default=self.end)
+
+    def append(self, data: bytes | None, leader_epoch: int = 0) -> int:
+        """Append batches, and return the offset of the first record; :class:`Refused` if one is not acceptable."""
+        try:
+            batches = list(read_batches(data))
+            counts = [batch.count for batch in batches]
+        except (ChecksumError, RecordsError):
+            raise Refused(ErrorCode.CORRUPT_MESSAGE) from None
+        if not batches:
+            raise Refused(ErrorCode.INVALID_RECORD)
+        known = self._known(batches[0]) if batches[0].producer_id >= 0 else None
+        if known is not None:
+            return known
+        first = self.end
+        for batch, number in zip(batches, counts, strict=True):
+            self._add(_placed(batch, self.end, leader_epoch), number)
+        return first
+
+    def mark(self, producer_id: int, epoch: int, *, commit: bool, time: int, leader_epoch: int = 0) -> None:
+        """End the transaction of a producer with a marker."""
+        first = self.ongoing.pop(producer_id, None)
+        marker = encode_control("commit" if commit else "abort", EndTxnMarker(), timestamp=time)
+        data = encode_batch([marker], producer_id=producer_id, producer_epoch=epoch, transactional=True, control=True)
+        if first is not None and not commit:
+            self.aborted.append(Aborted(producer_id, first, self.end))
+        self.producers[producer_id] = Producer(epoch)
+        [batch] = read_batches(data)
+        self._add(_placed(batch, self.end, leader_epoch), 1)
+
+    def read(self, offset: int, end: int, size: int, version: int) -> bytes:
+        """The batches from the one with ``offset`` on, before ``end``: at least one, others while they fit ``size``.
+
+        ``version`` is that of Fetch: older clients get message sets.
+        """
+        found: list[bytes] = []
+        for batch in self._from(offset):
+            if batch.base_offset >= end:
+                break
+            data = _for_fetch(batch, version)
+            size -= len(data)
+            if found and size < 0:
+                break
+            found.append(data)
+        return b"".join(found)
+
+    def records(self, *, committed: bool = True) -> list[Record]:
+        """All records, without markers and, if ``committed``, without those of open and aborted transactions."""
+        return [
+            record
+            for batch in self.batches
+            if not batch.control and not (committed and batch.transactional and self._uncommitted(batch))
+            for record in batch.records()
+        ]
+
+    def at_time(self, timestamp: int) -> tuple[int, int] | None:
+        """Timestamp and offset of the first record that is not older."""
+        for batch in self.batches:
+            if batch.max_timestamp >= timestamp:
+                for record in batch.records():
+                    if record.timestamp >= timestamp:
+                        return record.timestamp, record.offset
+        return None
+
+    def newest(self) -> tuple[int, int] | None:
+        """The largest timestamp and its offset."""
+        newest = max(self.batches, key=lambda batch: batch.max_timestamp, default=None)
+        return None if newest is None else self.at_time(newest.max_timestamp)
+
+    def wake(self) -> None:
+        """Let the fetches look again that wait here."""
+        for event in self.waiting:
+            if not event.done():
+                event.set_result(None)
+
+    def _add(self, batch: Batch, count: int) -> None:
+        first, self.end = self.end, batch.last_offset + 1
+        self.batches.append(batch)
+        self.lasts.append(batch.last_offset)
+        if batch.producer_id >= 0 and not batch.control:
+            producer = self.producers.get(batch.producer_id)
+            if producer is None or producer.epoch != batch.producer_epoch:
+                producer = self.producers[batch.producer_id] = Producer(batch.producer_epoch)
+            last = (batch.base_sequence + count - 1) % SEQUENCES
+            producer.batches.append((batch.base_sequence, last, first))
+            if batch.transactional:
+                self.ongoing.setdefault(batch.producer_id, first)
+        self.wake()
+
+    def _known(self, batch: Batch) -> int | None:
+        """The offset of a batch that came before; :class:`Refused` if it is not the producer's next one."""
+        producer = self.producers.get(batch.producer_id)
+        if producer is None:
+            return None
+        if batch.producer_epoch < producer.epoch:
+            raise Refused(ErrorCode.INVALID_PRODUCER_EPOCH)
+        if batch.producer_epoch > producer.epoch or not producer.batches:
+            if batch.base_sequence:
+                raise Refused(ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER)
+            return None
+        last = (batch.base_sequence + batch.count - 1) % SEQUENCES
+        for first, end, offset in producer.batches:
+            if (first, end) == (batch.base_sequence, last):
+                return offset
+        if batch.base_sequence != (producer.batches[-1][1] + 1) % SEQUENCES:
+            raise Refused(ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER)
+        return None
+
+    def _from(self, offset: int) -> Iterator[Batch]:
+        for number in range(bisect_left(self.lasts, offset), len(self.batches)):
+            yield self.batches[number]
+
+    def _uncommitted(self, batch: Batch) -> bool:
+        first, producer = batch.base_offset, batch.producer_id
+        return first >= self.ongoing.get(producer, self.end) or any(
+            one.producer_id == producer and one.first_offset <= first <= one.last_offset for one in self.aborted
+        )
+
+
+def _placed(batch: Batch, offset: int, leader_epoch: int) -> Batch:
+    """The batch at its place in the log. Checksums of magic 2 cover neither offset nor epoch."""
+    data = batch.data
+    if batch.magic == 2:
+        data = offset.to_bytes(8, "big") + data[8:12] + leader_epoch.to_bytes(4, "big") + data[16:]
+    elif not batch.codec:
+        data = offset.to_bytes(8, "big") + data[8:]
+    else:
+        records = [Record(row.key, row.value, timestamp=row.timestamp) for row in batch.records()]
+        data = batch.encode(records, base_offset=offset)
+    [placed] = read_batches(data, verify=False)
+    return placed
+
+
+def _for_fetch(batch: Batch, version: int) -> bytes:
+    """The bytes of a batch for this version of Fetch."""
+    magic = 2 if version >= 4 else min(version // 2, 1)
+    if batch.magic <= magic:
+        return batch.data
+    if batch.control:
+        return b""
+    codec = batch.codec if batch.codec < 4 else 0
+    records = [
+        Record(row.key, row.value, timestamp=row.timestamp if magic else -1, offset=row.offset)
+        for row in batch.records()
+    ]
+    return encode_message_set(records, magic=magic, codec=codec)

@@ -1,0 +1,86 @@
+"""Logins by SASL, as a broker sees them [RFC 4616, 5802, KIP-43, KIP-152]."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import re
+import secrets
+from base64 import b64decode, b64encode
+from collections.abc import Generator, Mapping
+
+from kwire_kafka.errors import ErrorCode
+from kwire_testing.refusal import Refused
+
+HASHES = {"SCRAM-SHA-256": "sha256", "SCRAM-SHA-512": "sha512"}
+MECHANISMS = ("PLAIN", *HASHES)
+ITERATIONS = 4096
+_OPENING = re.compile(r"n,[^,]*,(n=([^,]+),r=([^,]+)(?:,.*)?)", re.DOTALL)
+_FINAL = re.compile(r"(c=[^,]+,r=([^,]+)),p=([A-Za-z0-9+/=]+)")
+
+Conversation = Generator[bytes, bytes, tuple[str, bytes]]
+"""Takes tokens and yields the answers; returns the name of the user and the last answer."""
+
+
+class Login:
+    """The login of a connection; with no ``users`` everybody is logged in."""
+
+    def __init__(self, users: Mapping[str, str]) -> None:
+        self._users = users
+        self._talk: Conversation | None = None
+        self.user: str | None = None if users else "ANONYMOUS"
+
+    def begin(self, mechanism: str) -> None:
+        """Begin with a mechanism; :class:`Refused` if it is unknown or the login is over."""
+        if self.user is not None or self._talk is not None:
+            raise Refused(ErrorCode.ILLEGAL_SASL_STATE)
+        if mechanism not in MECHANISMS:
+            raise Refused(ErrorCode.UNSUPPORTED_SASL_MECHANISM)
+        self._talk = self._plain() if mechanism == "PLAIN" else self._scram(HASHES[mechanism])
+        next(self._talk)
+
+    def answer(self, token: bytes) -> bytes:
+        """The answer to a token of the client; :class:`Refused` if it proves nothing."""
+        if self._talk is None:
+            raise Refused(ErrorCode.ILLEGAL_SASL_STATE)
+        try:
+            return self._talk.send(token)
+        except StopIteration as end:
+            self.user, self._talk = end.value[0], None
+            last: bytes = end.value[1]
+            return last
+        except ValueError:
+            raise Refused(ErrorCode.SASL_AUTHENTICATION_FAILED) from None
+
+    def _plain(self) -> Conversation:
+        token = yield b""
+        _, user, password = token.decode().split("\0")
+        _check(hmac.compare_digest(self._users.get(user, "").encode(), password.encode()) and user in self._users)
+        return user, b""
+
+    def _scram(self, algorithm: str) -> Conversation:
+        opening = _OPENING.fullmatch((yield b"").decode())
+        _check(opening is not None)
+        assert opening is not None
+        user = opening[2].replace("=2C", ",").replace("=3D", "=")
+        _check(user in self._users)
+        nonce, salt = opening[3] + b64encode(secrets.token_bytes(18)).decode(), secrets.token_bytes(16)
+        challenge = f"r={nonce},s={b64encode(salt).decode()},i={ITERATIONS}"
+        final = _FINAL.fullmatch((yield challenge.encode()).decode())
+        _check(final is not None and final[2] == nonce)
+        assert final is not None
+        salted = hashlib.pbkdf2_hmac(algorithm, self._users[user].encode(), salt, ITERATIONS)
+        stored = hashlib.new(algorithm, hmac.digest(salted, b"Client Key", algorithm)).digest()
+        signed = f"{opening[1]},{challenge},{final[1]}".encode()
+        signature = hmac.digest(stored, signed, algorithm)
+        proof = b64decode(final[3])
+        _check(len(proof) == len(signature))
+        key = bytes(one ^ other for one, other in zip(proof, signature, strict=True))
+        _check(hmac.compare_digest(hashlib.new(algorithm, key).digest(), stored))
+        server = hmac.digest(hmac.digest(salted, b"Server Key", algorithm), signed, algorithm)
+        return user, b"v=" + b64encode(server)
+
+
+def _check(proved: bool) -> None:
+    if not proved:
+        raise ValueError("not proved")

@@ -1,0 +1,13 @@
+"""The error with which a broker answers."""
+
+from __future__ import annotations
+
+from kwire_kafka.errors import ErrorCode
+
+
+class Refused(Exception):
+    """What a handler raises to answer with an error code."""
+
+    def __init__(self, error: ErrorCode) -> None:
+        super().__init__(error.name)
+        self.error = error

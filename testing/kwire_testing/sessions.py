@@ -1,0 +1,70 @@
+"""Fetch sessions: clients that name only what changed [KIP-227]."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from itertools import count
+
+from kwire import Uuid
+from kwire_kafka import FetchRequest
+from kwire_kafka.api.fetch import FetchPartition
+from kwire_kafka.errors import ErrorCode
+from kwire_testing.refusal import Refused
+
+MAX_SESSIONS = 1000
+"""Sessions of a cluster; the oldest makes room for a new one."""
+NO_SESSION, FIRST, LAST = 0, 0, -1
+MAX_EPOCH = (1 << 31) - 1
+
+Key = tuple[str, Uuid, int]
+"""A topic by name or id, and the number of a partition."""
+
+
+@dataclass(slots=True)
+class Session:
+    """What a client reads, and the end and start of each partition that it was told."""
+
+    id: int
+    node: int
+    epoch: int = 1
+    wanted: dict[Key, FetchPartition] = field(default_factory=dict)
+    told: dict[Key, tuple[int, int]] = field(default_factory=dict)
+
+
+class Sessions:
+    """The fetch sessions of a cluster."""
+
+    def __init__(self) -> None:
+        self._open: OrderedDict[int, Session] = OrderedDict()
+        self._number = count(1)
+
+    def enter(self, node: int, version: int, request: FetchRequest) -> Session:
+        """Find the session of a request, or begin one, and note what the request asks for."""
+        if request.session_epoch in (FIRST, LAST):
+            self._open.pop(request.session_id, None)
+            session = Session(NO_SESSION, node)
+            if version >= 7 and request.session_epoch == FIRST:
+                session.id = next(self._number)
+                self._open[session.id] = session
+                if len(self._open) > MAX_SESSIONS:
+                    self._open.popitem(last=False)
+        else:
+            session = self._known(node, request)
+        for topic in request.topics:
+            for part in topic.partitions:
+                session.wanted[topic.topic, topic.topic_id, part.partition] = part
+        for gone in request.forgotten_topics_data:
+            for index in gone.partitions:
+                session.wanted.pop((gone.topic, gone.topic_id, index), None)
+                session.told.pop((gone.topic, gone.topic_id, index), None)
+        return session
+
+    def _known(self, node: int, request: FetchRequest) -> Session:
+        session = self._open.get(request.session_id)
+        if session is None or session.node != node:
+            raise Refused(ErrorCode.FETCH_SESSION_ID_NOT_FOUND)
+        if session.epoch != request.session_epoch:
+            raise Refused(ErrorCode.INVALID_FETCH_SESSION_EPOCH)
+        session.epoch = session.epoch + 1 if session.epoch < MAX_EPOCH else 1
+        return session
