@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kwire.protocol import Request
-from kwire.request_log import Address, RequestLogError, RequestLogLine, parse_line
+from kwire.request_log import Address, LoggedHeader, RequestLogError, RequestLogLine, parse_line
 from kwire_kafka import PROTOCOL, DescribeGroupsRequest, DescribeGroupsResponse, EnvelopeResponse
 
 BODY: dict[str, Any] = {
@@ -250,3 +250,157 @@ def test_it_does_without_pydantic() -> None:
     code = "import sys, kwire.request_log; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert not {"pydantic", "pydantic_core", "kwire.models", "kwire_kafka"} & set(done.stdout.split())
+
+
+# Whole lines, compared with what they were made of
+
+
+TIMES = {
+    "totalTime": "total_time_ms",
+    "requestQueueTime": "request_queue_time_ms",
+    "localTime": "local_time_ms",
+    "remoteTime": "remote_time_ms",
+    "throttleTime": "throttle_time_ms",
+    "responseQueueTime": "response_queue_time_ms",
+    "sendTime": "send_time_ms",
+}
+WORDS = st.sampled_from(["a", "b c", "ü,d=e", "x;y:z", "-1"])
+NUMBERS = st.sampled_from([0, 2, -1, 0x7FFF])
+ENDS = (("10.0.0.1", 9092), ("fe80:0:0:0:0:0:0:1%br-1", 5))
+
+
+def maybe(**values: st.SearchStrategy[Any]) -> st.SearchStrategy[dict[str, Any]]:
+    return st.fixed_dictionaries({}, optional=values)
+
+
+@st.composite
+def json_lines(draw: st.DrawFn) -> tuple[dict[str, Any], RequestLogLine]:
+    """The JSON of a line in which anything but API and version may be absent, and what is in it."""
+    header = {"api_key": draw(NUMBERS), "api_version": draw(NUMBERS)}
+    header |= draw(maybe(api_name=WORDS, correlation_id=NUMBERS, client_id=WORDS, deprecated=st.booleans()))
+    bodies = draw(maybe(request=st.just({"a": [1]}), response=st.just({"errorCode": 3, "b": {"errorCode": 3}})))
+    times = draw(maybe(**dict.fromkeys(TIMES, st.sampled_from([0, 0.25, 7, 1e6]))))
+    names = draw(maybe(security_protocol=WORDS, principal=WORDS, listener=WORDS))
+    client = draw(maybe(software_name=WORDS, software_version=WORDS))
+    forwarded = draw(maybe(is_forwarded=st.booleans()))
+    ends = draw(st.none() | st.permutations(ENDS))
+    more = draw(maybe(temporaryMemoryBytes=NUMBERS, later=st.just({"x": [None]})))
+    inner = draw(maybe(requestHeader=st.just({"later": 1}), clientInformation=st.just({"later": 2})))
+
+    in_json = {
+        "api_key": "requestApiKey",
+        "api_version": "requestApiVersion",
+        "api_name": "requestApiKeyName",
+        "correlation_id": "correlationId",
+        "client_id": "clientId",
+        "deprecated": "requestApiVersionDeprecated",
+        "is_forwarded": "isForwarded",
+        "security_protocol": "securityProtocol",
+        "software_name": "softwareName",
+        "software_version": "softwareVersion",
+    }
+
+    def renamed(values: dict[str, Any]) -> dict[str, Any]:
+        return {in_json.get(name, name): value for name, value in values.items()}
+
+    body = {"requestHeader": renamed(header) | inner.get("requestHeader", {})}
+    body |= bodies | {f"{name}Ms": value for name, value in times.items()} | renamed(names) | renamed(forwarded)
+    if client or "clientInformation" in inner:
+        body["clientInformation"] = renamed(client) | inner.get("clientInformation", {})
+    body |= more
+    there: dict[str, Any] = {}
+    if ends:
+        body["connection"] = "-".join(f"{host}:{port}" for host, port in ends) + draw(
+            st.sampled_from(["-0", "-2-13"])
+        )
+        local, remote = ends
+        there = {"connection": body["connection"], "local": Address(*local), "remote": Address(*remote)}
+    order = draw(st.permutations(list(body)))
+    return {name: body[name] for name in order}, RequestLogLine(
+        prefix="[2026-11-21 16:35:31,089] INFO",
+        header=LoggedHeader(**header),
+        **bodies,
+        **there,
+        **{TIMES[name]: value for name, value in times.items()},
+        **names,
+        **client,
+        **forwarded,
+        more=more | inner,
+    )
+
+
+@given(json_lines(), st.sampled_from([" (kafka.request.logger)\n", "\n", "", ' {"x":1}']))
+def test_a_line_is_all_that_was_written_and_nothing_else(
+    written: tuple[dict[str, Any], RequestLogLine], after: str
+) -> None:
+    """In any order, whatever is absent."""
+    body, expected = written
+    for ascii_only in (True, False):
+        text = json.dumps(body, ensure_ascii=ascii_only, separators=(",", ":"))
+        assert parse_line(f"[2026-11-21 16:35:31,089] INFO Completed request:{text}{after}") == expected
+    assert expected.error_codes == ([3] if expected.response else [])
+
+
+@st.composite
+def text_lines(draw: st.DrawFn) -> tuple[str, RequestLogLine]:
+    """A line of a broker before 2.8, and what is in it."""
+    key, name = draw(st.sampled_from([(0, "PRODUCE"), (3, "METADATA"), (18, "API_VERSIONS")]))
+    version, number = draw(st.sampled_from([0, 12])), draw(st.sampled_from([-5, 0, 99]))
+    client = draw(st.sampled_from(["me", "a, b=c", "null", "", "x)"]))
+    layout = draw(st.sampled_from(["1.0", "0.9", "0.8"] if client not in ("", "x)") else ["1.0", "0.9"]))
+    request = draw(st.sampled_from(["{a=1,b=[c]}", "{}"]))
+    response = draw(st.sampled_from(["", "{error_code=35,throttle_time_ms=7,x=[{error_code=-1}]}"]))
+    if layout == "1.0":
+        start = f"RequestHeader(apiKey={name}, apiVersion={version}, clientId={client}, correlationId={number})"
+    elif layout == "0.9":
+        start = f"{{api_key={key},api_version={version},correlation_id={number},client_id={client}}}"
+    else:
+        scala = {0: "ProducerRequest", 3: "TopicMetadataRequest", 18: "API_VERSIONS"}[key]
+        start = request = f"Name: {scala}; Version: {version}; CorrelationId: {number}; ClientId: {client}; Topics: t"
+    message = start if layout == "0.8" else f"{start} -- {request}"
+    if layout != "0.8" and draw(st.booleans()):
+        message += f",response:{response}"
+    else:
+        response = ""
+    times = draw(maybe(**{time: st.sampled_from(["0", "7", "566.436"]) for time in TIMES if time != "sendTime"}))
+    times = {"totalTime": times.pop("totalTime", "1"), **times, "sendTime": "2.5"}
+    names = draw(maybe(security_protocol=st.just("SASL_SSL"), principal=st.just("User:CN=a b,OU=c")))
+    more = draw(maybe(temporaryMemoryBytes=st.just("128"), messageConversionsTime=st.just("0.25")))
+    tail = [f"{time}:{value}" for time, value in times.items()]
+    tail += [f"{ {'security_protocol': 'securityProtocol'}.get(one, one)}:{value}" for one, value in names.items()]
+    software = draw(st.booleans())
+    tail += ["clientInformation:ClientInformation(softwareName=lib, softwareVersion=1.2)"] * software
+    tail += [f"{one}:{value}" for one, value in more.items()]
+    connection = draw(st.sampled_from(["10.0.0.1:9092-10.0.0.2:5-2", "10.0.0.1:9092-10.0.0.2:5"]))
+    text = f"[2026-11-21 18:20:18,737] DEBUG Completed request:{message} from connection {connection};"
+    text += ",".join(tail) + draw(st.sampled_from(["", "\n", " (kafka.request.logger)", " (kafka.request.logger)\n"]))
+    facts: dict[str, Any] = {TIMES[time]: float(value) for time, value in times.items()}
+    facts |= {"software_name": "lib", "software_version": "1.2"} if software else {}
+    return text, RequestLogLine(
+        prefix="[2026-11-21 18:20:18,737] DEBUG",
+        header=LoggedHeader(
+            api_key=key,
+            api_version=version,
+            api_name=name,
+            correlation_id=number,
+            client_id=None if client == "null" else client,
+        ),
+        request_text=request,
+        response_text=response or None,
+        connection=connection,
+        local=Address("10.0.0.1", 9092),
+        remote=Address("10.0.0.2", 5),
+        more={one: float(value) for one, value in more.items()},
+        **names,
+        **facts,
+    )
+
+
+@given(text_lines())
+def test_a_line_of_text_is_all_that_was_written_and_nothing_else(written: tuple[str, RequestLogLine]) -> None:
+    text, expected = written
+    assert parse_line(text) == expected
+    assert expected.error_codes == ([-1, 35] if expected.response_text else [])
+    assert expected.response_throttle_ms == (7 if expected.response_text else None)
+    wrong = 35 in expected.error_codes and expected.header.api_key == 18
+    assert expected.body_version == (0 if wrong else expected.header.api_version)
