@@ -276,7 +276,7 @@ def maybe(**values: st.SearchStrategy[Any]) -> st.SearchStrategy[dict[str, Any]]
 @st.composite
 def json_lines(draw: st.DrawFn) -> tuple[dict[str, Any], RequestLogLine]:
     """The JSON of a line in which anything but API and version may be absent, and what is in it."""
-    header = {"api_key": draw(NUMBERS), "api_version": draw(NUMBERS)}
+    header: dict[str, Any] = {"api_key": draw(NUMBERS), "api_version": draw(NUMBERS)}
     header |= draw(maybe(api_name=WORDS, correlation_id=NUMBERS, client_id=WORDS, deprecated=st.booleans()))
     bodies = draw(maybe(request=st.just({"a": [1]}), response=st.just({"errorCode": 3, "b": {"errorCode": 3}})))
     times = draw(maybe(**dict.fromkeys(TIMES, st.sampled_from([0, 0.25, 7, 1e6]))))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import fields
 from typing import Any, Literal, NamedTuple
 
@@ -164,11 +164,12 @@ def conversations(draw: st.DrawFn, broken: bool = True) -> Conversation:
     }
     left = {side: b"".join(frame(one.payload) for one in frames) for side, frames in said.items()}
     fed: list[Segment] = []
-    for side, size in draw(st.lists(st.tuples(st.sampled_from([CLIENT, SERVER]), st.integers(1, 120)), max_size=30)):
+    sides: st.SearchStrategy[Direction] = st.sampled_from([CLIENT, SERVER])
+    for side, size in draw(st.lists(st.tuples(sides, st.integers(1, 120)), max_size=30)):
         fed.append((side, left[side][:size]))
         left[side] = left[side][size:]
-    first = draw(st.permutations([CLIENT, SERVER]))
-    return Conversation(said, [*fed, *[(side, left[side]) for side in first]])
+    first = draw(sides)
+    return Conversation(said, [*fed, *sorted(left.items(), key=lambda rest: rest[0] != first)])
 
 
 def expected(talk: Conversation, limit: int, bodies: bool | set[str]) -> Iterator[Row]:
@@ -336,7 +337,7 @@ def lines(holes: list[Hole], start: Literal["unknown", "beginning"] = "beginning
     connection = decoder(start, **options)
     found: list[str] = []
 
-    def note(events: list[Event]) -> None:
+    def note(events: Iterable[Any]) -> None:
         for event in events:
             began = f" since {event.started:g}" if getattr(event, "started", event.time) != event.time else ""
             missing = f", {event.missing} missing" if getattr(event, "missing", 0) else ""

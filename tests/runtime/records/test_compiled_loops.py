@@ -1,0 +1,172 @@
+"""The loops for compiled runs, run as they stand: they read what those for interpreted runs read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from struct import pack
+from types import ModuleType
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import kwire.wire
+from kwire.records import Batch, Record, encode_batch, interpreted, read_batches
+from kwire.records import batch as of_batches
+from kwire.records.layout import BATCH_HEADER
+from kwire.records.loops import MAX_OBJECTS
+from tests.runtime.records.test_record_properties import TIMES, logs
+from tests.support.effort import examples
+
+
+@cache
+def as_compiled(name: str) -> Any:
+    """A module of kwire with what it leaves out where its file ends with ``.py``."""
+    path = Path(kwire.__file__).parent / f"{name}.py"
+    module = ModuleType(f"kwire.{name.replace('/', '.')}")
+    module.__file__ = str(path.with_suffix(".so"))
+    exec(compile(path.read_text(), path, "exec"), vars(module))
+    return module
+
+
+LOOPS = as_compiled("records/loops")
+
+
+def fields(record: Any) -> tuple[Any, ...]:
+    return record.key, record.value, record.headers, record.timestamp, record.offset
+
+
+def outcome(read: Callable[[], tuple[list[Any], int]]) -> Any:
+    try:
+        records, end = read()
+    except (IndexError, ValueError):
+        return "given up"
+    return [fields(record) for record in records], end
+
+
+@examples(0.4)
+@given(logs(), st.booleans(), st.data())
+def test_records_are_read_alike(records: list[Record], whole: bool, data: st.DataObject) -> None:
+    """The same records up to the same byte, or both give up: within a larger file, and with bytes that are wrong."""
+    written = encode_batch(records, base_timestamp=0)[BATCH_HEADER.size :]
+    before = data.draw(st.integers(0, 3))
+    changed = bytearray(bytes(before) + written + bytes(2))
+    if not whole:
+        for _ in range(data.draw(st.integers(1, 3))):
+            changed[data.draw(st.integers(0, len(changed) - 1))] = data.draw(st.integers(0, 255))
+    count = len(records) - (0 if whole else data.draw(st.integers(0, 1)))
+    arguments = bytes(changed), before, before + len(written), count, records[0].offset, 0
+    found = outcome(lambda: LOOPS.read_records(*arguments))
+    assert found == outcome(lambda: interpreted.read_records(*arguments))
+    if whole and all(abs(record.timestamp) < 1 << 40 for record in records):
+        assert found == ([fields(record) for record in records], before + len(written))
+
+
+EDGES = [1 << shift for shift in (6, 13, 14, 20, 21, 27, 28)]
+"""Where one more byte is needed for a length, a delta or both."""
+
+
+def test_numbers_of_every_length_are_read_alike() -> None:
+    sizes = sorted({edge + step for edge in EDGES[:4] for step in (-2, -1, 0, 1)})
+    headers = (("ü", None), ("", b""), ("h" * 64, bytes(64)), ("h" * 8200, bytes(8200)))
+    records = [Record(bytes(size), None, (), 0, 0) for size in sizes]
+    records += [Record(None, bytes(size), (), 0, 0) for size in sizes]
+    records += [Record(b"", b"", headers[:count], 0, 0) for count in range(5)] + [Record(headers=headers[:1] * 70)]
+    offset = 0
+    for edge in EDGES:
+        for step in (-2, -1, 0, 1):
+            records += [Record(timestamp=sign * (edge + step)) for sign in (1, -1)]
+    for number, record in enumerate(records):
+        offset += 1 + (EDGES[number % len(EDGES)] if number % 2 else 0)
+        record.offset = offset if offset < 1 << 31 else -1
+    data = encode_batch(records, base_offset=0, base_timestamp=0)[BATCH_HEADER.size :]
+    expected, end = interpreted.read_records(data, 0, len(data), len(records), 0, 0)
+    found, also = LOOPS.read_records(data, 0, len(data), len(records), 0, 0)
+    assert [fields(record) for record in found] == [fields(record) for record in expected]
+    assert [fields(record)[:3] for record in found] == [fields(record)[:3] for record in records]
+    assert (end, also) == (len(data), len(data))
+
+
+@pytest.mark.parametrize("count", [MAX_OBJECTS + 1, MAX_OBJECTS])
+def test_there_are_at_most_so_many_records_and_headers(count: int) -> None:
+    """As many records as are allowed leave room for no header."""
+    record = encode_batch([Record(headers=(("h", None),))])[BATCH_HEADER.size :]
+    for read in (LOOPS.read_records, interpreted.read_records):
+        with pytest.raises(ValueError, match="not readable"):
+            read(record, 0, len(record), count, 0, 0)
+
+
+def test_fields_are_copied_when_one_of_them_is_asked_for() -> None:
+    """And what is set replaces what was read."""
+    headers = (("h", b"1"), ("g", None))
+    data = encode_batch([Record(b"k", b"v", headers, 5, 7), Record(None, None, (), 6, 8)])[BATCH_HEADER.size :]
+
+    def read() -> list[Any]:
+        return list(LOOPS.read_records(data, 0, len(data), 2, 7, 5)[0])
+
+    whole = [(b"k", b"v", headers, 5, 7), (None, None, (), 6, 8)]
+    assert [fields(record) for record in read()] == whole
+    for place, name in enumerate(("key", "value", "headers")):
+        first, second = read()
+        assert (getattr(first, name), getattr(second, name)) == (whole[0][place], whole[1][place])
+        assert (first._data, first._fields) == (b"", -1)
+        assert [fields(first), fields(second)] == whole
+        first, second = read()
+        setattr(first, name, "other")
+        assert fields(first) == (*whole[0][:place], "other", *whole[0][place + 1 :])
+    one, other = read()
+    assert one == read()[0] == LOOPS.Record(*whole[0])
+    assert one != other
+    assert repr(read()[0]) == repr(Record(*whole[0]))
+    assert one.__reduce__()[1] == whole[0]
+
+
+@examples(0.2)
+@given(logs(), st.integers(0, 1), st.sampled_from(["create", "append"]), st.booleans(), TIMES)
+def test_batches_give_their_records_one_by_one(
+    records: list[Record], codec: int, kind: Any, broken: bool, newest: int
+) -> None:
+    """Those before a record that is wrong as well."""
+    data = encode_batch(records, codec=codec, timestamp_type=kind, max_timestamp=newest)
+    if broken and not codec:
+        data = data[:-1] + bytes([data[-1] ^ 64])
+    batch, _ = read_batches(data * 2, verify=False)
+    expected, said = gathered(iter(batch))
+    found, also = gathered(one_by_one(batch))
+    assert ([fields(record) for record in found], also) == ([fields(record) for record in expected], said)
+    assert broken or [fields(record) for record in found] == [fields(record) for record in batch.records()]
+
+
+def one_by_one(batch: Batch) -> Any:
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(of_batches, "NATIVE", True)
+        patched.setattr(of_batches, "read_record", LOOPS.read_record)
+        yield from Batch.__iter__(batch)
+
+
+def gathered(records: Any) -> tuple[list[Any], str]:
+    found = []
+    try:
+        for record in records:
+            found.append(record)
+    except kwire.DecodeError as problem:
+        return found, str(problem)
+    return found, ""
+
+
+@pytest.mark.parametrize("count", range(7))
+def test_arrays_of_numbers_are_read_alike(count: int) -> None:
+    compiled = as_compiled("wire")
+    for code, size, name in (
+        ("b", 1, "read_i8s"),
+        ("h", 2, "read_i16s"),
+        ("i", 4, "read_i32s"),
+        ("q", 8, "read_i64s"),
+    ):
+        edge = 1 << 8 * size - 1
+        numbers = [edge - 1, -edge, -1, 0, 1, edge // 3, -edge // 5][:count]
+        data = b"\x55" * 9 + pack(f">{count}{code}", *numbers) + b"\x55" * 9
+        assert getattr(compiled, name)(data, 9, count) == getattr(kwire.wire, name)(data, 9, count) == numbers
