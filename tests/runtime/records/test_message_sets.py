@@ -162,37 +162,10 @@ def refused(data: bytes, kind: type[RecordsError] = CorruptRecordError) -> Any:
     return caught.value
 
 
-@pytest.mark.parametrize("magic", [0, 1])
-def test_trap_44_wrappers_that_java_refuses(magic: int) -> None:
-    message = by_hand(0, b"a", magic=magic)
-    assert "inside a compressed" in refused(wrapped(0, wrapped(0, message, magic=magic), magic=magic)).reason
-    assert "without messages" in refused(wrapped(0, b"", magic=magic)).reason
-    assert refused(by_hand(0, None, magic=magic, attributes=Codec.GZIP)).path == "value"
-    for codec in (Codec.ZSTD, 5, 7):
-        assert f"codec {codec}" in refused(by_hand(0, b"", magic=magic, attributes=codec)).reason
-    if magic == 1:
-        assert "less than 5" in refused(wrapped(3, by_hand(5, b"a"))).reason
-
-
 def test_trap_45_zstd_cannot_be_written_before_magic_2() -> None:
     for magic in (0, 1):
         with pytest.raises(EncodeError):
             encode_message_set([Record()], magic=magic, codec=Codec.ZSTD)
-
-
-def test_messages_that_lie_about_their_lengths() -> None:
-    good = by_hand(0, b"abc", key=b"k")
-
-    def patched(at: int, text: bytes) -> bytes:
-        body = bytearray(good[16:])
-        body[at - 16 : at - 16 + len(text)] = text
-        return good[:12] + pack(">I", zlib.crc32(body)) + bytes(body)
-
-    longer = refused(patched(26, pack(">i", 9)))
-    assert (longer.path, longer.offset, longer.reason) == ("key", 26, "length 9, but 8 bytes are left")
-    assert refused(patched(31, pack(">i", 2))).reason == "1 trailing bytes after the value"
-    assert refused(patched(31, pack(">i", 4))).path == "value"
-    assert refused(patched(26, pack(">i", 6))).path == "value", "its length lies beyond the end"
 
 
 def test_any_negative_length_is_null_as_in_kafka() -> None:
@@ -215,22 +188,86 @@ def test_what_kafka_does_not_look_at_is_passed_over_if_the_policy_says_so() -> N
         only(wrapped(0, message[:-1]), policy=LIKE_KAFKA).records()
 
 
-@pytest.mark.parametrize("size", [-1, 13, 14, 100, 2**31 - 1])
-def test_inner_messages_that_lie_about_their_size(size: int) -> None:
-    message = by_hand(0, b"a")
-    error = refused(wrapped(0, message + message[:8] + pack(">i", size) + message[12:]))
-    assert error.path.startswith("records[1]")
-    assert f"byte {len(message)} of {2 * len(message)}" in error.reason
+def lying(at: int, number: int, magic: int) -> bytes:
+    """A message of key "k" and value "abc" with another number of 32 bits, and the checksum that belongs to it."""
+    good = by_hand(0, b"abc", key=b"k", magic=magic)
+    body = (good[:at] + pack(">i", number) + good[at + 4 :])[16:]
+    return good[:12] + pack(">I", zlib.crc32(body)) + body
 
 
-def test_inner_messages_with_bad_magic_or_checksum() -> None:
-    message = bytearray(by_hand(0, b"a"))
-    message[-1] ^= 1
-    assert refused(wrapped(0, bytes(message)), ChecksumError).path == "records[0]"
-    assert only(wrapped(0, bytes(message)), verify=False).records()[0].value == b"`"
-    assert "magic 2" in refused(wrapped(0, by_hand(0, b"", magic=2)), UnknownMagicError).reason
-    cut = by_hand(0, b"a")[:-3]
-    assert refused(wrapped(0, cut)).path == "records[0]"
+def inner(second: bytes, magic: int = 1) -> bytes:
+    """A compressed message in which this one follows another."""
+    return wrapped(5, by_hand(0, b"a", magic=magic) + second, magic=magic)
+
+
+def sized(size: int, magic: int = 1) -> bytes:
+    """A message of one byte that says to have this size."""
+    message = by_hand(1, b"a", magic=magic)
+    return message[:8] + pack(">i", size) + message[12:]
+
+
+DAMAGED = bytes([*by_hand(1, b"a")[:-1], 0x60])
+BAD = CorruptRecordError
+LIES = {
+    **{
+        f"magic {magic}, {what}": (data, BAD, path, at + shift, reason)
+        for magic, shift in ((0, 0), (1, 8))
+        for what, data, path, at, reason in (
+            ("long key", lying(18 + shift, 9, magic), "key", 18, "length 9, but 8 bytes are left"),
+            ("long value", lying(23 + shift, 4, magic), "value", 23, "length 4, but 3 bytes are left"),
+            ("short value", lying(23 + shift, 1, magic), "", 28, "2 trailing bytes after the value"),
+            ("no value", lying(18 + shift, 6, magic), "value", 28, "beyond the end of the message"),
+            ("set in a set", inner(inner(b"", magic), magic), "records[1].attributes", 26, "a compressed message"),
+            ("no messages", wrapped(0, b"", magic=magic), "records", 26, "a compressed message without messages"),
+            ("cut", inner(by_hand(1, b"a", magic=magic)[:-3], magic), "records[1]", 26, "a message of {size} bytes"),
+            ("negative", inner(sized(-1, magic), magic), "records[1]", 26, "a message of 11 bytes, but {size}"),
+            ("small", inner(sized(13, magic), magic), "records[1]", 26, "a message of 25 bytes, but {size}"),
+            ("huge", inner(sized(1 << 30, magic), magic), "records[1]", 26, "a message of 1073741836 bytes"),
+        )
+    },
+    **{
+        f"magic {magic}, {what}": (by_hand(0, value, magic=magic, attributes=codec), BAD, path, at, reason)
+        for magic in (0, 1)
+        for what, value, codec, path, at, reason in (
+            ("compressed null", None, 1, "value", 18, "a compressed message has no value"),
+            ("zstd", b"", 4, "attributes", 17, f"codec 4 is not supported by magic {magic}"),
+            ("codec 7", b"", 7, "attributes", 17, f"codec 7 is not supported by magic {magic}"),
+        )
+    },
+    "an offset too small": (wrapped(3, by_hand(5, b"a")), BAD, "offset", 0, "the offset 3 is less than 5"),
+    "short for magic 1": (inner(sized(21)), BAD, "records[1]", 34, "a message of 33 bytes is too short"),
+    "inner magic": (inner(by_hand(1, b"", magic=2)), UnknownMagicError, "records[1]", 34, "magic 2 in a message set"),
+    "inner checksum": (inner(DAMAGED), ChecksumError, "records[1]", 34, "wrong checksum"),
+    "long inner key": (
+        inner(lying(26, 9, 1)),
+        *(BAD, "records[1].key", 34, "length 9, but 8 bytes are left (byte 61 of 73 decompressed bytes)"),
+    ),
+    "trailing inner bytes": (
+        inner(lying(31, 2, 1)),
+        *(BAD, "records[1]", 34, "1 trailing bytes after the value (byte 72 of 73 decompressed bytes)"),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("data", "kind", "path", "at", "reason"), LIES.values(), ids=LIES)
+def test_trap_44_what_is_wrong_in_a_message_is_told_with_its_place(
+    data: bytes, kind: type[RecordsError], path: str, at: int, reason: str
+) -> None:
+    """Also where another message precedes it, within a larger file."""
+    before = by_hand(4, b"good")
+    good, bad = read_batches(before + data, position=100)
+    assert [record.value for record in good] == [b"good"]
+    with pytest.raises(kind) as caught:
+        bad.records()
+    error = caught.value
+    size = len(by_hand(1, b"a", magic=data[16]))
+    assert error.reason.startswith(reason.format(size=size))
+    assert (type(error), error.message_name, error.version, error.path) == (kind, "MessageSet", data[16], path)
+    assert (error.position, error.offset, error.data) == (100 + len(before), 100 + len(before) + at, data)
+
+
+def test_a_checksum_within_a_compressed_message_need_not_be_checked() -> None:
+    assert [record.value for record in only(inner(DAMAGED), verify=False)] == [b"a", b"`"]
 
 
 @pytest.mark.parametrize(
