@@ -224,7 +224,7 @@ def shown(struct: Any) -> dict[str, str]:
 
 def concealed(value: object) -> str:
     """The text in place of a secret: ``<24 bytes, hidden>``."""
-    return f"<{len(value)} bytes, hidden>" if isinstance(value, bytes) else HIDDEN
+    return f"<{len(value)} byte{'s' * (len(value) != 1)}, hidden>" if isinstance(value, bytes) else HIDDEN
 
 
 def hides_tags(cls: type[Any]) -> bool:

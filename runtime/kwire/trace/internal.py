@@ -71,6 +71,8 @@ def _key(cls: type[Message] | None, record: InternalRecord, data: bytes, policy:
 def _value(cls: type[Message] | None, record: InternalRecord, data: bytes, policy: Policy) -> Trace:
     head = _prefix(record, data, ("version",), "int16", read_int16)
     cls = type(record.value) if record.value else cls
+    if record.raw_key is None:
+        return head.unread("the record has no key")
     if head.error or cls is None:
         return head.unread(f"unknown record type {record.type}")
     version, _ = read_int16(data, 0)
