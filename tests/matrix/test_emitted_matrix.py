@@ -10,7 +10,7 @@ from syrupy.assertion import SnapshotAssertion
 
 import kwire_kafka
 from kwirec.diagnostics.diagnostic import Report
-from kwirec.diagnostics.examples import clock, request, response
+from kwirec.diagnostics.examples import clock, field, request, response, tagged
 from kwirec.diagnostics.source import Source
 from kwirec.driver import load
 from kwirec.emitters.compat import emit_compatibility, history_of
@@ -21,6 +21,7 @@ from kwirec.frontend import parse
 from kwirec.ir import resolve
 from kwirec.lowering import lower
 from kwirec.merge.history import ApiFacts, History
+from kwirec.merge.proof import as_of
 
 KAFKA = Path(__file__).parents[2] / "message_defs" / "kafka"
 EMITTED = Path(str(kwire_kafka.__file__)).parent
@@ -30,6 +31,55 @@ def test_everything_emitted_for_the_small_protocol(clockwork_folder: Path, snaps
     found = [clockwork_folder / "releases.py", clockwork_folder / "compat.py", clockwork_folder / "compat.json"]
     for path in [*found, *sorted((clockwork_folder / "matrix").rglob("*.md"))]:
         assert path.read_text() == snapshot(name=path.relative_to(clockwork_folder).as_posix())
+
+
+TWO_APIS = (
+    request(
+        field("Zone", versions="0-1", nullableVersions="1"),
+        field("Hour", "int8", ignorable=True, versions="2+"),
+        field("Raw", "records", versions="1+", nullableVersions="2+"),
+        field("Log", "records", versions="2"),
+        field("Bells", "[]Bell", nullableVersions="2+", fields=[field("Tone"), field("Loud", "bool", versions="3+")]),
+        tagged("Spare", 0, since="1.1.0"),
+        tagged("More", 1, "int8", since="2.0.0"),
+        tagged("Last", 2, "bytes", versions="2+", taggedVersions="2+", since="2.0.0"),
+        apiKey=7,
+        validVersions="0-3",
+    ),
+    response(field("Minute", "int16"), apiKey=7, validVersions="0-3"),
+    request(name="AlarmRequest", apiKey=2, validVersions="1-2", flexibleVersions="none"),
+    response(field("Error", "int16"), name="AlarmResponse", apiKey=2, validVersions="1-2", flexibleVersions="none"),
+    clock(field("Time", "int64"), type="metadata", name="TickRecord", apiKey=7, validVersions="0-1"),
+    clock(field("Teeth", "int16"), name="Gear", validVersions="0"),
+)
+ALARM = ApiFacts("Alarm", "1-2", listeners=("controller", "broker"))
+SIX_RELEASES: dict[str, dict[int, ApiFacts]] = {
+    "0.9.0": {7: ApiFacts("Watch", "0"), 9: ApiFacts("Bell", "0-1")},
+    "0.10.2": {7: ApiFacts("Watch", "0-1"), 2: ApiFacts("Alarm", "1")},
+    "1.0.0": {7: ApiFacts("Clock", "0-2", deprecated="0"), 2: ALARM},
+    "1.1.0": {7: ApiFacts("Clock", "0-2", deprecated="0"), 2: ALARM},
+    "2.0.0": {7: ApiFacts("Clock", "2-3", advertises="0-3", unstable="3"), 2: ApiFacts("Alarm", "2")},
+    "2.1.0": {7: ApiFacts("Clock", "1-3", deprecated="1-2"), 2: ApiFacts("Alarm", "2", advertises="none")},
+}
+
+
+def test_everything_emitted_for_two_apis_in_six_releases(snapshot: SnapshotAssertion) -> None:
+    sources = [Source(f"{number}.json", text) for number, text in enumerate(TWO_APIS)]
+    schema = resolve([parse(source, Report()) for source in sources], Report())
+    history = History(releases=dict(SIX_RELEASES))
+    history.sources = {"0.9.0": "by | hand", "0.10.2": "by | hand", "1.0.0": "a <jar>", "2.0.0": "by | hand"}
+    history.unpublished = {"2.1.0": ["TickRecord"]}
+    layouts = lower(schema)
+    for version, layout in layouts.by_message["TickRecord"].items():
+        for release in ("1.1.0", "2.0.0"):
+            other = (version, release) == (0, "1.1.0")
+            history.record_layout("TickRecord", version, "0" * 16 if other else layout.fingerprint, release)
+    for release in ("1.0.0", "1.1.0", "2.0.0"):
+        own = "f" * 16 if release == "1.0.0" else as_of(layouts.by_message["ClockRequest"][2], release).fingerprint
+        history.record_layout("ClockRequest", 2, own, release)
+    artifacts = emit_compatibility(layouts, group_modules(schema), history, package="clocks")
+    for one in artifacts:
+        assert one.text == snapshot(name=one.path)
 
 
 def test_the_overview_has_the_last_release_of_each_line_and_those_that_removed_something() -> None:
