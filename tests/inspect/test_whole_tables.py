@@ -2,23 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from datetime import datetime
+import io
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import redirect_stdout
+from datetime import datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pytest
+from pyarrow import parquet
 from syrupy.assertion import SnapshotAssertion
 
+from kwire.command import main as run
 from kwire_inspect.capture import Peer
 from kwire_inspect.connections.batches import TABLES as SCHEMAS
 from kwire_inspect.connections.batches import Table
-from kwire_inspect.options import Options
+from kwire_inspect.options import BrokenInputError, Options
+from kwire_inspect.readers import Reader
 from kwire_inspect.readers.capture import CaptureReader
+from kwire_inspect.readers.log import LogReader
+from kwire_inspect.readers.metrics import MetricsReader
+from kwire_inspect.readers.text_log import RequestLogReader, ServerLogReader
+from kwire_inspect.rows import Condition
+from kwire_inspect.schemas import EPOCH as START
 from tests.support.capture_files import EPOCH, TcpPacket, merged, write_pcap
-from tests.support.small_cluster import traffic, write_captures
+from tests.support.small_cluster import metrics, request_log, server_log, traffic, write_captures, write_logs
 
 PEERS = ("client_host", "client_port", "server_host", "server_port")
 Rows = list[dict[str, Any]]
@@ -51,7 +62,7 @@ def _text(value: Any, folder: Path) -> str:
         return value.strftime("%H:%M:%S.%f")
     if isinstance(value, float):
         return f"{value:.6g}"
-    return str(value).replace(f"{folder}/", "")
+    return str(value).replace(f"{folder}/", "").replace(f"{folder.parent}/", "")
 
 
 @pytest.mark.parametrize("table", ["frames", "exchanges"])
@@ -153,3 +164,216 @@ def test_each_column_alone(tmp_path: Path, plain: dict[str, Rows], table: Table)
         found = captured(files, pa.schema([field]), rows=table)
         expected = [row[field.name] for row in plain[table]]
         assert [row[field.name] for row in found] == expected or field.name == "source"
+
+
+class Input(NamedTuple):
+    """A reader, and its files below a folder."""
+
+    reader: type[Reader]
+    write: Callable[[Path], list[Path]]
+    options: dict[str, str]
+
+
+def _text_file(name: str, text: Callable[[], str]) -> Callable[[Path], list[Path]]:
+    def write(folder: Path) -> list[Path]:
+        (folder / name).write_text(text())
+        return [folder / name]
+
+    return write
+
+
+INPUTS = {
+    "frames": Input(CaptureReader, write_captures, {"rows": "frames"}),
+    "exchanges": Input(CaptureReader, write_captures, {"rows": "exchanges"}),
+    "logged": Input(RequestLogReader, _text_file("kafka-request.log", request_log), {}),
+    "refusals": Input(ServerLogReader, _text_file("server.log", server_log), {}),
+    "records": Input(LogReader, write_logs, {}),
+    "metrics": Input(MetricsReader, _text_file("broker.prom", metrics), {}),
+}
+
+
+@pytest.fixture(scope="module")
+def inputs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Path]]:
+    """The files of each input."""
+    return {name: one.write(tmp_path_factory.mktemp(name)) for name, one in INPUTS.items()}
+
+
+def rows_of(
+    name: str,
+    files: Sequence[Path],
+    schema: pa.Schema | None = None,
+    conditions: Sequence[Condition] = (),
+    **options: str,
+) -> Rows:
+    """The rows of all tasks in their order."""
+    given = {"paths": json.dumps([str(file) for file in files])} | INPUTS[name].options | options
+    reader = INPUTS[name].reader(Options(given), schema)
+    reader.conditions = conditions
+    return [row for task in reader.tasks() for batch in reader.read(task) for row in batch.to_pylist()]
+
+
+LOGS = [name for name in INPUTS if name not in TABLES]
+
+
+@pytest.mark.parametrize("name", LOGS)
+def test_logs(inputs: dict[str, list[Path]], snapshot: SnapshotAssertion, name: str) -> None:
+    folder = inputs[name][0].parent if name != "records" else inputs[name][0].parents[1]
+    assert lines(rows_of(name, inputs[name]), folder) == snapshot
+
+
+@pytest.mark.parametrize("name", INPUTS)
+def test_columns_alone_and_in_another_order(inputs: dict[str, list[Path]], name: str) -> None:
+    files = inputs[name]
+    whole = rows_of(name, files)
+    schema = INPUTS[name].reader.columns(Options({"path": "x"} | INPUTS[name].options))
+    assert [[*row.items()] for row in rows_of(name, files, pa.schema([*schema][::-1]))] == [
+        [*row.items()][::-1] for row in whole
+    ]
+    for field in schema:
+        assert rows_of(name, files, pa.schema([field])) == [{field.name: row[field.name]} for row in whole]
+
+
+@pytest.mark.parametrize("size", ["1", "100", "1000"])
+@pytest.mark.parametrize("name", ["logged", "refusals", "records"])
+def test_files_in_parts_of_any_size(inputs: dict[str, list[Path]], name: str, size: str) -> None:
+    assert rows_of(name, inputs[name], splitSize=size) == rows_of(name, inputs[name])
+
+
+@pytest.mark.parametrize("name", INPUTS)
+def test_a_problem_is_an_error_if_it_is_to_be(inputs: dict[str, list[Path]], name: str) -> None:
+    """The first, with its place. The end of the newest segment is none."""
+    first, *_ = [row for row in rows_of(name, inputs[name]) if row["problem"]]
+    with pytest.raises(BrokenInputError) as raised:
+        rows_of(name, inputs[name], mode="FAILFAST")
+    problem = raised.value
+    assert (problem.source, problem.position, problem.reason) == (
+        first["source"],
+        first["position"],
+        first["problem"],
+    )
+
+
+ASKED = {
+    "frames": ("api", "version", "client_host", "time"),
+    "exchanges": ("api", "server_port", "correlation_id", "unread"),
+    "logged": ("api", "version", "client_id", "time", "latency_ms"),
+    "refusals": ("api", "version", "time"),
+    "records": ("offset", "time", "topic", "partition"),
+}
+
+
+def conditions(column: str, rows: Rows) -> Iterator[Condition]:
+    """All tests with the least, the greatest and another value of a column, and their negations."""
+    values = sorted({row[column] for row in rows} - {None})
+    known = [_stored(value) for value in {0: values[0], 1: values[len(values) // 2], 2: values[-1]}.values()]
+    tests = [(test, value) for test in ("=", "<", "<=", ">", ">=") for value in known]
+    tests += [("in", known[:1]), ("in", known[1:]), ("null", None)]
+    if isinstance(values[0], str):
+        tests += [(test, value[:3]) for test in ("starts with", "ends with", "contains") for value in known]
+    for test, value in tests:
+        yield Condition(column, test, value)
+        if test in ("=", "in", "null"):
+            yield Condition(column, test, value, negated=True)
+
+
+def _stored(value: Any) -> Any:
+    return value if not isinstance(value, datetime) else (value - START) // timedelta(microseconds=1)
+
+
+@pytest.mark.parametrize("name", ASKED)
+def test_conditions_leave_out_only_what_they_exclude(inputs: dict[str, list[Path]], name: str) -> None:
+    whole = rows_of(name, inputs[name])
+    for column in ASKED[name]:
+        for condition in conditions(column, whole):
+            found = rows_of(name, inputs[name], conditions=[condition])
+            passed, expected = (
+                [row for row in rows if condition.holds(_stored(row[column]))] for rows in (found, whole)
+            )
+            assert passed == expected, condition
+            assert all(row in whole for row in found), condition
+
+
+class Written(NamedTuple):
+    """What ``kwire tables`` makes of all inputs: what it prints, and the tables by name."""
+
+    printed: str
+    tables: dict[str, Rows]
+
+
+def written(monkeypatch: pytest.MonkeyPatch, folder: Path, out: str, *options: str) -> Written:
+    """Run ``kwire tables`` in a folder with the inputs; ``out`` is the folder of the tables."""
+    monkeypatch.chdir(folder)
+    printed = io.StringIO()
+    with redirect_stdout(printed):
+        assert run(["tables", "in", "--out", out, *options]) == 4, "much was not read"
+    return Written(printed.getvalue(), stored(Path(out)))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One with all inputs in its folder ``in``."""
+    made = tmp_path_factory.mktemp("command")
+    (made / "in").mkdir()
+    for one in INPUTS.values():
+        one.write(made / "in")
+    return made
+
+
+@pytest.fixture(scope="module")
+def everything(folder: Path) -> Written:
+    """What is written with all that there is."""
+    with pytest.MonkeyPatch.context() as patch:
+        return written(patch, folder, "out", "--raw", "--topics", "*")
+
+
+def test_tables_as_the_command_writes_them(folder: Path, everything: Written, snapshot: SnapshotAssertion) -> None:
+    """Frames, exchanges and so on are the rows of the readers; the tables that are made of these are listed."""
+    files = {name: [*folder.glob(f"in/{pattern}")] for name, pattern in PATTERNS.items()}
+    kinds = {"exchanges": ("exchanges", "logged"), **{name: (name,) for name in ("frames", "refusals", "records")}}
+    more = dict(everything.tables)
+    for table, names in kinds.items():
+        rows = [row for name in names for row in rows_of(name, files[name])]
+        assert [*map(repr, more.pop(table))] == sorted(map(repr, rows)), table
+    listed = [f"{name}:\n{lines(rows, folder / 'in')}" for name, rows in sorted(more.items())]
+    assert "\n".join([everything.printed, *listed]) == snapshot
+
+
+PATTERNS = {
+    **dict.fromkeys(("frames", "exchanges"), "*.pcap*"),
+    "logged": "kafka-request.log",
+    "refusals": "server.log",
+    "records": "*/*.log",
+}
+
+
+def test_tables_without_bytes_and_of_internal_topics_alone(
+    folder: Path, everything: Written, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As they are without options."""
+    printed, tables = written(monkeypatch, folder, "plain")
+    expected = {name: rows for name, rows in everything.tables.items() if not name.startswith("tables-")}
+    expected["frames"] = [{key: row[key] for key in row if key != "raw"} for row in expected["frames"]]
+    expected["records"] = [row for row in expected["records"] if row["topic"] and row["topic"].startswith("__")]
+    del expected["internal/EndTxnMarker"]
+    assert {name: rows for name, rows in tables.items() if not name.startswith("tables-")} == expected
+    assert len(tables["tables-written"]) == len(expected)
+    assert "checksum" in everything.printed
+    assert "checksum" not in printed
+
+
+@pytest.mark.long
+def test_tables_by_several_processes(folder: Path, everything: Written, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tables have the same rows, and the report is the same."""
+    found = written(monkeypatch, folder, "new", "--raw", "--topics", "*", "--processes", "3")
+    assert found.printed.replace("new/", "out/") == everything.printed
+    tables = everything.tables | {"tables-written": found.tables["tables-written"]}
+    assert found.tables == tables
+
+
+def stored(out: Path) -> dict[str, Rows]:
+    """The rows of all tables of Parquet files below a folder, by name, in an order of their own."""
+    found: dict[str, Rows] = {}
+    for file in sorted(out.rglob("*.parquet")):
+        name = "/".join(part for part in file.parent.relative_to(out).parts if "=" not in part)
+        found.setdefault(name or file.stem, []).extend(parquet.ParquetFile(file).read().to_pylist())
+    return {name: sorted(rows, key=repr) for name, rows in found.items()}

@@ -3,12 +3,17 @@ packets of several networks and as captures."""
 
 from __future__ import annotations
 
+import json
 import struct
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from kwire.connection import CLIENT, SERVER
 from kwire.frames import frame
+from kwire.message import Message
+from kwire.records import Record, encode_batch, encode_message_set
+from kwire.uuids import Uuid
 from kwire_inspect.capture import Peer
 from kwire_kafka import (
     PROTOCOL,
@@ -21,6 +26,8 @@ from kwire_kafka import (
     FindCoordinatorResponse,
     HeartbeatRequest,
     HeartbeatResponse,
+    MetadataRequest,
+    MetadataResponse,
     ProduceRequest,
     RenewDelegationTokenRequest,
     RenewDelegationTokenResponse,
@@ -28,8 +35,10 @@ from kwire_kafka import (
     SaslAuthenticateResponse,
     SaslHandshakeRequest,
     SaslHandshakeResponse,
+    TopicRecord,
 )
 from kwire_kafka.api.find_coordinator import Coordinator
+from kwire_kafka.api.metadata import MetadataResponseTopic
 from tests.support.capture_files import (
     ACK,
     COOKED,
@@ -48,7 +57,7 @@ from tests.support.capture_files import (
 )
 from tests.support.connection_pieces import answered, asked
 
-BROKER, OTHER = Peer("10.0.0.9", 9092), Peer("2001:db8::9", 9093)
+FIRST, BROKER, OTHER = Peer("10.0.0.1", 50001), Peer("10.0.0.9", 9092), Peer("2001:db8::9", 9093)
 BEAT, BEATEN = HeartbeatRequest(group_id="g"), HeartbeatResponse(throttle_time_ms=5, error_code=27)
 
 
@@ -70,7 +79,7 @@ def steady() -> Conversation:
             asked(BEAT, 4, 5, 0.04, "two"),
             asked(BEAT, 3, 6, 0.04, "two"),
         ],
-        Peer("10.0.0.1", 50001),
+        FIRST,
         BROKER,
     )
 
@@ -180,3 +189,180 @@ def write_captures(folder: Path) -> list[Path]:
     write_pcapng(first, made[20:50], links=[NULL, RAW], order=">", resolution=9, append=True)
     write_pcap(second, made[50:], order=">", nanoseconds=True, snaplen=104)
     return [first, second]
+
+
+ONE, OTHER_ID = Uuid(b"0123456789abcdef"), Uuid(b"fedcba9876543210")
+
+
+def line(
+    request: Message,
+    version: int,
+    response: Message | None,
+    number: int,
+    *,
+    client: Peer = FIRST,
+    client_id: str | None = "one",
+    software: tuple[str, str] = ("kwire", "1.0"),
+    forwarded: bool = False,
+) -> str:
+    """A line of a request log, as brokers since 2.8 write it."""
+    times = ("totalTimeMs", "requestQueueTimeMs", "localTimeMs", "remoteTimeMs", "responseQueueTimeMs", "sendTimeMs")
+    said = {
+        "isForwarded": forwarded,
+        "requestHeader": {
+            "requestApiKey": request.API_KEY,
+            "requestApiVersion": version,
+            "correlationId": number,
+            "clientId": client_id,
+        },
+        "request": request.to_json(version),
+        "response": response and response.to_json(version),
+        "connection": f"{BROKER}-{client}-{number}",
+        **{name: number + place / 8 for place, name in enumerate(times)},
+        "securityProtocol": "SASL_SSL",
+        "principal": f"User:{client_id}",
+        "listener": "OUTSIDE",
+        "clientInformation": dict(zip(("softwareName", "softwareVersion"), software, strict=True)),
+    }
+    when = f"[2026-11-21 18:22:{number:02},{number:03}]"
+    return f"{when} DEBUG Completed request:{json.dumps(said)} (kafka.request.logger)\n"
+
+
+def request_log() -> str:
+    """Requests of two clients, among them one without a response, one that a broker forwarded, and one in an
+    Envelope; lines that are broken, and one of a broker of old."""
+    topics = [MetadataResponseTopic(name="t", topic_id=ONE), MetadataResponseTopic(name="u", topic_id=OTHER_ID)]
+    inner = PROTOCOL.encode_request(BEAT, 4, correlation_id=9, client_id="you")
+    reply = PROTOCOL.encode_response(BEATEN, 4, correlation_id=9)
+    named = ApiVersionsRequest(client_software_name="own", client_software_version="2")
+    refused = line(ApiVersionsRequest(), 0, ApiVersionsResponse(error_code=35), 8)
+    usual = line(BEAT, 4, BEATEN, 3)
+    old = (
+        "[2026-11-21 18:22:40,040] TRACE Completed request:RequestHeader(apiKey=METADATA, apiVersion=7, clientId=old,"
+        " correlationId=40) -- {topics=[],allow_auto_topic_creation=true},response:{throttle_time_ms=6,brokers=[],"
+        "cluster_id=c,controller_id=1,topics=[{error_code=3,name=t,is_internal=false,partitions=[]}]} from connection"
+        " 10.0.0.9:9092-10.0.0.2:50002-0;totalTime:1.5,requestQueueTime:0.25,localTime:0.5,remoteTime:0.125,"
+        "throttleTime:0.0,responseQueueTime:0.375,sendTime:0.75,securityProtocol:PLAINTEXT,principal:User:ANONYMOUS,"
+        "listener:PLAINTEXT (kafka.request.logger)\n"
+    )
+    return "".join(
+        [
+            line(named, 4, ApiVersionsResponse(), 1),
+            line(MetadataRequest(), 12, MetadataResponse(cluster_id="c", throttle_time_ms=8, topics=topics), 2),
+            usual,
+            "[2026-11-21 18:22:03,004] INFO something else (kafka.server)\n",
+            line(ProduceRequest(acks=0, timeout_ms=1), 9, None, 4),
+            line(BEAT, 3, BEATEN, 5, client=Peer("10.0.0.2", 50002), client_id=None, software=("unknown", "unknown")),
+            line(BEAT, 4, BEATEN, 6, forwarded=True),
+            refused.replace('Version": 0', 'Version": 9'),
+            line(EnvelopeRequest(request_data=inner), 0, EnvelopeResponse(response_data=reply), 7),
+            usual[: len(usual) // 2] + usual,
+            usual.replace("18:22:03,003", "18:22:09,009").replace("kwire", "ki\tw"),
+            old,
+            usual[: len(usual) // 3],
+        ]
+    )
+
+
+def server_log() -> str:
+    """Two refusals, one of which is told twice, and one that is cut off."""
+
+    def entry(second: int, how: str, port: int, said: str) -> str:
+        told = f"{how} 10.0.0.9:9092-10.0.0.1:{port}-{second}"
+        end = " because of error" if how.startswith("Closing") else ""
+        return (
+            f"[2026-11-21 18:23:{second:02},415] ERROR {told}{end} (kafka.network.Processor)\n"
+            f"org.apache.kafka.common.errors.UnsupportedVersionException: {said}\n"
+        )
+
+    closing, processing = "Closing socket for", "Exception while processing request from"
+    fetch = "Received request for api with key 1 (Fetch) and unsupported version 2"
+    return (
+        entry(1, closing, 50001, fetch)
+        + "[2026-11-21 18:23:02,000] INFO all is well (kafka.server)\n"
+        + entry(1, processing, 50001, fetch)
+        + entry(3, closing, 50002, "Received request api key LEADER_AND_ISR with version 4 which is not enabled")
+        + "[2026-11-21 18:23:04,415] ERROR Closing socket for 10.0.0.9:9092-10.0.0.1:5-4 because of error (kafka)\n"
+    )
+
+
+def metrics() -> str:
+    """Requests of two versions and of two sorts of software, with one series that is not understood."""
+    name = "kafka_network_requestmetrics_deprecatedrequestspersec_total"
+    one, other = 'clientSoftwareName="app",clientSoftwareVersion="1.0"', 'clientSoftwareName="unknown"'
+    return (
+        f"# TYPE {name} counter\n"
+        f'{name}{{request="Fetch",version="2",{one}}} 7.0\n'
+        f'{name}{{request="FetchFollower",version="2",{one}}} 3.0\n'
+        f'{name}{{request="Fetch",version="3",{other}}} 5.0\n'
+        f'{name}{{request="Produce",version="2",{one}}} 2.0\n'
+        f'{name}{{request="BrewCoffee",version="1",{one}}} 9.0\n'
+        f'{name}{{version="1"}} 1.0\n'
+    )
+
+
+def write_logs(folder: Path) -> list[Path]:
+    """Two partitions of a topic, each of two segments, in all formats and with damage; offsets and the metadata."""
+    start = 1_700_000_000_000
+
+    def records(first: int, *values: bytes | None) -> list[Record]:
+        return [
+            Record(b"k%d" % at, value, (("h", b"1"), ("h", None)) if at % 2 else (), start + 1000 * at, at)
+            for at, value in enumerate(values, first)
+        ]
+
+    usual = encode_batch(records(0, b"a", b"b"), leader_epoch=5)
+    packed = encode_batch(
+        records(2, b"c", None), codec=4, producer_id=9, producer_epoch=1, base_sequence=7, transactional=True
+    )
+    marker = encode_batch(
+        [Record(b"\0\0\0\1", b"\0\0\0\0\0\3", (), start + 4000, 4)], producer_id=9, control=True, transactional=True
+    )
+    broken = bytearray(encode_batch(records(5, b"e", b"f")))
+    broken[-1] ^= 1
+    appended = encode_batch(records(10, b"g"), timestamp_type="append", max_timestamp=start + 99_000, codec=1)
+    old = [Record(b"k", value, (), start + 20_000, at) for at, value in enumerate((b"o", b"p"), 20)]
+    set_ = encode_message_set(old, magic=1, codec=2)
+    oldest = encode_message_set([Record(None, b"q", (), -1, 22)], magic=0)
+    commits = [
+        Record(
+            *_coordinator("OffsetCommit", {"group": "g", "topic": "t", "partition": at}, {"offset": 5 + at}),
+            (),
+            start + at,
+            at,
+        )
+        for at in (0, 1)
+    ]
+    named = [
+        Record(None, b"\1" + _metadata(TopicRecord(name=name, topic_id=number)), (), start, at)
+        for at, (name, number) in enumerate([("t", ONE), ("v", OTHER_ID)])
+    ]
+    files = {
+        ("orders-3", 0): usual + packed + marker + bytes(broken),
+        ("orders-3", 10): appended + usual[:30],
+        ("orders-4", 20): set_ + oldest,
+        ("orders-4", 23): encode_batch(records(23, b"r"), codec=3),
+        ("__consumer_offsets-7", 0): encode_batch(commits),
+        ("__cluster_metadata-0", 0): encode_batch(named),
+    }
+    paths = []
+    for (name, base), data in files.items():
+        path = folder / name / f"{base:020}.log"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+        paths.append(path)
+    return paths
+
+
+def _coordinator(name: str, key: dict[str, Any], value: dict[str, Any]) -> tuple[bytes, bytes]:
+    key_class: Any = PROTOCOL[f"{name}Key"]
+    (number,) = [one for one in PROTOCOL.record_types("group") if PROTOCOL.record("group", one)[0] is key_class]
+    made: Any = PROTOCOL[f"{name}Value"]
+    return number.to_bytes(2, "big") + key_class(**key).encode(0), b"\0\3" + made(**value).encode(3)
+
+
+def _metadata(record: Any) -> bytes:
+    (number,) = [
+        one for one in PROTOCOL.record_types("metadata") if PROTOCOL.record("metadata", one)[1] is type(record)
+    ]
+    return bytes([number, 0, *record.encode(0)])
