@@ -6,7 +6,6 @@ import json
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import groupby
 from pathlib import PurePosixPath
 
 from kwire.trace import Span, value_text
@@ -30,7 +29,6 @@ TAGGED = "tagged fields"
 
 KAFKA = "kwire_kafka"
 """The package that `kwire decode` reads without being told."""
-SIGNS = {"same": "=", "lossless": "≈", "lossy": "−", "inconvertible": "✗"}
 _PLAIN = """\
 message = {name}.decode(data, {version})
 data = message.encode({version})"""
@@ -119,19 +117,11 @@ class MessageView:
     def runs(self) -> Sequence[VersionRange]:
         return self.matrix.runs
 
-    @property
-    def conversions(self) -> Iterator[tuple[str, Sequence[str]]]:
-        """For every run of versions the signs of its conversion to each run."""
-        for source, row in groupby(self.matrix.conversions(), key=lambda conversion: conversion[0]):
-            yield str(source), [SIGNS[to.relation] for _, _, to in row]
-
     @cached_property
-    def lost(self) -> Sequence[tuple[str, str, str]]:
+    def lost(self) -> Sequence[tuple[str, VersionRange, str]]:
         """Fields that other versions lack, with the versions that have them and what writing these does."""
-        return [
-            (path.replace("[]", ""), str(versions), "dropped" if field.ignorable else "refused if set")
-            for path, field, versions in self.matrix.fields_of_some_versions()
-        ]
+        partial = self.matrix.fields_of_some_versions()
+        return [(path.replace("[]", ""), versions, effect) for path, versions, effect in partial]
 
     def sections(self, package: str) -> Iterator[tuple[str, str]]:
         """The sections of the page: the end of the anchor, and the title."""

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from kwire_guide.documents import Document
 from kwire_guide.pages import Kind, MessagePage, OtherPage, Page
 from kwire_guide.releases import Releases
 from kwirec.guide import anchor
@@ -73,37 +72,29 @@ class Site:
         return [links for links in self.nav if links.kind in kinds and not links.alone]
 
 
-@dataclass(frozen=True, kw_only=True)
-class DocumentPage(OtherPage):
-    """A page of the documentation."""
-
-    document: Document
-
-
 def navigation(pages: Sequence[Page]) -> list[Links]:
     """All pages in groups, in the order of the kinds."""
     found: list[Links] = []
     for kind in Kind:
         of_kind = [page for page in pages if page.kind is kind]
         if kind is Kind.DOCUMENT:
-            found += _documents([page for page in of_kind if isinstance(page, DocumentPage)])
+            found += _documents([page for page in of_kind if isinstance(page, OtherPage)])
         elif of_kind:
             links = [Link(one.path, one.title, _key(one), one.doc) for one in sorted(of_kind, key=_order)]
             found.append(Links(kind.value, kind, links[::-1] if kind is Kind.UPGRADE else links))
     return found
 
 
-def _documents(pages: Sequence[DocumentPage]) -> Iterator[Links]:
+def _documents(pages: Sequence[OtherPage]) -> Iterator[Links]:
     """The pages of the top and of its folders, and those of each folder below with its first page."""
     below: dict[str, list[Link]] = {}
     top: list[Link] = []
     for page in pages:
         link = Link(page.path, page.title, doc=page.doc)
-        folder = page.document.folder
-        if not folder or folder not in below:
+        if not page.folder or page.folder not in below:
             top.append(link)
-        if folder:
-            below.setdefault(folder, []).append(link)
+        if page.folder:
+            below.setdefault(page.folder, []).append(link)
     if top:
         yield Links(Kind.DOCUMENT.value, Kind.DOCUMENT, top)
     for folder, links in below.items():

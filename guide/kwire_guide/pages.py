@@ -94,9 +94,13 @@ class MessagePage(Page):
 
 @dataclass(frozen=True, kw_only=True)
 class OtherPage(Page):
-    """A page with its own template; ``content`` are its variables, ``names`` are others under which it is found."""
+    """A page with its own template; ``content`` are its variables, ``names`` are others under which it is found.
+
+    ``folder`` is that of a page of the documentation.
+    """
 
     template: str
+    folder: str = ""
     names: Sequence[str] = ()
     content: Mapping[str, object] = field(default_factory=dict)
 

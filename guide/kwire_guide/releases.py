@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from itertools import groupby
 
+from kwire import releases as runtime
+from kwirec.emitters.compat import api_rows
 from kwirec.emitters.compat_matrix import MessageMatrix
-from kwirec.emitters.release_facts import offer
-from kwirec.merge.history import ApiFacts, History, release_runs, span_text
-from kwirec.versions import NONE, VersionRange, runs_text
+from kwirec.merge.history import History, release_runs, span_text
+from kwirec.versions import runs_text
 
 
 @dataclass(frozen=True)
@@ -56,6 +56,12 @@ class Releases:
         self.history = history
         self.names = tuple(history.names)
         self._place = {name: place for place, name in enumerate(self.names)}
+        keys = {key for apis in history.releases.values() for key in apis}
+        self._known = runtime.Releases(
+            {name: history.sources.get(name, "definitions") for name in self.names},
+            {key: tuple(api_rows(history, key)) for key in keys},
+            {},
+        )
 
     @property
     def newest(self) -> str:
@@ -85,15 +91,9 @@ class Releases:
 
     def status(self, key: int | None, version: int, release: str) -> str:
         """How a release treats a version of an API, as in :class:`Cell`."""
-        api = self.history.releases[release].get(-1 if key is None else key)
-        if api is None:
-            return "none"
-        if version in _parsed(api.unstable):
-            return "unstable"
-        found = offer(api)
-        if version not in found.accepted:
-            return "refused" if version in found.advertised else "none"
-        return "deprecated" if version in _parsed(api.deprecated) else "accepted"
+        api = self._known[release].apis.get(-1 if key is None else key)
+        found = "none" if api is None else api.status(version)
+        return "accepted" if found == "stable" else found
 
     def first(self, key: int | None, version: int) -> str:
         """The first release that accepts a version of an API; empty if none does."""
@@ -104,9 +104,9 @@ class Releases:
         """Every release with its changes, oldest first."""
         before: str | None = None
         for name in self.names:
-            old = self.history.releases[before] if before else {}
-            changes = tuple(_changes(old, self.history.releases[name]))
-            yield Upgrade(name, before, self.history.sources.get(name, "definitions"), changes)
+            release = self._known[name]
+            changes = tuple(_changes(self._known[before].apis if before else {}, release.apis))
+            yield Upgrade(name, before, release.source, changes)
             before = name
 
 
@@ -115,7 +115,7 @@ def line_of(release: str) -> str:
     return ".".join(release.split(".")[:2])
 
 
-def _changes(old: Mapping[int, ApiFacts], new: Mapping[int, ApiFacts]) -> Iterator[ApiChange]:
+def _changes(old: Mapping[int, runtime.Api], new: Mapping[int, runtime.Api]) -> Iterator[ApiChange]:
     for key in sorted(old.keys() | new.keys()):
         before, after = old.get(key), new.get(key)
         api = after or before
@@ -137,16 +137,11 @@ def _changes(old: Mapping[int, ApiFacts], new: Mapping[int, ApiFacts]) -> Iterat
             yield change
 
 
-def _versions(api: ApiFacts | None) -> dict[str, frozenset[int]]:
+def _versions(api: runtime.Api | None) -> dict[str, frozenset[int]]:
     if api is None:
         return dict.fromkeys(("accepted", "deprecated", "unstable"), frozenset())
     return {
-        "accepted": frozenset(_parsed(api.accepts)),
-        "deprecated": frozenset(_parsed(api.deprecated)),
-        "unstable": frozenset(_parsed(api.unstable)),
+        "accepted": frozenset(api.all_accepted(unstable=True)),
+        "deprecated": frozenset(api.deprecated),
+        "unstable": frozenset(api.unstable),
     }
-
-
-@cache
-def _parsed(text: str | None) -> VersionRange:
-    return VersionRange.parse(text) if text else NONE

@@ -7,10 +7,12 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from kwire_guide.assets import assets
+from kwire_guide.chapters import Chapter
+from kwire_guide.documents import Document
 from kwire_guide.examples import Examples
 from kwire_guide.inputs import Inputs, read_inputs
 from kwire_guide.messages import message_view
-from kwire_guide.nav import DocumentPage, Site, index_page, navigation
+from kwire_guide.nav import Site, index_page, navigation
 from kwire_guide.pages import MESSAGE_KINDS, Kind, MessagePage, OtherPage
 from kwire_guide.release_pages import release_pages
 from kwire_guide.releases import Releases
@@ -123,26 +125,16 @@ def title_of(group: ModuleGroup) -> str:
 
 
 def _prose_pages(inputs: Inputs) -> Iterator[OtherPage]:
-    for chapter in inputs.chapters:
-        prose = chapter.prose
+    texts: tuple[Chapter | Document, ...] = (*inputs.chapters, *inputs.documents)
+    for text in texts:
         yield OtherPage(
-            path=chapter.path,
-            title=prose.title,
-            kind=Kind.CHAPTER,
-            doc=prose.about,
+            path=text.path,
+            title=text.prose.title,
+            kind=Kind.DOCUMENT if isinstance(text, Document) else Kind.CHAPTER,
+            folder=text.folder if isinstance(text, Document) else "",
+            doc=text.prose.about,
             template="prose.html.jinja",
-            content={"body": prose.body},
-        )
-    for document in inputs.documents:
-        prose = document.prose
-        yield DocumentPage(
-            path=document.path,
-            title=prose.title,
-            kind=Kind.DOCUMENT,
-            doc=prose.about,
-            template="prose.html.jinja",
-            content={"body": prose.body},
-            document=document,
+            content={"body": text.prose.body},
         )
 
 

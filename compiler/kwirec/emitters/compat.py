@@ -48,19 +48,21 @@ def _releases(history: History, apis: Iterable[ApiNegotiation], matrices: Iterab
     text = render(
         "releases/releases.jinja",
         sources=[(name, history.sources.get(name, "definitions")) for name in history.names],
-        apis=[(api.key, list(_rows(history, api.key))) for api in apis],
+        apis=[(api.key, list(api_rows(history, api.key))) for api in apis],
         tagged=_tagged(matrices),
     )
     return Artifact(path="releases.py", text=text)
 
 
-def _rows(history: History, key: int) -> Iterator[tuple[str, ...]]:
-    def facts(name: str) -> tuple[str, ...] | None:
+def api_rows(history: History, key: int) -> Iterator[tuple[str, str, str, str, str, str, str, str]]:
+    """The rows of an API in ``releases.py``: the span of releases, name, versions and listeners."""
+
+    def facts(name: str) -> tuple[str, str, str, str, str, str] | None:
         api = history.releases[name].get(key)
         if api is None:
             return None
-        ranges = (api.accepts, api.advertises or "", api.deprecated or "", api.unstable or "")
-        return (api.name, *ranges, " ".join(sorted(api.listeners)))
+        optional = (api.advertises or "", api.deprecated or "", api.unstable or "")
+        return (api.name, api.accepts, *optional, " ".join(sorted(api.listeners)))
 
     for span, texts in release_runs(history.names, facts):
         yield (*span, *texts)

@@ -15,12 +15,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from itertools import product
+from itertools import groupby, product
 
 from kwirec.emitters.views import default_is_null
 from kwirec.ir.schema import Field, Message, StructType
 from kwirec.lowering import Layouts, MessageLayout, StructCoding
 from kwirec.versions import VersionRange, runs_by
+
+SIGNS = {"same": "=", "lossless": "≈", "lossy": "−", "inconvertible": "✗"}
+"""The signs of relations in tables."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,12 +88,18 @@ class MessageMatrix:
         for source, target in product(self.runs, repeat=2):
             yield source, target, convert(self.shapes[source.low], self.shapes[target.low])
 
-    def fields_of_some_versions(self) -> Iterator[tuple[str, Field, VersionRange]]:
-        """The fields that some versions of their struct lack, with the versions that have them."""
+    def signs(self) -> Iterator[tuple[VersionRange, list[str]]]:
+        """For every run of versions the signs of its conversion to each run."""
+        for source, row in groupby(self.conversions(), key=lambda conversion: conversion[0]):
+            yield source, [SIGNS[to.relation] for _, _, to in row]
+
+    def fields_of_some_versions(self) -> Iterator[tuple[str, VersionRange, str]]:
+        """The fields that some versions of their struct lack, the versions that have them, and what writing these in
+        other versions does."""
         for path, field in self.fields.items():
             having = [version for version, shape in self.shapes.items() if shape.has(path)]
             if having != [version for version, shape in self.shapes.items() if shape.has(parent(path))]:
-                yield path, field, VersionRange.covering(having)
+                yield path, VersionRange.covering(having), "dropped" if field.ignorable else "refused if set"
 
 
 def message_matrix(message: Message, layouts: Layouts) -> MessageMatrix:

@@ -7,7 +7,6 @@ all of them.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import groupby
 
 from kwire_rules import REFUSED
 from kwirec.emitters.compat_matrix import MessageMatrix
@@ -16,8 +15,6 @@ from kwirec.emitters.modules import ModuleGroup
 from kwirec.emitters.release_facts import ApiNegotiation, offer, version_facts
 from kwirec.ir.schema import MessageKind
 from kwirec.merge.history import ApiFacts, History, release_runs, span_text, spans
-
-SIGNS = {"same": "=", "lossless": "≈", "lossy": "−", "inconvertible": "✗"}
 
 
 def emit_pages(
@@ -71,16 +68,12 @@ def _page(
 
 def _section(matrix: MessageMatrix, history: History) -> dict[str, object]:
     """One message of a page: rows of texts for the template."""
-    conversions = groupby(matrix.conversions(), key=lambda conversion: conversion[0])
     return {
         "name": matrix.message.name,
         "versions": list(version_facts(matrix, history)),
         "runs": matrix.runs,
-        "signs": [[source, *(SIGNS[to.relation] for _, _, to in row)] for source, row in conversions],
-        "fields": [
-            (path, versions, "dropped" if field.ignorable else "refused if set")
-            for path, field, versions in matrix.fields_of_some_versions()
-        ],
+        "signs": [[source, *signs] for source, signs in matrix.signs()],
+        "fields": list(matrix.fields_of_some_versions()),
         "nulls": list(_nulls(matrix)),
     }
 
