@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 import pytest
 from rich.console import Console
@@ -13,7 +13,6 @@ from kwire_inspect.reports.census import census
 from kwire_inspect.reports.release_support import deprecated_in, is_known, refused_by, spans
 from kwire_inspect.reports.report import Report
 from kwire_inspect.reports.terminal import print_report
-from kwire_inspect.reports.text import in_utc
 from tests.support.report_rows import START, client, clients_of, exchange, exchanges_of, whole
 
 
@@ -37,32 +36,6 @@ def report() -> Report:
         exchange(at=9_000_000, problem="cut off"),
     )
     return census(clients, exchanges)
-
-
-def test_versions_with_what_releases_say_to_them(report: Report) -> None:
-    table = report.table("versions")
-    got = [(row[1], *row[2:10]) for row in table.rows]
-    assert got == [
-        ("Produce", 2, "refused", "3.7.0 to 3.9.2", "4.0.0 and newer", 2, 13, 0, 2),
-        ("Metadata", 1, "current", "3.7.0 to 3.9.0", "", 1, 2, 0, 0),
-        ("Metadata", 9, "current", "", "", 1, 4, 0, 0),
-        ("JoinGroup", 1, "current", "3.7.0 to 3.9.1", "4.0.0", 1, 3, 2, 0),
-        ("key 999", 0, "unknown", "", "", 1, 1, 0, 0),
-    ]
-    last_seen = table.column("last_seen")[0]
-    assert isinstance(last_seen, datetime)
-    assert in_utc(last_seen) == START + timedelta(hours=1)
-
-
-def test_clients_with_what_any_of_their_requests_told(report: Report) -> None:
-    rows = {row[:2]: row[2:9] for row in report.table("clients").rows}
-    assert rows == {
-        ("old", "10.0.0.1"): (None, "User:alice", 1, 1, 12, 0, 1),  # seen by two kinds of input, counted once
-        ("joins", "10.0.0.1"): ("librdkafka 2.10", None, 2, 2, 5, 2, 0),
-        ("joins", "10.0.0.3"): (None, None, 1, 1, 4, 0, 0),
-        ("one", "10.0.0.1"): (None, None, 1, 1, 1, 0, 0),
-        (None, "10.0.0.2"): (None, None, 1, 1, 1, 0, 1),
-    }
 
 
 def test_what_is_counted_over_time(report: Report) -> None:

@@ -69,44 +69,16 @@ def test_what_the_broker_spends_it_on(report: Report) -> None:
     assert chart.figure["layout"]["yaxis"]["ticktext"] == ["Metadata (log)"]
 
 
-def test_errors_by_name_with_the_first_of_them(report: Report) -> None:
-    assert report.table("errors").rows == (
-        ("Metadata", "capture", 3, "UNKNOWN_TOPIC_OR_PARTITION", 2, "a.pcap", 4000),
-        ("Metadata", "capture", 5, "LEADER_NOT_AVAILABLE", 1, "a.pcap", 5000),
-        ("Metadata", "request_log", 3, "UNKNOWN_TOPIC_OR_PARTITION", 1, "request.log", 0),
-        ("Metadata", "request_log", 1234, "UNKNOWN_1234", 1, "request.log", 9000),
-    )
-
-
 def test_errors_over_time(report: Report) -> None:
     (chart,) = [chart for chart in report.charts if chart.name == "errors"]
     counts = {trace["name"]: sum(trace["y"]) for trace in chart.figure["data"]}
     assert counts == {"UNKNOWN_TOPIC_OR_PARTITION": 2, "LEADER_NOT_AVAILABLE": 1, "UNKNOWN_1234": 1}
 
 
-def test_who_is_throttled(report: Report) -> None:
-    assert report.table("throttled").rows == (("two", "10.0.0.1", "User:bob", "Metadata", "capture", 2, 50, 40),)
-
-
 def test_the_headline_counts_what_both_saw_once(report: Report) -> None:
     first, second, *_ = report.summary
     assert first == "106 requests, 1 unanswered, 2 answered with an error."  # not 108: two are of the log
     assert second.endswith("long polls, Metadata is slowest: 7.5 ms at most.")  # Fetch waits
-
-
-@pytest.mark.parametrize(("captured", "logged"), [(1, 3), (3, 1)])
-def test_of_what_both_saw_the_one_that_saw_more_counts(captured: int, logged: int) -> None:
-    both = [exchange(at=at) for at in range(captured)]
-    both += [exchange(at=at, number=None, source="request.log") for at in range(logged)]
-    first, *_ = latency(exchanges_of(*both)).summary
-    assert first.startswith("3 requests, ")
-
-
-def test_the_slowest_with_where_they_are(report: Report) -> None:
-    first, second, *others = report.table("slowest").rows
-    assert (first[0], first[1], first[-2:]) == (100.0, "Fetch", ("a.pcap", 100_000))
-    assert second[0] == 99.0
-    assert len(others) == 18
 
 
 def test_what_is_printed(report: Report, snapshot: SnapshotAssertion) -> None:
@@ -166,13 +138,6 @@ def test_what_two_kinds_of_input_counted_is_counted_once() -> None:
     chart = counted_over_time("t", "T", counts, Steps(timedelta(seconds=1)), unit="requests")
     assert chart is not None
     assert chart.figure["data"][0]["y"] == [5]
-
-
-def test_the_first_error_is_one_whose_time_is_known() -> None:
-    errors = [exchange(at=at, error_codes=[3], position=position) for at, position in ((4.6, 1), (4.2, 9), (5, 0))]
-    timeless = exchange(error_codes=[3], source="0.pcap") | {"time": None}
-    (row,) = latency(exchanges_of(timeless, *errors)).table("errors").rows
-    assert row == ("Metadata", "capture", 3, "UNKNOWN_TOPIC_OR_PARTITION", 4, "a.pcap", 9)
 
 
 def test_of_all_tables_the_first_rows_are_shown_and_the_others_counted() -> None:

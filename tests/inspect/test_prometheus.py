@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -24,25 +23,6 @@ def metrics(*uses: Use, targets: tuple[str, ...] = ("4.1.1",)) -> str:
 
 def use(name: str | None, api_key: int, version: int, requests: int = 1, refusals: int = 0) -> Use:
     return Use(Client(name, "10.0.0.1", None, None), api_key, f"key {api_key}", version, requests, refusals)
-
-
-def test_what_is_counted() -> None:
-    text = metrics(use("a", 0, 2, 5, 1), use("b", 0, 2, 7), use("b", 3, 9, 2), targets=("3.9.1", "4.1.1"))
-    assert 'kwire_requests_total{api="key 0",version="2"} 12\n' in text
-    assert 'kwire_refusals_total{api="key 0",version="2"} 1\n' in text
-    assert 'kwire_clients{target="4.1.1",verdict="refused"} 2\n' in text
-    assert 'kwire_clients{target="4.1.1",verdict="ok"} 0\n' in text
-    assert 'kwire_clients{target="3.9.1",verdict="deprecated"} 2\n' in text
-    of_client = 'target="4.1.1",client_id="b",address="10.0.0.1",api="key 0",version="2"'
-    assert f"kwire_refused_client_requests_total{{{of_client}}} 7\n" in text
-    assert 'target="3.9.1",client_id' not in text
-
-
-def test_a_client_at_two_addresses_is_one_with_a_series_for_each() -> None:
-    one = use("a", 0, 2)
-    text = metrics(one, replace(one, client=one.client._replace(host="10.0.0.2")))
-    assert 'kwire_clients{target="4.1.1",verdict="refused"} 1\n' in text
-    assert re.findall('address="(.*?)"', text) == ["10.0.0.1", "10.0.0.2"]
 
 
 @given(st.text())

@@ -116,32 +116,6 @@ def test_what_newer_clients_may_have_dropped_is_unsure() -> None:
     assert (verdict.state, "accepts older versions only" in verdict.reason) == ("unsure", True)
 
 
-def test_a_client_and_api_is_one_row_with_its_evidence() -> None:
-    report = told(
-        "4.1.1",
-        use(PRODUCE, 1, api="Produce", requests=3, place="b.pcap:7"),
-        use(PRODUCE, 0, api="Produce", requests=2, refusals=2, place="a.pcap:5"),
-        use(PRODUCE, 7, api="Produce"),
-        use(METADATA, 1),
-    )
-    refused = report.table("refused")
-    (row,) = [dict(zip([column.name for column in refused.columns], row, strict=True)) for row in refused.rows]
-    assert row["client_id"] == "one"
-    assert "state" not in row  # as the title says
-    assert row["versions"] == (0, 1)
-    assert row["newest_common"] == 7
-    assert row["accepted"] == "3-13"
-    assert (row["refused_since"], row["deprecated_since"]) == ("4.0.0", "3.7.0")
-    assert (row["requests"], row["refusals"], row["evidence"]) == (5, 2, "a.pcap:5")
-    assert report.exit_code == 1
-    assert report.summary[0] == "Kafka 4.1.1 refuses 1 of 1 client: one at 10.0.0.1."
-    assert report.table("clients").column("verdict") == ["refused"]
-
-
-def test_without_a_version_in_common_there_is_none() -> None:
-    assert told("4.1.1", use(PRODUCE, 1)).table("refused").column("newest_common") == [None]
-
-
 def test_what_no_release_has_or_is_not_sure_to_take_is_no_version_in_common() -> None:
     unstable = told("4.1.1", use(OFFSET_COMMIT, 1), use(OFFSET_COMMIT, 9), use(OFFSET_COMMIT, 10)).table("refused")
     unknown = told("4.1.1", use(PRODUCE, 1), use(PRODUCE, 7), use(PRODUCE, 3000)).table("refused")
@@ -425,32 +399,6 @@ def test_a_client_at_addresses_of_two_owners_is_two(tmp_path: Path) -> None:
 
 def all_of(*targets: str) -> list[Release]:
     return [RELEASES[name] for name in targets]
-
-
-def test_several_targets_are_compared_in_one_table() -> None:
-    two = Client("two", None, None, None)
-    uses = [use(JOIN_GROUP, 1, client=two), use(PRODUCE, 1), use(METADATA, 9, client=Client("ok", None, None, None))]
-    report = report_on(uses, all_of("4.0.0", "4.1.1"))
-    clients = report.table("clients")
-    verdicts = zip(*(clients.column(f"verdict_{name}") for name in ("4.0.0", "4.1.1")), strict=True)
-    assert dict(zip(clients.column("client_id"), verdicts, strict=True)) == {
-        "one": ("refused", "refused"),
-        "two": ("refused", "ok"),
-        "ok": ("ok", "ok"),
-    }
-    refused = report.table("refused")
-    assert [*zip(refused.column("client_id"), refused.column("target"), strict=True)] == [
-        ("one", "4.0.0"),
-        ("two", "4.0.0"),
-        ("one", "4.1.1"),
-    ]
-    assert report.exit_code == 1
-    assert report.title == "Clients that break on Kafka 4.0.0, Kafka 4.1.1"
-    assert [check.group for check in report.checks if check.state == "failed"] == ["Kafka 4.0.0"] * 2 + [
-        "Kafka 4.1.1"
-    ]
-    assert report_on(uses, all_of("3.9.1", "4.1.1")).exit_code == 1
-    assert "target" not in [column.name for column in told("4.1.1", *uses).table("refused").columns]
 
 
 def test_the_way_to_a_target_loses_nobody() -> None:
