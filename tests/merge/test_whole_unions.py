@@ -84,9 +84,9 @@ RELEASES: dict[str, Sequence[Definition]] = {
 }  # fmt: skip
 
 
-def merged(union: Union, release: str) -> str:
+def merged(union: Union, release: str, definitions: Sequence[Definition] = ()) -> str:
     """What ``kwirec merge`` prints, and its exit code."""
-    source = union.bundle(release, RELEASES[release])
+    source = union.bundle(release, definitions or RELEASES[release])
     arguments = ["merge", "--release", release, str(source), "--into", str(union.root)]
     result = CliRunner().invoke(main, arguments, catch_exceptions=False)
     return f"{release}\n{result.stdout}--- on stderr\n{result.stderr}--- exit code {result.exit_code}\n"
@@ -117,3 +117,19 @@ def test_the_union_is_the_same_in_any_order(new_union: Callable[[str], Union], o
     for place in (*order, order[1]):
         assert not other.merge(names[int(place)], *RELEASES[names[int(place)]]).failed
     assert shown(other) == shown(first)
+
+
+def test_what_refused_merges_say(union: Union, snapshot: SnapshotAssertion) -> None:
+    """Two conflicts of names, two versions that were changed by hand, and modules that are left out."""
+    union.merge("1.0.0", *RELEASES["1.0.0"])
+    before = shown(union)
+    torn = [*pair("Clock", 7, field("A", versions="1"), valid="1"), *pair("Alarm", 8, field("B"), valid="0")]
+    told = merged(
+        union, "1.1.0", [record("TickRecord", 5, field("Time", "int64"), field("Kind", "[]int8"), valid="1")]
+    )
+    told += merged(union, "1.0.0", torn)
+    assert shown(union) == before
+    union.edit("Gear", '"int16"', '"int32"')
+    union.edit("Weight", '"int32"', '"int16"')
+    told += merged(union, "1.1.0", torn)
+    assert told == snapshot

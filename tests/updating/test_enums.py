@@ -17,8 +17,10 @@ import pytest
 
 from kwirec.diagnostics.diagnostic import Report
 from kwirec.driver import load
-from tools import enums
+from tests.merge.support import Union
+from tools import enum_classes, enums
 from tools.enum_classes import ELSEWHERE, SOURCES, NumberedClass, classes_in, classes_of, draft, of_the_union, unknown
+from tools.maven import Jars
 
 RECORDED: dict[str, dict[str, dict[str, int]]] = json.loads(
     (Path(__file__).parents[1] / "data" / "enums.json").read_text()
@@ -183,3 +185,26 @@ def test_what_older_releases_are_known_to_have_said_is_no_difference() -> None:
     assert list(enums.differences(ours, other, newest=False)) == [
         "ConfigSource.UNKNOWN_CONFIG is 1 in Java, missing here"
     ]
+
+
+def test_the_command_tells_what_differs_in_a_release(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """By default in the newest one, which alone has to have all that the union has."""
+    union = Union(tmp_path)
+    for release in ("9.0.0", "10.0.0"):
+        union.merge(release, {"type": "data", "name": "A", "validVersions": "0", "flexibleVersions": "none",
+                              "fields": [{"name": "Tide", "type": "int8", "versions": "0"}]})  # fmt: skip
+    values = [{"name": "LOW", "value": 0}, {"name": "HIGH", "value": 1}]
+    tide = {"type": "enum", "name": "Tide", "valueType": "int8", "values": values}
+    (union.root / "Tide.json").write_text(json.dumps(tide))
+    said = {"9.0.0": {"LOW": 0}, "10.0.0": {"LOW": 2, "EBB": 1}}
+    monkeypatch.setattr(enums, "UNION", union.root)
+    monkeypatch.setattr(enums, "bring", lambda asked: [Jars(one, tmp_path / one, {}, tmp_path, ()) for one in asked])
+    monkeypatch.setattr(enum_classes, "SOURCES", {"Tide": ["common.Tide"]})
+    monkeypatch.setattr(
+        enums, "classes_of", lambda folder: [NumberedClass("common.Tide", "id", "int8", said[folder.name])]
+    )
+    newest = "Tide.LOW is 2 in Java, 0 here\nTide.EBB is 1 in Java, missing here\nTide.HIGH is not in Java\n"
+    for arguments, code, told in (([], 1, newest), (["9.0.0"], 0, "the enums are those of 9.0.0\n")):
+        assert (enums.main(arguments), capsys.readouterr().out) == (code, told)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
 from kwirec.merge.history import ApiFacts
 from tools import older_releases
-from tools.maven import MavenError
+from tools.maven import MavenError, Module
 from tools.older_releases import Facts, differences, facts_of, main
 
 JAVAP = {
@@ -108,3 +109,66 @@ def test_the_exit_code_says_whether_releases_differ(
         "2 releases compared with their classes, 1 differences\n",
         "no route\n",
     )
+
+
+def test_classes_are_asked_with_the_tools_of_a_jdk(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The class path of the clients has what they log with; a broker without a class has no code of it."""
+    for name in ("kafka-clients-2.0.1.jar", "kafka_2.11-2.0.1.jar", "slf4j-api-1.7.36.jar"):
+        (tmp_path / name).touch()
+    for name, answer in (
+        (
+            "java",
+            "printf '7 CONTROLLED_SHUTDOWN 0,2 0,2\\n0 PRODUCE  \\n3 METADATA 0,1 0,1\\n18 API_VERSIONS 0 0\\n'",
+        ),
+        ("javap", "[ $5 = kafka.server.KafkaApis ] && cat $(dirname $0)/handled || echo 'Error' >&2"),
+    ):
+        program = tmp_path / "bin" / name
+        program.parent.mkdir(exist_ok=True)
+        program.write_text(f"#!/bin/sh\necho {name} $* >> {tmp_path}/asked\n{answer}\n")
+        program.chmod(0o755)
+    handled = "".join(
+        f"   // Field ApiKeys.{name}:L\n" for name in ("CONTROLLED_SHUTDOWN", "PRODUCE", "API_VERSIONS")
+    )
+    (tmp_path / "bin" / "handled").write_text(f"  public void handle(R);\n{handled}\n\n  ApiKeys.METADATA:\n")
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}")
+    none, one, two = frozenset[int](), frozenset({0}), frozenset({0, 2})
+    assert facts_of("2.0.1", tmp_path) == {0: (none, none), 7: (two, two), 18: (one, one)}
+    asked = (
+        (tmp_path / "asked").read_text().replace(f"{tmp_path}/", "").replace(str(older_releases.PROGRAM), "P.java")
+    )
+    assert asked.splitlines() == [
+        "java -cp kafka-clients-2.0.1.jar:slf4j-api-1.7.36.jar P.java",
+        "javap -p -c -cp kafka_2.11-2.0.1.jar kafka.api.RequestKeys$",
+        "javap -p -c -cp kafka_2.11-2.0.1.jar kafka.api.ControlledShutdownRequest$",
+        "javap -p -c -cp kafka_2.11-2.0.1.jar kafka.server.KafkaApis",
+    ]
+    for said, problem in (
+        ("echo 7 X 0", "the program printed '7 X 0'"),
+        ("echo sad >&2; exit 1", "java failed: sad"),
+    ):
+        (tmp_path / "bin" / "java").write_text(f"#!/bin/sh\n{said}\n")
+        with pytest.raises(ValueError, match=problem):
+            facts_of("2.0.1", tmp_path)
+
+
+def test_releases_and_their_modules_are_those_of_their_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    copied: list[Module] = []
+    monkeypatch.setattr(older_releases, "copy", lambda modules, folder: copied.extend(modules))
+    monkeypatch.setattr(older_releases, "check_digests", lambda folder: None)
+
+    def facts(release: str, folder: Path) -> Facts:
+        asked.append(release)
+        return {}
+
+    monkeypatch.setattr(older_releases, "facts_of", facts)
+    monkeypatch.setattr(older_releases, "LAST_OF_LINE", {"0.8.2": "0.8.2.2", "2.1": "2.1.1"})
+    monkeypatch.setattr(older_releases, "FIRST_OF_LINE", {"0.8.2": "0.8.2.0", "2.1": "2.1.0"})
+    history = type("", (), {"releases": {line: {} for line in ("0.8.0", "0.8.1", "0.8.2", "2.1")}})
+    monkeypatch.setattr(older_releases, "read_history", lambda union: history)
+    asked: list[str] = []
+    assert main() == 0
+    own = ["0.8.0", "0.8.1.1"]
+    others = ["0.8.2.0", "2.1.0", "0.8.2.2", "2.1.1"]
+    assert asked == own + others
+    expected = [*(("kafka_2.10", one) for one in own), *(("kafka_2.11", one) for one in others)]
+    assert copied == [Module(*one) for one in (*expected, *(("kafka-clients", one) for one in others))]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import pytest
 from kwirec.merge.history import RELEASES, history_files, read_history
 from tests.merge.support import Union
 from tests.updating.test_update import PHASE
-from tools import error_codes, facts
+from tools import error_codes, facts, rehearsal
 from tools.error_codes import ErrorCode
 from tools.rehearsal import Numbers, describe, remove, remove_definitions
 from tools.update import UNION
@@ -125,3 +126,75 @@ def test_what_is_left_to_a_person_is_done_as_it_is_checked_in(tmp_path: Path) ->
     assert union.files() != described
     describe(union.root, tmp_path / "described")
     assert union.files() == described
+
+
+@pytest.mark.parametrize(
+    ("dirty", "differs", "code", "told"),
+    [
+        ("", "", 0, "1.2.0 was given up and taken in again: every file is as it was\n"),
+        (
+            "",
+            "+ a line\n",
+            1,
+            "1 file changed\n1.2.0 was given up and taken in again, and not every file is as it was",
+        ),
+        (" M README.md\n", "", 2, "commit first"),
+        ("fails", "", 2, "Command 'git' returned non-zero exit status 128"),
+    ],
+)
+def test_a_rehearsal_step_by_step(
+    dirty: str,
+    differs: str,
+    code: int,
+    told: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Everything happens in the clone, whose definitions are kept aside before the release is given up."""
+    union, clone, steps = Union(tmp_path), tmp_path / "clone", list[str]()
+    for release in ("1.0.0", "1.1.0", "1.2.0"):
+        union.merge(release, *OLD)
+
+    def run(folder: Path, *command: str) -> None:
+        steps.append(f"{folder.name}: {' '.join(command).replace(str(tmp_path), '')}")
+        if "clone" in command:
+            assert not clone.exists()
+            shutil.copytree(union.root, clone / "union")
+
+    def output(folder: Path, *command: str) -> str:
+        if dirty == "fails":
+            raise subprocess.CalledProcessError(128, "git")
+        return dirty if "status" in command else "1 file changed" if "--stat" in command else differs
+
+    def given_up(root: Path, release: str, there: str, then: str) -> None:
+        steps.append(f"{root.name}: give up {release}, with {there} and {then}")
+        (clone / "union" / "data" / "Preview.json").unlink()
+
+    def described(union: Path, checked_in: Path) -> None:
+        steps.append(f"{union.parent.name}: describe, Preview: {(checked_in / 'data' / 'Preview.json').exists()}")
+
+    for name, value in (
+        *(("ROOT", tmp_path), ("UNION", union.root), ("CLONE", clone), ("DIFFERENCES", tmp_path / "differences")),
+        *(("_run", run), ("_output", output), ("remove", given_up), ("describe", described)),
+        *(("bring", lambda releases: [f"jars of {one}" for one in releases]), ("numbers_of", str.upper)),
+    ):
+        monkeypatch.setattr(rehearsal, name, value)
+    (clone / "left").mkdir(parents=True)
+    assert rehearsal.main() == code
+    printed = capsys.readouterr()
+    assert (printed.err if code == 2 else printed.out).startswith(told)
+    assert clone.exists() == (code > 0)
+    expected = [
+        f"{tmp_path.name}: git clone --quiet  /clone",
+        "clone: give up 1.2.0, with JARS OF 1.2.0 and JARS OF 1.1.0",
+        "clone: make generate docs",
+        f"clone: {' '.join(rehearsal.COMMIT)} --message Give up 1.2.0",
+        "clone: make update RELEASE=1.2.0",
+        "clone: describe, Preview: True",
+        "clone: make generate docs",
+        "clone: git add --all",
+    ]
+    assert steps == (expected if code < 2 else [])
+    if code < 2:
+        assert (tmp_path / "differences").read_text() == differs

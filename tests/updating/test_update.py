@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
 from tools import enum_classes, error_codes, facts, update
 from tools.enum_classes import NumberedClass, draft
@@ -24,6 +25,9 @@ CLOCK = """\
 {{ "apiKey": 1, "type": "request", "name": "ClockRequest", "validVersions": "{valid}", "flexibleVersions": "none",
   "about": "Prose.", "fields": [
     {{ "name": "Time", "type": "{type}", "versions": "0+", "default": "5", "about": "More // prose." }}] }}
+"""
+DATA = """\
+{{ "type": "data", "name": "{}", "validVersions": "0", "flexibleVersions": "none", "fields": [] }}
 """
 PHASE = """\
 {
@@ -204,34 +208,39 @@ def test_the_exit_code_says_what_failed(
         assert capsys.readouterr().err == f"{failure}\n"
 
 
-def test_releases_are_taken_in_one_after_the_other_and_reported(
-    root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def test_two_releases_are_taken_in_and_all_is_told(
+    root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], snapshot: SnapshotAssertion
 ) -> None:
     take_in(jars(root, "1.0.0"))
-    brought = [jars(root, "1.1.0", valid="0-2"), jars(root, "1.2.0", valid="0-2")]
+    second, third = jars(root, "1.1.0", valid="0-2"), jars(root, "1.2.0", valid="0-3", type="int32")
+    for brought, names in ((second, ("Gear", "Wheel")), (third, ("Gear", "Wheel", "Hand"))):
+        with zipfile.ZipFile(brought.modules["clients"], "a") as jar:
+            for name in names:
+                jar.writestr(f"common/message/{name}.json", DATA.format(name))
+    codes = {"1.1.0": [*ERRORS, *NEW, ErrorCode(3, "NEVER", True)], "1.2.0": [*ERRORS, ErrorCode(4, "ONCE", False)]}
+    classes = {"1.1.0": [replace(PHASES, values={"FULL": 2, "WAXING": 1})], "1.2.0": [PHASES, TIDE, RANK]}
     differences: list[str] = []
-    for name, value in (
-        ("bring", lambda wanted: brought),
-        ("REPORT", root / "update.md"),
-        ("compared_with_java", lambda wanted: differences),
+    for module, name, value in (
+        (update, "bring", lambda wanted: [second, third]),
+        (update, "REPORT", root / "update.md"),
+        (update, "compared_with_java", lambda wanted: differences),
+        (error_codes, "error_codes", lambda jars: codes[jars.release]),
+        (enum_classes, "classes_of", lambda folder: classes[folder.name]),
     ):
-        monkeypatch.setattr(update, name, value)
+        monkeypatch.setattr(module, name, value)
     make = root / "bin" / "make"
     make.parent.mkdir()
     make.write_text(f"#!/bin/sh\necho $* >> {root}/made\n")
     make.chmod(0o755)
     monkeypatch.setenv("PATH", f"{make.parent}{os.pathsep}{os.environ['PATH']}")
-    assert main(["1.1.0", "1.2.0"]) == 0
+    assert main(["1.2.0", "1.1.0"]) == 0
     assert (root / "made").read_text() == "--silent generate docs\n"
-    assert capsys.readouterr().out.startswith("1.1.0 is merged, and proved\n1.2.0 is merged, and proved\n")
-    draft = (root / "update.md").read_text().partition("# Draft for the changelog\n\n")[2]
-    assert draft.startswith(
-        "- Kafka 1.1.0: new versions ClockRequest 2.\n"
-        "- Kafka 1.2.0: the messages and versions of the release before it.\n"
-    )
-    differences.append("Kafka's classes differ: bytes")
+    assert capsys.readouterr().out == snapshot(name="printed")
+    assert (root / "update.md").read_text() == snapshot(name="report")
+    differences += ["Kafka's classes differ: bytes", "Kafka's classes differ: names"]
     assert main(["1.1.0", "1.2.0"]) == 1
-    assert "- Kafka's classes differ: bytes\n" in (root / "update.md").read_text()
+    left = "- Kafka's classes differ: bytes\n- Kafka's classes differ: names\n\n# Draft for the changelog\n"
+    assert left in (root / "update.md").read_text()
 
 
 def test_what_is_no_release_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
