@@ -235,7 +235,7 @@ def _read_lz4(data: bytes | memoryview, limit: int, magic: int) -> bytes:
     out = BytesIO()
     while True:
         if len(data) - at < 4:
-            raise CompressionError("the stream ends too early", offset=at)
+            raise CompressionError("the stream ends too early", offset=min(at, len(data)))
         word = int.from_bytes(data[at : at + 4], "little")
         size = word & ~_LZ4_STORED
         at += 4
@@ -271,6 +271,8 @@ def _read_lz4_header(data: bytes | memoryview, magic: int) -> tuple[int, int, in
     if not flags & 0x20:
         raise CompressionError("Kafka does not support LZ4 frames with dependent blocks", offset=4)
     end = 14 if flags & 0x08 else 6
+    if end >= len(data):
+        raise CompressionError("the stream ends in its header", offset=len(data))
     if magic and data[end : end + 1] != _lz4_header_checksum(bytes(data[4:end]), magic):
         raise CompressionError("the checksum of the header is wrong", offset=end)
     return end + 1, 1 << (8 + 2 * (sizes >> 4)), 4 if flags & 0x10 else 0

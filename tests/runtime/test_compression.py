@@ -20,6 +20,7 @@ from kwire.compression import (
     Codec,
     CompressionError,
     DecompressionLimitError,
+    _lz4_header_checksum,
     compress,
     decompress,
 )
@@ -223,6 +224,21 @@ class TestTrap45:
         assert decompress(LZ4, frame, magic=0) == TEXT
         checked = [checksum for checksum in range(256) if _readable(LZ4, frame[:14] + bytes([checksum]) + frame[15:])]
         assert checked == [cramjam_checksum(frame)]
+
+    @pytest.mark.parametrize("magic", [0, 2])
+    def test_trap_45_errors_of_cut_lz4_frames_point_into_them(self, magic: int) -> None:
+        """Of a frame with all that is optional: the size of the content, checksums of blocks and of the content."""
+        frame = compress(LZ4, TEXT, magic=0)
+        descriptor = bytes([0x7C, frame[5]]) + bytes(8)
+        block = frame[7:-4] + b"sum "
+        whole = frame[:4] + descriptor + _lz4_header_checksum(descriptor, magic) + block + bytes(4) + b"sum "
+        assert decompress(LZ4, whole, magic=magic) == TEXT
+        for size in range(4, len(whole)):
+            with pytest.raises(
+                CompressionError, match="ends in its header|ends too early|bytes, but|is missing"
+            ) as got:
+                decompress(LZ4, whole[:size], magic=magic)
+            assert got.value.offset <= size
 
     def test_trap_45_several_frames_in_one_payload(self) -> None:
         for codec in (GZIP, SNAPPY, ZSTD):
