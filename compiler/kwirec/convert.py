@@ -14,7 +14,7 @@ from pathlib import Path, PurePosixPath
 from kwirec.diagnostics import codes
 from kwirec.diagnostics.diagnostic import Report
 from kwirec.diagnostics.reading import read_sources
-from kwirec.files import locked, read_regular, replace_files
+from kwirec.files import holds, locked, replace_files
 from kwirec.frontend import Document, link, parse
 from kwirec.frontend.json_writer import json_definition
 from kwirec.frontend.krammar_writer import krammar_text
@@ -72,7 +72,7 @@ def convert(
             for span in document.loose_comments:
                 report.add(codes.NOT_IN_NOTATION, "JSON has no place for a comment of the version field", span)
     texts = json_files(definitions) if to == "json" else krammar_files(definitions, report, dialect=dialect)
-    changed = tuple(path for path, text in texts.items() if not _holds(out / path, text))
+    changed = tuple(path for path, text in texts.items() if not holds(out / path, text))
     if changed and not check:
         with locked(out):
             replace_files(out, {path: texts[path] for path in changed})
@@ -184,7 +184,3 @@ def _folder(path: Path, source: str) -> PurePosixPath:
     if not path.is_dir() or "!" in source:
         return PurePosixPath()
     return PurePosixPath(source).relative_to(PurePosixPath(path.as_posix())).parent
-
-
-def _holds(path: Path, text: str) -> bool:
-    return path.exists() and read_regular(path) == text.encode()

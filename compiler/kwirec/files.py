@@ -31,6 +31,11 @@ def read_regular(path: Path) -> bytes:
     return data
 
 
+def holds(path: Path, text: str) -> bool:
+    """Whether there is a file that has exactly this text."""
+    return path.exists() and read_regular(path) == text.encode()
+
+
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
     """Create ``folder``, wait until no other run writes to it, and remove the stage of one that was killed.

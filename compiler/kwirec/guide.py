@@ -9,8 +9,8 @@ from dataclasses import replace
 from kwire_rules.guide import message_place
 from kwirec.diagnostics.diagnostic import Diagnostic
 from kwirec.emitters.modules import module_path
-from kwirec.ir.schema import Message, MessageKind, Schema, StructType, base_type
-from kwirec.naming import python_name
+from kwirec.ir.schema import Field, Message, MessageKind, Schema, Struct, StructType, base_type
+from kwirec.naming import python_name, python_path
 from kwirec.versions import VersionRange
 
 PARTS = {
@@ -38,26 +38,22 @@ def field_place(message: Message, path: str) -> str:
     """The place of a field whose path is ``Topics.Partitions``: ``topics.partitions``. A path that begins with a
     common struct leads to the first field of this struct that has it. Empty if the page does not have the field."""
     first, _, rest = path.partition(".")
-    places = list(_places(message, message.root.name, message.valid, ""))
-    owners = [place for place, struct in places if struct == first]
-    wanted = [_snake(path), *(f"{owner}.{_snake(rest)}" if rest else owner for owner in owners)]
-    shown = {place for place, _ in places}
-    return next((place for place in wanted if place in shown), "")
+    places = {place: base_type(field.type) for place, field, _ in field_places(message)}
+    owners = [place for place, type_ in places.items() if type_ == StructType(first)]
+    wanted = [python_path(path), *(f"{owner}.{python_path(rest)}" if rest else owner for owner in owners)]
+    return next((place for place in wanted if place in places), "")
 
 
-def _snake(path: str) -> str:
-    return ".".join(map(python_name, path.split(".")))
-
-
-def _places(message: Message, struct: str, versions: VersionRange, prefix: str) -> Iterator[tuple[str, str]]:
-    """The places of the fields that some version has, outer ones first, each with the name of its struct, if any."""
-    for one in message.struct(struct).fields:
-        if live := one.versions.intersect(versions):
-            place, base = f"{prefix}{python_name(one.name)}", base_type(one.type)
-            nested = base.name if isinstance(base, StructType) else ""
-            yield place, nested
-            if nested:
-                yield from _places(message, nested, live, f"{place}.")
+def field_places(
+    message: Message, struct: Struct | None = None, versions: VersionRange | None = None, prefix: str = ""
+) -> Iterator[tuple[str, Field, VersionRange]]:
+    """The places of the fields that some version has, outer ones first, each with its field and these versions."""
+    for field in (struct or message.root).fields:
+        if live := field.versions.intersect(message.valid if versions is None else versions):
+            place, base = f"{prefix}{python_name(field.name)}", base_type(field.type)
+            yield place, field, live
+            if isinstance(base, StructType):
+                yield from field_places(message, message.struct(base.name), live, f"{place}.")
 
 
 def anchor(text: str) -> str:

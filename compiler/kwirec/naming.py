@@ -50,6 +50,11 @@ def python_name(name: str) -> str:
     return f"{plain}_" if keyword.iskeyword(plain) or plain in RESERVED else plain
 
 
+def python_path(path: str) -> str:
+    """The attributes of a path of fields: ``Topics.TopicId`` → ``topics.topic_id``."""
+    return ".".join(map(python_name, path.split(".")))
+
+
 def constant_name(name: str) -> str:
     """The member of an enum that a value becomes: ``PREPARE_COMMIT`` as it is, ``PrepareCommit`` the same."""
     return name if name == name.upper() else snake_case(name).upper()

@@ -49,8 +49,7 @@ class _Classes:
         sys.modules[self.module.__name__] = self.module
 
     def make(self, struct: StructKind, name: str, base: type[Any]) -> type[Any]:
-        every: tuple[FieldLayout | TagLayout, ...] = (*struct.fields, *(struct.tags or ()))
-        fields = tuple(map(self.field, every))
+        fields = tuple(map(self.field, struct.all_fields))
         content: dict[str, object] = {
             "__module__": self.module.__name__,
             "FIELDS": fields,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from kwirec.guide import field_places
 from kwirec.ir.literals import default_literal
 from kwirec.ir.schema import IMPLICIT, Enum, Field, Message, StructType, base_type
 from kwirec.naming import python_name
@@ -32,31 +33,24 @@ class FieldRow:
 
 def field_rows(message: Message) -> list[FieldRow]:
     """The fields that some version has, in the order of the definition, structs before their fields."""
-    return list(_rows(message, message.root.name, message.valid, "", 0))
+    return [_row(message, place, field, live) for place, field, live in field_places(message)]
 
 
-def _rows(message: Message, struct: str, versions: VersionRange, prefix: str, depth: int) -> Iterator[FieldRow]:
-    for one in message.struct(struct).fields:
-        live = one.versions.intersect(versions)
-        if not live:
-            continue
-        name = python_name(one.name)
-        base = base_type(one.type)
-        below = message.struct(base.name) if isinstance(base, StructType) else None
-        yield FieldRow(
-            place=f"{prefix}{name}",
-            name=name,
-            depth=depth,
-            versions=f"{live.low}+" if live.high == message.valid.high else str(live),
-            default="" if one.default is IMPLICIT else str(default_literal(one.default)),
-            doc=one.doc,
-            struct_doc=below.doc if below and below.doc != one.doc else "",
-            chips=tuple(_chips(one)),
-            former=tuple(map(python_name, one.aliases)),
-            enum=one.enum,
-        )
-        if below:
-            yield from _rows(message, below.name, live, f"{prefix}{name}.", depth + 1)
+def _row(message: Message, place: str, field: Field, live: VersionRange) -> FieldRow:
+    base = base_type(field.type)
+    struct = message.struct(base.name) if isinstance(base, StructType) else None
+    return FieldRow(
+        place=place,
+        name=python_name(field.name),
+        depth=place.count("."),
+        versions=f"{live.low}+" if live.high == message.valid.high else str(live),
+        default="" if field.default is IMPLICIT else str(default_literal(field.default)),
+        doc=field.doc,
+        struct_doc=struct.doc if struct and struct.doc != field.doc else "",
+        chips=tuple(_chips(field)),
+        former=tuple(map(python_name, field.aliases)),
+        enum=field.enum,
+    )
 
 
 def _chips(field: Field) -> Iterator[str]:

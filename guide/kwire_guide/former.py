@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from kwire_guide.rows import innermost
 from kwirec.ir.schema import Message
-from kwirec.lowering.layout import Kind, MessageLayout, StructKind
+from kwirec.lowering.layout import MessageLayout
 from kwirec.merge.history import History, release_key, release_runs, span_text
-from kwirec.merge.proof import as_of
-from kwirec.naming import python_name
+from kwirec.merge.proof import as_of, late_tags
+from kwirec.naming import python_path
 
 
 def former(message: Message, layouts: Mapping[int, MessageLayout], history: History) -> Iterator[str]:
@@ -23,7 +22,7 @@ def former(message: Message, layouts: Mapping[int, MessageLayout], history: Hist
     for span, _ in release_runs(names, lambda name: name in away or None):
         yield f"Not published with {span_text(span).replace('..', ' to ')}: the module of this message was left out."
     for version, layout in layouts.items():
-        prints, late = history.prints(message.name, version), list(_late(layout.body))
+        prints, late = history.prints(message.name, version), list(late_tags(layout))
         otherwise = {
             release: f": {entry.reason}" if (entry := history.excepted(message.name, version, release)) else "."
             for release, fingerprint in prints.items()
@@ -32,20 +31,6 @@ def former(message: Message, layouts: Mapping[int, MessageLayout], history: Hist
         for span, reason in release_runs(names, otherwise.get):
             yield f"Version {version} had other bytes in {span_text(span).replace('..', ' to ')}{reason}"
         oldest = min(prints.keys() - otherwise.keys(), key=release_key, default="")
-        for place, tag, since in late:
+        for path, tag, since in late:
             if oldest and release_key(oldest) < release_key(since):
-                yield f"Version {version} had no {place} (tag {tag}) before {since}."
-
-
-def _late(kind: Kind, prefix: str = "") -> Iterator[tuple[str, int, str]]:
-    """The tagged fields that were added to a layout that was there before: place, tag and release."""
-    found = innermost(kind)
-    if not isinstance(found, StructKind):
-        return
-    for one in found.fields:
-        yield from _late(one.kind, f"{prefix}{python_name(one.name)}.")
-    for tag in found.tags or ():
-        place = f"{prefix}{python_name(tag.name)}"
-        if tag.since is not None:
-            yield place, tag.tag, tag.since
-        yield from _late(tag.kind, f"{place}.")
+                yield f"Version {version} had no {python_path(path)} (tag {tag.tag}) before {since}."

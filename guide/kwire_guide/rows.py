@@ -7,7 +7,6 @@ all versions.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from kwirec.lowering.layout import (
@@ -20,8 +19,10 @@ from kwirec.lowering.layout import (
     ScalarKind,
     StructKind,
     TagLayout,
+    innermost,
+    walk,
 )
-from kwirec.naming import python_name
+from kwirec.naming import python_name, python_path
 
 SCALAR_NAMES = {kind.text: "BOOLEAN" if name == "bool" else name.upper() for name, kind in SCALARS.items()}
 TAG_BUFFER = "TAG_BUFFER"
@@ -54,35 +55,23 @@ class Row:
 
 def rows(layout: MessageLayout) -> tuple[Row, ...]:
     """The fields of a layout, structs before their fields, tagged fields after the others of their struct."""
-    return tuple(_rows(layout.body, "", 0))
+    return tuple(_row(python_path(path), field) for path, field in walk(layout.body))
 
 
-def _rows(struct: StructKind, prefix: str, depth: int) -> Iterator[Row]:
-    every: tuple[FieldLayout | TagLayout, ...] = (*struct.fields, *(struct.tags or ()))
-    for one in every:
-        name = python_name(one.name)
-        inner = innermost(one.kind)
-        below = inner if isinstance(inner, StructKind) else None
-        yield Row(
-            place=f"{prefix}{name}",
-            name=name,
-            depth=depth,
-            type=type_text(one.kind),
-            size=size_text(one),
-            tag=one.tag if isinstance(one, TagLayout) else None,
-            default=one.default_text if isinstance(one, TagLayout) else None,
-            parts=tuple(shown(field) for field in below.fields) if below else (),
-            closed=bool(below and below.tags is not None),
-        )
-        if below:
-            yield from _rows(below, f"{prefix}{name}.", depth + 1)
-
-
-def innermost(kind: Kind) -> Kind:
-    """The kind within all arrays."""
-    while isinstance(kind, ArrayKind):
-        kind = kind.element
-    return kind
+def _row(place: str, field: FieldLayout | TagLayout) -> Row:
+    inner = innermost(field.kind)
+    struct = inner if isinstance(inner, StructKind) else None
+    return Row(
+        place=place,
+        name=python_name(field.name),
+        depth=place.count("."),
+        type=type_text(field.kind),
+        size=size_text(field),
+        tag=field.tag if isinstance(field, TagLayout) else None,
+        default=field.default_text if isinstance(field, TagLayout) else None,
+        parts=tuple(map(shown, struct.fields)) if struct else (),
+        closed=bool(struct and struct.tags is not None),
+    )
 
 
 def shown(field: FieldLayout) -> str:

@@ -15,7 +15,7 @@ from kwirec.diff.matching import Entry, match
 from kwirec.ir.schema import Message, MessageKind, Schema, name_overlap
 from kwirec.ir.sites import FieldSite, MessageSite, StructSite, sites_of
 from kwirec.lowering import lower_message
-from kwirec.lowering.layout import ArrayKind, Kind, StructKind
+from kwirec.lowering.layout import StructKind, innermost
 
 RpcPairs = Mapping[int, tuple[Message | None, Message | None]]
 """Requests and responses by api key."""
@@ -177,9 +177,9 @@ class _Walk:
             fields.entries[version] = before, after
             if (before, after) in matching.moved:
                 fields.moved.add(version)
-            inner = _struct_below(before.kind), _struct_below(after.kind)
-            if inner[0] is not None and inner[1] is not None:
-                self._visit(version, inner[0], inner[1])
+            below, theirs = innermost(before.kind), innermost(after.kind)
+            if isinstance(below, StructKind) and isinstance(theirs, StructKind):
+                self._visit(version, below, theirs)
         for entry in matching.removed:
             pair.removed.setdefault(entry.name, {})[version] = entry
         for entry in matching.added:
@@ -205,12 +205,6 @@ def _entries(struct: StructSite, kind: StructKind) -> list[Entry]:
     sites = {site.field.name: site for site in struct.fields}
     plain = [Entry(sites[layout.name], layout.kind) for layout in kind.fields]
     return plain + [Entry(sites[tag.name], tag.kind, tag) for tag in kind.tags or ()]
-
-
-def _struct_below(kind: Kind) -> StructKind | None:
-    while isinstance(kind, ArrayKind):
-        kind = kind.element
-    return kind if isinstance(kind, StructKind) else None
 
 
 def _named(struct: StructSite, name: str) -> FieldSite | None:

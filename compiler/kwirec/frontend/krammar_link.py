@@ -22,6 +22,7 @@ from kwirec.frontend.syntax import (
     Spanned,
     StructDecl,
     TypeExpr,
+    all_field_decls,
     ranges,
     walk_field_decls,
 )
@@ -85,7 +86,7 @@ class _Linker:
 
     def _message(self, message: MessageDecl, number: int) -> MessageDecl:
         common = self._common_structs(message, number)
-        if any(one.type.name.startswith(ENUM) for one in _all_fields(message.fields, common)):
+        if any(one.type.name.startswith(ENUM) for one in all_field_decls(message.fields, common)):
             common = tuple(replace(struct, fields=self._typed(struct.fields)) for struct in common)
             message = replace(message, fields=self._typed(message.fields or ()))
         message = replace(message, common_structs=common)
@@ -157,16 +158,10 @@ class _Linker:
                 self._report.add(codes.STRUCT_LEFT_OUT, what, known.struct.name.span)
 
 
-def _all_fields(fields: Iterable[FieldDecl] | None, structs: Iterable[StructDecl]) -> Iterator[FieldDecl]:
-    yield from walk_field_decls(tuple(fields or ()))
-    for struct in structs:
-        yield from walk_field_decls(struct.fields)
-
-
 def _numbers(message: MessageDecl) -> Iterator[int]:
     """The versions that a message and its fields name: without ``max version``, the highest of them is the last."""
     nodes: tuple[MessageDecl | StructDecl | FieldDecl, ...] = (message, *message.common_structs)
-    for node in (*nodes, *_all_fields(message.fields, message.common_structs)):
+    for node in (*nodes, *all_field_decls(message.fields, message.common_structs)):
         for _, written in ranges(node):
             if written.value:
                 yield written.value.low if written.value.is_open else written.value.high

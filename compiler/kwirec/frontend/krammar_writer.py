@@ -23,7 +23,15 @@ from kwirec.frontend.krammar_lexer import COMMENT, INDENT
 from kwirec.frontend.krammar_messages import flexible_versions, open_versions
 from kwirec.frontend.krammar_parser import FRANZ_GO_VALUE, NAME
 from kwirec.frontend.krammar_words import HEAD_WORDS, Losses, range_text, word_text
-from kwirec.frontend.syntax import KINDS, EnumDecl, FieldDecl, MessageDecl, Spanned, StructDecl, walk_field_decls
+from kwirec.frontend.syntax import (
+    KINDS,
+    EnumDecl,
+    MessageDecl,
+    Spanned,
+    StructDecl,
+    all_field_decls,
+    walk_field_decls,
+)
 from kwirec.versions import NONE, VersionRange
 
 Definition = MessageDecl | EnumDecl
@@ -206,7 +214,7 @@ def _needs_owner(message: MessageDecl, messages: Sequence[MessageDecl]) -> bool:
         used |= uses
         known.add(struct.name.value)
     used |= {one.type.name for one in walk_field_decls(message.fields)}
-    mentioned = {one.type.name for other in others for one in _all_fields(other)}
+    mentioned = {one.type.name for other in others for one in all_field_decls(other.fields, other.common_structs)}
     mentioned |= {struct.name.value for other in others for struct in other.common_structs}
     return bool(own - used or own & mentioned)
 
@@ -228,12 +236,6 @@ def _defined_before_use(structs: Sequence[StructDecl]) -> list[StructDecl]:
             uses = [by_name[one.type.name] for one in walk_field_decls(struct.fields) if one.type.name in by_name]
             pending += [(one, False) for one in reversed(uses)]
     return list(found.values())
-
-
-def _all_fields(message: MessageDecl) -> Iterator[FieldDecl]:
-    yield from walk_field_decls(message.fields)
-    for struct in message.common_structs:
-        yield from walk_field_decls(struct.fields)
 
 
 def _banner(comment: str) -> list[str]:

@@ -314,3 +314,10 @@ def walk_field_decls(fields: tuple[FieldDecl, ...] | None) -> Iterator[FieldDecl
     for declaration in fields or ():
         yield declaration
         yield from walk_field_decls(declaration.fields)
+
+
+def all_field_decls(fields: tuple[FieldDecl, ...] | None, structs: tuple[StructDecl, ...]) -> Iterator[FieldDecl]:
+    """All fields of a message, from its own and from its common structs."""
+    yield from walk_field_decls(fields)
+    for struct in structs:
+        yield from walk_field_decls(struct.fields)

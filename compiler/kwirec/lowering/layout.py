@@ -86,6 +86,11 @@ class StructKind:
     tags: tuple[TagLayout, ...] | None
     nullable: bool = False
 
+    @property
+    def all_fields(self) -> tuple[FieldLayout | TagLayout, ...]:
+        """The untagged fields, then the tagged ones."""
+        return (*self.fields, *(self.tags or ()))
+
     @cached_property
     def text(self) -> str:
         parts = [one.kind.text for one in self.fields]
@@ -138,6 +143,22 @@ class MessageLayout:
     def fingerprint(self) -> str:
         """Sixteen hexadecimal digits of the SHA-256 of the layout's text."""
         return hashlib.sha256(self.body.text.encode()).hexdigest()[:16]
+
+
+def innermost(kind: Kind) -> Kind:
+    """The kind within all arrays."""
+    while isinstance(kind, ArrayKind):
+        kind = kind.element
+    return kind
+
+
+def walk(struct: StructKind, prefix: str = "") -> Iterator[tuple[str, FieldLayout | TagLayout]]:
+    """All fields of a struct with their paths, each before those of its own struct."""
+    for part in struct.all_fields:
+        path = prefix + part.name
+        yield path, part
+        if isinstance(inner := innermost(part.kind), StructKind):
+            yield from walk(inner, f"{path}.")
 
 
 def describe(struct: StructKind, indent: str = "  ") -> Iterator[str]:

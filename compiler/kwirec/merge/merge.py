@@ -13,7 +13,7 @@ from pathlib import Path
 from kwirec.diagnostics.diagnostic import Report, Severity
 from kwirec.diagnostics.reading import read_sources
 from kwirec.diagnostics.source import Source
-from kwirec.files import locked, read_regular, replace_files
+from kwirec.files import holds, locked, replace_files
 from kwirec.frontend import Document, parse
 from kwirec.ir import Message, MessageKind, Schema, resolve
 from kwirec.ir.schema import name_overlap
@@ -123,13 +123,9 @@ def _misplaced(root: Path, paths: Iterable[Path]) -> Iterator[str]:
 def _write(root: Path, texts: dict[Path, str], union: Schema, history: History, outcome: MergeOutcome) -> None:
     with locked(root):
         gone = {Path(message.decl.span.source.name) for message in union.messages} - texts.keys()
-        outcome.written += (path for path, text in texts.items() if not _holds(path, text))
+        outcome.written += (path for path, text in texts.items() if not holds(path, text))
         changed = {path.relative_to(root).as_posix(): texts[path] for path in outcome.written}
         replace_files(root, changed | history_files(history), [path.relative_to(root).as_posix() for path in gone])
-
-
-def _holds(path: Path, text: str) -> bool:
-    return path.exists() and read_regular(path) == text.encode()
 
 
 def _stripped(message: Message) -> MessageDraft:

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from kwirec.ir.schema import Schema
-from kwirec.lowering.layout import ArrayKind, FieldLayout, Kind, MessageLayout, StructKind
+from kwirec.lowering.layout import ArrayKind, FieldLayout, Kind, MessageLayout, StructKind, TagLayout, walk
 from kwirec.lowering.lowering import Layouts
 from kwirec.merge.history import History, release_key
 
@@ -47,7 +47,7 @@ def prove(schema: Schema, layouts: Layouts, history: History) -> Proof:
         return as_of(layouts.by_message[message][version], since).fingerprint
 
     late = {
-        (message, version): sorted(_late(layout.body), key=release_key)
+        (message, version): sorted((since for _, _, since in late_tags(layout)), key=release_key)
         for message, versions in layouts.by_message.items()
         for version, layout in versions.items()
     }
@@ -83,17 +83,11 @@ def prove(schema: Schema, layouts: Layouts, history: History) -> Proof:
     return Proof(proved, excepted, tuple(mismatches))
 
 
-def _late(one: Kind) -> Iterator[str]:
-    """The releases that added tagged fields to a layout that was there before."""
-    if isinstance(one, ArrayKind):
-        yield from _late(one.element)
-    elif isinstance(one, StructKind):
-        for tag in one.tags or ():
-            yield from _late(tag.kind)
-            if tag.since is not None:
-                yield tag.since
-        for field in one.fields:
-            yield from _late(field.kind)
+def late_tags(layout: MessageLayout) -> Iterator[tuple[str, TagLayout, str]]:
+    """The tagged fields that were added to a layout that was there before: path, field and release."""
+    for path, field in walk(layout.body):
+        if isinstance(field, TagLayout) and field.since is not None:
+            yield path, field, field.since
 
 
 def as_of(layout: MessageLayout, release: str) -> MessageLayout:
