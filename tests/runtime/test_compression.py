@@ -235,7 +235,7 @@ class TestTrap45:
         assert decompress(LZ4, whole, magic=magic) == TEXT
         for size in range(4, len(whole)):
             with pytest.raises(
-                CompressionError, match="ends in its header|ends too early|bytes, but|is missing"
+                CompressionError, match=r"ends in its header|ends too early|bytes, but|is missing"
             ) as got:
                 decompress(LZ4, whole[:size], magic=magic)
             assert got.value.offset <= size
