@@ -8,7 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from kwire.connection import CLIENT, SERVER
+from kwire.connection import CLIENT, SERVER, Direction
 from kwire.frames import frame
 from kwire_inspect.capture import Broken, Piece, read_pieces
 from kwire_inspect.connections import ConnectionProjection, ConnectionRows, frame_batches
@@ -32,7 +32,17 @@ from kwire_kafka import (
     SaslHandshakeRequest,
 )
 from tests.inspect.test_late_captures import OTHER_PORTS
-from tests.support.capture_files import Conversation, Segment, merged, packets, recorded, recordings, write_pcap
+from tests.support.capture_files import (
+    ACK,
+    FIN,
+    Conversation,
+    Segment,
+    merged,
+    packets,
+    recorded,
+    recordings,
+    write_pcap,
+)
 from tests.support.connection_pieces import answered, asked, cells, conversation_pieces, gap, pieces, values
 
 FACTS = pa.schema([field for field in EXCHANGES if field.name not in ("request", "response")])
@@ -95,15 +105,27 @@ def test_requests_without_response_say_why() -> None:
     ]
 
 
-def test_a_server_that_closes_the_connection_refused_the_oldest_request() -> None:
-    """Sarama goes on sending before it notices: what it sent then, the broker has never read."""
-    given = pieces([asked(BEAT, 4, 1), asked(BEAT, 4, 2), answered(BEATEN, 4, 1), asked(BEAT, 4, 3)])
-    given[-1].direction, given[-1].size = SERVER, 1
-    rows = values(given, "correlation_id", "reason", table="exchanges")
-    assert rows == [
-        (1, None),
-        (2, "the connection ended: the server closed it"),
-        (3, "the connection ended: the server closed it at an earlier request"),
+@pytest.mark.parametrize("handshake", [True, False])
+@pytest.mark.parametrize("count", [0, 1, 3])
+@pytest.mark.parametrize("closer", [CLIENT, SERVER, None])
+def test_whoever_closes_a_connection_leaves_requests_unanswered(
+    tmp_path: Path, closer: Direction | None, count: int, handshake: bool
+) -> None:
+    """A server refuses the oldest: Sarama goes on sending before it notices, and what it sent then, the broker has
+    never read. Without the handshake, the ports are those of a client on the broker's side."""
+    beats = [asked(BEAT, 4, 1), asked(BEAT, 4, 2), answered(BEATEN, 4, 1), answered(BEATEN, 4, 2)]
+    beats += [asked(BEAT, 4, 3 + number) for number in range(count)]
+    made = packets(Conversation(beats, *reversed(OTHER_PORTS)), handshake=handshake, ending=0, acks=False)
+    if closer:
+        ours = [packet for packet in made if (packet.source == OTHER_PORTS[1]) == (closer == CLIENT)]
+        last = ours[-1]
+        made.append(replace(last, time=made[-1].time, seq=last.seq + len(last.data), flags=FIN | ACK, data=b""))
+    rows = cells(read_pieces([str(write_pcap(tmp_path / "a.pcap", made))]), table="exchanges")
+    ended = "the connection ended" if closer is None else f"the connection ended: the {closer} closed it"
+    later = f"{ended} at an earlier request" if closer == SERVER else ended
+    assert [(row["correlation_id"], row["outcome"], row["reason"], row["client_port"]) for row in rows] == [
+        *((number, "answered", None, 31092) for number in (1, 2)),
+        *((3 + number, "unanswered", later if number else ended, 31092) for number in range(count)),
     ]
 
 

@@ -402,6 +402,16 @@ def test_a_packet_that_does_not_fit_at_all_does_not_end_a_connection() -> None:
     ]
 
 
+def test_a_packet_that_waits_for_its_like_is_missing_if_it_is_given_up() -> None:
+    made = packets(TALK, acks=False, ending=0)
+    stray = replace(made[4], seq=0x50000000, data=b"stray", cut=2)
+    connection = TcpConnection(FORTH)
+    for packet in [*made[:5], stray]:
+        connection.add(seen(packet))
+    assert connection.give_up() == []
+    assert told(connection.close()) == [("closed",), ("gap", SERVER, 5), ("closed",)]
+
+
 def test_a_connection_seen_again_after_its_end_is_the_same() -> None:
     """As in captures of two hosts whose clocks differ."""
     assert told(reassembled(packets(TALK) * 2)) == joined(TALK)
