@@ -689,3 +689,45 @@ def test_either_packet_of_a_handshake_shows_the_server_and_not_the_client(flags:
         servers.learn(between(50_000, 40_000, flags))
         assert likely_client(servers, 50_000, 45_000) == 45_000
         assert likely_client(servers, 45_000, 40_000) is None
+
+
+SHORT = Conversation([(CLIENT, 0.0, b"abc"), (SERVER, 0.1, b"DEFG"), (CLIENT, 0.2, b"hi"), (SERVER, 0.3, b"JKLMN")])
+
+
+@pytest.mark.parametrize("swapped", [None, *range(2, 10)])
+def test_of_any_packets_of_a_connection_all_data_come_out_and_what_is_missing_between(swapped: int | None) -> None:
+    """Whichever are captured, also if two of them are in the wrong order: what was acknowledged or comes before other
+    data is missing, from the beginning if the handshake tells where that is."""
+    whole = packets(SHORT, ending=0)
+    if swapped is not None:
+        whole[swapped : swapped + 2] = whole[swapped + 1], whole[swapped]
+    for chosen in range(1, 1 << len(whole)):
+        kept = [packet for number, packet in enumerate(whole) if chosen >> number & 1]
+        pieces = reassembled(kept)
+        for direction in (CLIENT, SERVER):
+            found = "".join(
+                piece.data.decode() if piece.kind == "data" else "?" * piece.size
+                for piece in pieces
+                if piece.direction == direction and piece.kind != "closed"
+            )
+            assert found == seen_of(direction, kept), [whole.index(packet) for packet in kept]
+
+
+def seen_of(direction: Direction, kept: Sequence[TcpPacket]) -> str:
+    """What is known of the bytes of one side by these packets alone, those that are missing as question marks."""
+    sender, isn = (ALICE, 1000) if direction == CLIENT else (BROKER, 0xFFFFF000)
+    said: dict[int, str] = {}
+    begin = heard = None
+    end = 0
+    for packet in kept:
+        at = (packet.seq - isn - 1) & MASK if not packet.flags & SYN else 0
+        if packet.source != sender:
+            acked = (packet.ack - isn - 1) & MASK if packet.flags & ACK else 0
+            heard = acked if heard is None and packet.flags & ACK else heard
+            end = max(end, acked)
+            continue
+        if begin is None:
+            begin = at if heard is None or not kept[0].flags & SYN else min(at, heard)
+        said |= {at + number: chr(byte) for number, byte in enumerate(packet.data)}
+        end = max(end, at + len(packet.data) if packet.data else 0)
+    return "".join(said.get(at, "?") for at in range((heard or 0) if begin is None else begin, end))
