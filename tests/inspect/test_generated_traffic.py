@@ -39,8 +39,9 @@ def grouped(rows: Iterable[Row], *names: str) -> dict[Any, list[Row]]:
 
 
 def few_or_many(rows: st.SearchStrategy[T]) -> st.SearchStrategy[list[T]]:
-    """So many that different ones are alike in most of their columns; or a few, which are easy to read."""
-    return st.lists(rows, max_size=3) | st.lists(rows, min_size=15, max_size=40)
+    """So many that some are alike in all columns but one; or a few, which are easy to read."""
+    many = st.lists(rows, min_size=15, max_size=40)
+    return st.lists(rows, max_size=3) | many | many
 
 
 @st.composite
@@ -98,7 +99,7 @@ def nulls_first(*cells: Any) -> list[str]:
     return [cell or "" for cell in cells]
 
 
-@examples(0.5)
+@examples(0.25)
 @given(exchanges())
 def test_latency(rows: list[Row]) -> None:
     report = latency(exchanges_of(*rows))
@@ -268,7 +269,7 @@ def brokers_in(rows: list[Row]) -> set[Client]:
     return {who for who, keys in apis.items() if who.client_id == "broker-1-fetcher-0" and keys <= {1, 18}}
 
 
-@examples(0.5)
+@examples(0.25)
 @given(clients_rows())
 def test_census(rows: list[Row]) -> None:
     report = census(clients_of(*rows))
@@ -323,7 +324,7 @@ def test_census(rows: list[Row]) -> None:
     assert report.summary[: len(said)] == tuple(said)
 
 
-@examples(0.5)
+@examples(0.25)
 @given(clients_rows())
 def test_clients(rows: list[Row]) -> None:
     report = clients_report(usage_of(clients_of(*rows).table.rows()), 0)
@@ -409,7 +410,7 @@ def earliest(releases: Iterable[str | None]) -> str | None:
     return min(filter(None, releases), key=[*RELEASES].index, default=None)
 
 
-@examples(0.5)
+@examples(0.25)
 @given(clients_rows(), st.sampled_from(["3.9.1", "4.0.0", "4.1.1"]))
 def test_readiness(rows: list[Row], name: str) -> None:
     target, uses = RELEASES[name], uses_in(rows)
@@ -496,7 +497,7 @@ TARGETS = st.permutations(["3.9.1", "4.0.0", "4.1.1"]).flatmap(
 )
 
 
-@examples(0.2)
+@examples(0.15)
 @given(clients_rows(), TARGETS, st.randoms(use_true_random=False))
 def test_several_targets_are_what_each_says_alone(rows: list[Row], names: list[str], random: Any) -> None:
     alone = [readiness(clients_of(*rows), name) for name in names]
@@ -555,3 +556,169 @@ def metrics(rows: list[Row], names: list[str]) -> str:
         lines += [f"# HELP {name} {meaning}", f"# TYPE {name} {kind}"]
         lines += sorted(f"{sample} {value}" for sample, value in samples.items() if sample.startswith(f"{name}{{"))
     return "".join(f"{line}\n" for line in lines)
+
+
+@st.composite
+def half_known(draw: Callable[..., Any]) -> list[Row]:
+    """Rows of CLIENTS of every kind of input, of clients that tell little of themselves."""
+    facts = st.fixed_dictionaries(
+        {
+            "input_kind": st.sampled_from(["capture", "request_log", "forwarded", "server_log", "metrics"]),
+            "client_id": st.sampled_from([None, "", "one", "two"]),
+            "client_host": st.sampled_from([None, "10.0.0.1", "10.0.0.2"]),
+            "software_name": st.sampled_from([None, "sarama", "kgo"]),
+            "principal": st.sampled_from([None, "User:ANONYMOUS", "User:a", "User:b"]),
+            "use": st.sampled_from([(0, 1), (0, 2), (3, 9), (19, 6), (19, 7)]),
+            "requests": st.sampled_from([1, 2, 5]),
+        }
+    )
+    nobody = {"client_id": None, "principal": None}
+    nowhere = nobody | {"client_host": None}
+    less = {"server_log": nobody | {"software_name": None}, "metrics": nowhere}
+    found = [one | less.get(one["input_kind"], {}) for one in draw(few_or_many(facts))]
+    rows = [client(*one["use"]) | one for one in found]
+    return (
+        [of[0] for of in grouped(rows, *(name for name in found[0] if name != "requests")).values()] if rows else []
+    )
+
+
+def told_by(row: Row) -> Client:
+    principal = None if row["principal"] == "User:ANONYMOUS" else row["principal"]
+    return Client(row["client_id"], row["client_host"], row["software_name"], principal)
+
+
+def only(known: Iterable[str | None]) -> str | None:
+    found = {*known} - {None, ""}
+    return found.pop() if len(found) == 1 else None
+
+
+def senders(rows: list[Row]) -> list[tuple[Client, Row]]:
+    """Who sent the requests of each row; without rows whose requests another row has."""
+    named = [row for row in rows if row["input_kind"] not in ("server_log", "metrics")]
+    homes = defaultdict(set)
+    for row in named:
+        if row["client_host"] and row["input_kind"] != "forwarded":
+            homes[row["client_id"]].add(row["client_host"])
+    kept = []
+    for row in named:
+        passed_on = row["input_kind"] == "forwarded"
+        if passed_on and row["use"] == (19, 7) and row["client_id"] in homes:
+            continue  # the broker's own request
+        if row["client_host"] is None:
+            if any(
+                one["client_host"] and (one["client_id"], one["use"]) == (row["client_id"], row["use"])
+                for one in named
+            ):
+                continue
+            row = row | {"client_host": only(homes[row["client_id"]]) if passed_on and row["client_id"] else None}
+        kept.append(row)
+    found = []
+    for row in kept:
+        who = told_by(row)
+        same = [one for one in map(told_by, kept) if one[:2] == who[:2]]
+        software, principal = only(one.software for one in same), only(one.principal for one in same)
+        found.append((who._replace(software=who.software or software, principal=who.principal or principal), row))
+    for row in rows:
+        seen = any((one["client_host"], one["use"]) == (row["client_host"], row["use"]) for one in named)
+        if row["input_kind"] == "server_log" and not seen:
+            found.append((told_by(row), row))
+    others = [*found]
+    found += [(told_by(row), row) for row in rows if row["input_kind"] == "metrics" and not counting(row, others)]
+    return found
+
+
+def counting(row: Row, seen: list[tuple[Client, Row]]) -> list[tuple[Client, Row]]:
+    """Those whose requests a metric may have counted."""
+    library = row["software_name"]
+    return [
+        (who, one)
+        for who, one in seen
+        if one["use"] == row["use"] and (library is None or library in (who.software, one["software_name"]))
+    ]
+
+
+def most(seen: list[tuple[Client, Row]]) -> int:
+    """The requests of each client and version, as the kind of input with most of them has them."""
+    sums: Counter[Any] = Counter()
+    for who, row in seen:
+        sums[(who, row["use"]), row["input_kind"]] += row["requests"]
+    return sum(max(sums[key] for key in sums if key[0] == use) for use in {use for use, _ in sums})
+
+
+@examples(0.25)
+@given(half_known())
+def test_whose_requests_they_are(rows: list[Row]) -> None:
+    seen = senders(rows)
+    by_use = defaultdict(list)
+    for who, row in seen:
+        by_use[who, row["use"]].append((who, row))
+    expected = [
+        (who, *use, most(group), tuple(sorted({row["input_kind"] for _, row in group})))
+        for (who, use), group in by_use.items()
+    ]
+    found = [(use.client, use.api_key, use.version, use.requests, use.input_kind) for use in uses_of(rows)]
+    assert sorted(found, key=str) == sorted(expected, key=str)
+
+    report = readiness(clients_of(*rows), ["4.1.1", "3.9.1"])
+    others = senders([row for row in rows if row["input_kind"] != "metrics"])
+    metrics = []
+    for row in (row for row in rows if row["input_kind"] == "metrics"):
+        counted, refused = counting(row, others), ("4.1.1",) * (row["api_key"] == 0)
+        people = {str(who._replace(host=None) if who.client_id else who) for who, _ in counted}
+        metrics.append(
+            (
+                row["api"],
+                row["version"],
+                row["software_name"],
+                row["requests"],
+                most(counted),
+                sorted(people),
+                refused,
+            )
+        )
+    shown: list[Any] = [table.rows for table in report.tables if table.name == "metrics"]
+    cells = [[(*row[:5], sorted(row[5]), row[6]) for row in found] for found in shown]
+    order = [(not row[6], row[4] > 0, -row[3]) for found in cells for row in found]
+    assert order == sorted(order), "what matters most is first"
+    assert [sorted(found, key=str) for found in cells] == ([sorted(metrics, key=str)] if metrics else [])
+
+
+@examples(0.25)
+@given(clients_rows(), clients_rows(), st.permutations(["4.0.0", "4.1.1"]))
+def test_what_changed_since_an_earlier_run(before: list[Row], now: list[Row], names: list[str]) -> None:
+    def states(rows: list[Row], target: str) -> dict[str, tuple[str, tuple[str, ...], int]]:
+        found = defaultdict(list)
+        for use, verdict in judged(uses_in(rows), RELEASES[target]):
+            if not use.of_broker:
+                found[use.client.client_id or str(use.client)].append((use, verdict))
+        return {
+            name: (
+                group[0][1].state,
+                tuple(sorted({use.client.software or "" for use, _ in group} - {""})),
+                sum(use.requests for use, _ in group),
+            )
+            for name, group in found.items()
+        }
+
+    rows: list[tuple[Any, ...]] = []
+    for target in names:
+        old, new = states(before, target), states(now, target)
+        for name in old.keys() | new.keys():
+            was, then = old.get(name), new.get(name)
+            change = (
+                "gone" if then is None else "new" if was is None else "other software" if was[1] != then[1] else ""
+            )
+            if was and then and was[0] != then[0]:
+                change = "worse" if SEVERITY[then[0]] > SEVERITY[was[0]] else "better"
+            if change:
+                nothing: Any = (None, (), 0)
+                facts = zip(was or nothing, then or nothing, strict=True)
+                verdicts, libraries, requests = facts
+                rows.append((name, target, change, *verdicts, *libraries, requests[1]))
+    rows.sort(key=lambda row: (("worse", "new", "better", "gone", "other software").index(row[2]), *row[:2]))
+    report = readiness(clients_of(*now), names, before=clients_of(*before))
+    assert report.tables[0].rows == tuple(rows)
+    newly = {row[0] for row in rows if row[3] != row[4] == "refused"}
+    no_longer = {row[0] for row in rows if row[4] != row[3] == "refused"}
+    said = f"Since the earlier run: {plural(len(newly), 'client')} newly refused, {len(no_longer)} no longer: see"
+    assert sum(sentence.startswith(said) for sentence in report.summary) == 1
