@@ -321,11 +321,12 @@ def read_headers(data: bytes, pos: i64, room: i64) -> tuple[Headers, i64]:
         value: bytes | None = None
         length = data[pos]
         pos += 1
-        if length != 1:
-            if length > 127:
-                length, pos = read_long_varint(data, pos - 1, 28)
-            if length & 1:
+        if length > 127:
+            length, pos = read_long_varint(data, pos - 1, 28)
+        if length & 1:
+            if length != 1:
                 give_up()
+        else:
             end = pos + (length >> 1)
             value = data[pos:end]
             pos = end
