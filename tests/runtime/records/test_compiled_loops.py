@@ -9,16 +9,20 @@ from struct import pack
 from types import ModuleType
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import kwire.wire
-from kwire.records import Batch, Record, encode_batch, interpreted, read_batches
+from kwire.arrow import RecordBuilder, read_records
+from kwire.records import Batch, Record, encode_batch, interpreted, interpreter, read_batches
 from kwire.records import batch as of_batches
 from kwire.records.layout import BATCH_HEADER
 from kwire.records.loops import MAX_OBJECTS
+from kwire.records.writing import varint
 from tests.runtime.records.test_record_properties import TIMES, logs
+from tests.runtime.records.test_record_reader import around
 from tests.support.effort import examples
 
 
@@ -42,7 +46,7 @@ def fields(record: Any) -> tuple[Any, ...]:
 def outcome(read: Callable[[], tuple[list[Any], int]]) -> Any:
     try:
         records, end = read()
-    except (IndexError, ValueError):
+    except (IndexError, ValueError, kwire.DecodeError):
         return "given up"
     return [fields(record) for record in records], end
 
@@ -63,6 +67,52 @@ def test_records_are_read_alike(records: list[Record], whole: bool, data: st.Dat
     assert found == outcome(lambda: interpreted.read_records(*arguments))
     if whole and all(abs(record.timestamp) < 1 << 40 for record in records):
         assert found == ([fields(record) for record in records], before + len(written))
+
+
+NUMBERS = [b"\0", b"\1", b"\2", b"\3", b"\x7e", b"\x7f"]
+NUMBERS += [bytes([first, *[128] * more, last]) for more in range(5) for first in (128, 129, 130) for last in (0, 1)]
+NUMBERS += [b"\xfe\xff\xff\xff\x0f", b"\xff\xff\xff\xff\x0f", b"\xff" * 9 + b"\1", b"\x80" * 10 + b"\1"]
+"""Varints at the limits of one, two and more bytes: even ones are positive, odd ones negative; some are longer than
+they need be, or than they may be."""
+
+
+@pytest.mark.parametrize("place", range(8))
+@pytest.mark.parametrize("number", NUMBERS, ids=bytes.hex)
+def test_every_number_at_every_place_is_read_by_all_or_given_up(number: bytes, place: int) -> None:
+    """As the slow reader has it; the fast ones give up some: times, offsets, lengths and counts of headers."""
+    parts = [b"\0", b"\0", b"\2", b"k", b"\4", b"vw", b"\2", b"\2", b"h", b"\2", b"1"]
+    at = [0, 1, 2, 4, 6, 7, 9][place] if place < 7 else 99
+    said = int.from_bytes(number[:1]) & 127 | (int.from_bytes(number[1:2]) << 7)
+    if at in (2, 4, 7, 9) and len(number) < 3 and said < 300:
+        parts[at + 1] = b"x" * (said >> 1)
+    if at == 6:
+        parts[7:] = [b"\2h\0021"] * (said >> 1 if len(number) < 3 and said < 300 else 1)
+    parts[at : at + 1] = [number] if at < 99 else []
+    body = b"\0" + b"".join(parts)
+    record = (number if at == 99 else varint(len(body))) + body
+    data = around(record * 2, 2)
+    (batch,) = read_batches(data)
+    slow = outcome(lambda: interpreter.read_records(batch, record * 2, 0, 0, 2))
+    fast = [
+        outcome(lambda read=read: read(record * 2, 0, 2 * len(record), 2, 0, -1))  # type: ignore[misc]
+        for read in (LOOPS.read_records, interpreted.read_records)
+    ]
+    assert all(found in (slow, "given up") for found in fast)
+    whole = slow != "given up" and slow[1] == len(data) - BATCH_HEADER.size
+    if whole and number[0] in (0, 2, 126, 128, 130) and len(number) < 3:
+        assert fast == [slow, slow]
+    expected = slow[0] if whole else []
+    table = read_records(data, skip=True).table()
+    assert table.column("timestamp").cast(pa.int64()).to_pylist() == [
+        None if time == -1 else time for *_, time, _ in expected
+    ]
+    rows = table.select(["key", "value", "headers", "offset"]).to_pylist()
+    pairs = [tuple((one["key"], one["value"]) for one in row["headers"]) for row in rows]
+    assert [(row["key"], row["value"], pair, row["offset"]) for row, pair in zip(rows, pairs, strict=True)] == [
+        (*one, offset) for *one, _, offset in expected
+    ]
+    usual = RecordBuilder().take(batch, data)
+    assert usual is (whole and (fast[0] == slow))
 
 
 EDGES = [1 << shift for shift in (6, 13, 14, 20, 21, 27, 28)]
