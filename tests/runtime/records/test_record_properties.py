@@ -33,6 +33,17 @@ HEADERS = st.lists(st.tuples(KEYS, BYTES), max_size=3).map(tuple)
 GAPS = st.integers(1, 3) | st.integers(1, 100_000)
 
 
+SETTINGS: dict[str, st.SearchStrategy[Any]] = {
+    "producer_id": INT64,
+    "producer_epoch": st.integers(-(2**15), 2**15 - 1),
+    "base_sequence": st.integers(-(2**31), 2**31 - 1),
+    "leader_epoch": st.integers(-(2**31), 2**31 - 1),
+    "transactional": st.booleans(),
+    "control": st.booleans(),
+    "max_timestamp": INT64,
+}
+
+
 @st.composite
 def logs(draw: st.DrawFn, headers: bool = True, times: bool = True) -> list[Record]:
     """Records with ascending offsets."""
@@ -55,20 +66,7 @@ def logs(draw: st.DrawFn, headers: bool = True, times: bool = True) -> list[Reco
 @given(
     logs(),
     st.integers(0, 4),
-    st.fixed_dictionaries(
-        {},
-        optional={
-            "producer_id": INT64,
-            "producer_epoch": st.integers(-(2**15), 2**15 - 1),
-            "base_sequence": st.integers(-(2**31), 2**31 - 1),
-            "leader_epoch": st.integers(-(2**31), 2**31 - 1),
-            "transactional": st.booleans(),
-            "control": st.booleans(),
-            "delete_horizon": INT64,
-            "base_timestamp": INT64,
-            "max_timestamp": INT64,
-        },
-    ),
+    st.fixed_dictionaries({}, optional=SETTINGS | {"delete_horizon": INT64, "base_timestamp": INT64}),
 )
 def test_batches_round_trip(records: list[Record], codec: int, options: dict[str, Any]) -> None:
     data = encode_batch(records, codec=codec, **options)
@@ -122,10 +120,15 @@ def test_both_writers_write_the_same(records: list[Record], base_offset: int, ba
     ),
     st.none() | st.integers(0, 2**40) | INT64,
     st.none() | TIMES,
-    st.integers(0, 4),
+    st.fixed_dictionaries(
+        {},
+        optional=SETTINGS
+        | {"codec": st.integers(0, 4), "level": st.just(1), "last_offset": INT64}
+        | {"timestamp_type": st.sampled_from(["create", "append"])},
+    ),
 )
 def test_a_builder_builds_what_is_encoded_at_once(
-    records: list[Record], base_offset: int | None, base_timestamp: int | None, codec: int
+    records: list[Record], base_offset: int | None, base_timestamp: int | None, settings: dict[str, Any]
 ) -> None:
     """Or the record that cannot be encoded is refused for the same reason, and the batch is built without it."""
     builder = BatchBuilder(base_offset=base_offset, base_timestamp=base_timestamp)
@@ -146,8 +149,8 @@ def test_a_builder_builds_what_is_encoded_at_once(
             assert len(expected) == builder.size
             assert builder.build() == expected
     assert builder.count == len(kept)
-    assert outcome_of(lambda: builder.build(codec=codec)) == outcome_of(
-        lambda: encode_batch(kept, codec=codec, **bases)
+    assert outcome_of(lambda: builder.build(**settings)) == outcome_of(
+        lambda: encode_batch(kept, **bases, **settings)
     )
 
 
