@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable
 from struct import pack
 from typing import Any
 
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
-from kwire import LIKE_KAFKA, EncodeError
+from kwire import LIKE_KAFKA, EncodeError, is_native
 from kwire.compression import Codec, compress
 from kwire.records import (
     Batch,
@@ -21,7 +21,6 @@ from kwire.records import (
     encode_message_set,
     read_batches,
 )
-from tests.support.wrong_types import REFUSED
 
 
 def by_hand(
@@ -270,20 +269,27 @@ def test_a_checksum_within_a_compressed_message_need_not_be_checked() -> None:
     assert [record.value for record in only(inner(DAMAGED), verify=False)] == [b"a", b"`"]
 
 
-@pytest.mark.parametrize(
-    "make",
-    [
-        lambda: encode_message_set([Record()], magic=2),
-        lambda: encode_message_set([Record(timestamp=5)], magic=0),
-        lambda: encode_message_set([Record(headers=(("k", b""),))]),
-        lambda: encode_message_set([], codec=Codec.GZIP),
-        lambda: encode_message_set([Record()], codec="lz4"),  # type: ignore[arg-type]
-        lambda: encode_message_set([Record("text")]),  # type: ignore[arg-type]
-        lambda: encode_message_set([Record(timestamp=2**63)]),
-        lambda: encode_message_set([Record(offset=2**63)]),
-        lambda: encode_message_set([Record(timestamp=None)], codec=Codec.GZIP),  # type: ignore[arg-type]
-    ],
-)
-def test_what_cannot_be_written_is_an_encode_error(make: Callable[[], bytes]) -> None:
-    with pytest.raises(REFUSED):
-        make()
+UNWRITABLE: list[tuple[list[Any], dict[str, Any]]] = [  # fields of records, and settings of their messages
+    *(([{}], {"magic": magic}) for magic in (-1, 2)),
+    ([{}, {"timestamp": 5}], {"magic": 0}),
+    *(([{}, {"headers": (("k", b""),)}], {"magic": magic}) for magic in (0, 1)),
+    *(([], {"codec": 1, "magic": magic}) for magic in (0, 1)),
+    *(([{}], {"codec": codec}) for codec in (4, 8, "lz4")),
+    *(([{}, {"key": "text"}], {"codec": codec}) for codec in (0, 1)),
+    *(([{}, {name: 2**63}], {}) for name in ("timestamp", "offset")),
+    ([{}, {"timestamp": None}], {}),
+    *(([{}], {"codec": 1, name: 2**63}) for name in ("last_offset", "max_timestamp")),
+    ([{}], {"timestamp_type": "none"}),
+]
+
+
+@pytest.mark.skipif(is_native(), reason="natively, wrong types are TypeErrors of their own")
+def test_what_cannot_be_written_is_told_with_its_place(snapshot: SnapshotAssertion) -> None:
+    lines = []
+    for rows, settings in UNWRITABLE:
+        with pytest.raises(EncodeError) as caught:
+            encode_message_set([Record(**row) for row in rows], **settings)
+        lines.append(
+            f"{rows[-1:]} {settings or ''}: {str(caught.value).partition(' range: ')[0]}"
+        )  # without Python's
+    assert lines == snapshot
