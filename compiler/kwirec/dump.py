@@ -63,7 +63,7 @@ def _document(document: Document) -> Iterator[str]:
     for root in roots:
         for comment in root.comment.splitlines():
             yield f"{'':>9} {comment}"
-        head, *inner = _node(root, 0)  # what a response takes from its request stands before it
+        head, *inner = _node(root, 0)  # a response has its key and versions from its request, above it
         for span, depth, text in [head, *sorted(inner, key=lambda line: (line[0].start, line[1]))]:
             line, column = span.source.line_and_column(span.start)
             yield f"{f'{line}:{column}':>9} {'  ' * depth}{text}"
