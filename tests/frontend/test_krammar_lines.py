@@ -44,6 +44,7 @@ LINES: list[tuple[str, list[str], list[str]]] = [
     ("int8 // v1+, tag 0", [], ["K023 franz-go writes a field with versions and a tag twice: plain and tagged"]),
     ("int8 // tag 0", [], []),
     ("int8 // tag -1", [], []),
+    ("int8 // tag 2147483647", [], []),
     ("int8 // ignorable", [], ["`ignorable`"]),
     ("int8 // entity x", [], ["`entity x`"]),
     ("int8 // map key", [], ["`map key`"]),

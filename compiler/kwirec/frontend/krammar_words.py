@@ -87,7 +87,7 @@ def _kind(pattern: str, read: Callable[[str], Any]) -> _Kind:
 
 _KINDS: Mapping[object, _Kind] = {
     Spanned[bool]: _kind("", lambda _: True),
-    Spanned[int]: _kind(" -?[0-9]{1,9}", int),
+    Spanned[int]: _kind(" -?[0-9]{1,99}", int),
     Spanned[str]: _kind(f" (?:{WORD})", _word),
     Spanned[VersionRange]: _kind(f" (?:none|{RANGE})", lambda text: NONE if text == "none" else read_range(text)),
     tuple[Spanned[str], ...]: _kind(f" (?:{WORD})", _word),
