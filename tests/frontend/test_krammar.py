@@ -212,6 +212,7 @@ def test_findings_of_rules_are_in_the_words_of_the_notation() -> None:
     [
         ("write `1-2` or `1+`", "write `v1-v2` or `v1+`"),
         ("remove `mapKey`, or `tag` and `taggedVersions`", "remove `map key`, or `tag` and `tagged`"),
+        ("a field of type `[]int8` or `[][]Zone`", "a field of type `[int8]` or `[[Zone]]`"),
         ("`none` of `Clock` in versions 0-2 is `0`", "`none` of `Clock` in versions 0-2 is `0`"),
     ],
 )

@@ -26,10 +26,11 @@ _WORDS: Mapping[str, str] = {
 }
 _QUOTED = re.compile("`([^`]+)`")
 _RANGE = re.compile(r"([0-9]+)(?:\+|-([0-9]+|N))")
+_ARRAY = re.compile(r"((?:\[\])+)(\w+)")
 
 
 def in_krammar(finding: Finding) -> Finding:
-    """The finding with attributes and ranges of versions as the indentation notation writes them."""
+    """The finding with attributes, arrays and ranges of versions as the indentation notation writes them."""
     return replace(
         finding,
         message=_reworded(finding.message),
@@ -51,4 +52,7 @@ def _reworded(text: str) -> str:
 def _word(word: str) -> str:
     if (versions := _RANGE.fullmatch(word)) is not None:
         return f"v{versions[1]}-v{versions[2]}" if versions[2] else f"v{word}"
+    if (array := _ARRAY.fullmatch(word)) is not None:
+        depth = len(array[1]) // 2
+        return f"{'[' * depth}{array[2]}{']' * depth}"
     return _WORDS.get(word, word)
