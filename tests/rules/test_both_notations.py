@@ -1,4 +1,4 @@
-"""The findings of definitions in JSON and in the indentation notation: the same, each in the words of its notation."""
+"""The findings of definitions in JSON and in the indentation notation: the same, in the words of each."""
 
 from __future__ import annotations
 
