@@ -18,9 +18,6 @@ from tests.support.findings import told
 
 EXAMPLES = {code.number: code.offending for code in catalogue.CODES if code.number >= "K1"}
 EXAMPLES |= {name: example for name, (example, _) in FINDINGS.items() if len(example) < 5_000}
-EXAMPLES = {
-    name: example for name, example in EXAMPLES.items() if "inverted" not in name
-}  # the writer leaves some out
 
 
 def in_the_other_notation(name: str) -> list[Source] | None:

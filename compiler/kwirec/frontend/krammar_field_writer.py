@@ -70,7 +70,9 @@ class _FieldWriter:
         self._decl = decl
         self._scope = scope
         self._losses = losses
-        self._tagged = _range(decl.tagged_versions) or None
+        self._tagged = _range(decl.tagged_versions)
+        if self._tagged == NONE:
+            self._tagged = None
         self._versions = _range(decl.versions)
         if self._tagged is not None and self._versions == self._tagged:
             self._versions = None

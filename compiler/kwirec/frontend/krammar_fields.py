@@ -128,7 +128,7 @@ def _versions(
 
 
 def _nullable(type_: WrittenType, effective: VersionRange) -> Spanned[VersionRange] | None:
-    return Spanned(type_.nullable or effective, type_.span) if type_.is_nullable else None
+    return Spanned(effective if type_.nullable is None else type_.nullable, type_.span) if type_.is_nullable else None
 
 
 def _default(type_: WrittenType, effective: VersionRange) -> Spanned[Literal] | None:

@@ -133,7 +133,7 @@ class _Writer:
             yield f"key {message.api_key.value}"
         if valid is not None and not (kind == "data" and self._franz_go):
             yield from _valid(valid, losses)
-        if (flexible := message.flexible_versions) is not None and flexible.value:
+        if (flexible := message.flexible_versions) is not None and flexible.value != NONE:
             yield f"flexible {range_text(flexible.value)}"
 
     def _struct(self, struct: StructDecl, message: MessageDecl, owned: bool) -> list[str]:
@@ -180,12 +180,8 @@ def _is_inherited(message: MessageDecl, previous: MessageDecl | None) -> bool:
         and previous.name.value == f"{message.name.value.removesuffix('Response')}Request"
         and message.api_key == previous.api_key
         and message.valid_versions == previous.valid_versions
-        and _flexible(message) == _flexible(previous)
+        and flexible_versions(message) == flexible_versions(previous)
     )
-
-
-def _flexible(message: MessageDecl) -> VersionRange:
-    return flexible_versions(message) or NONE
 
 
 def _valid(valid: Spanned[VersionRange], losses: Losses) -> Iterator[str]:
