@@ -283,7 +283,7 @@ class _Reader:
         if match is None:
             label = "`[]` needs an element type" if text.value.strip() == "[]" else "not a type"
             element = text.value.removesuffix("[]")
-            helps = [] if element == text.value else [f"arrays are written `[]{element}`"]
+            helps = [f"arrays are written `[]{element}`"] if element != text.value and element.strip("[] ") else []
             if text.value.lower().startswith("map<"):
                 helps = ["a map is an array of structs, `[]Entry`, with a field for the key and one for the value"]
             self._report.add(codes.BAD_TYPE, f"`{text.value}` is not a valid type", text.span, label, helps=helps)

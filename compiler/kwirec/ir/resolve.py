@@ -244,9 +244,10 @@ class _Resolver:
         except ValueError as problem:
             if decl.default.value == "null" and _value(decl.nullable_versions, NONE):
                 return IMPLICIT  # the mistake is that a field of this type is nullable (K402)
+            written = decl.default.value if isinstance(decl.default.value, str) else decl.default.span.text
             self._problem(
                 codes.BAD_DEFAULT,
-                f"`{decl.default.value}` is not a default for `{type_}`",
+                f"`{written}` is not a default for `{type_}`",
                 decl.default.span,
                 label=str(problem),
                 others=[(decl.type.span, "type given here")],
