@@ -8,10 +8,12 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
 from kwirec.diagnostics.diagnostic import Report
-from kwirec.diagnostics.examples import clock, enum, field, value
+from kwirec.diagnostics.examples import clock, enum, field, request, response, tagged, value
 from kwirec.driver import load
+from kwirec.emitters.models import emit_models
 from kwirec.emitters.modules import group_modules
 from kwirec.emitters.package import emit_descriptions, emit_package
 
@@ -20,6 +22,52 @@ ERRORS = [
     {"code": 0, "name": "NONE", "retriable": False, "about": "Fine."},
     {"code": 7, "name": "TOO_LATE", "retriable": False, "about": "The train has left."},
 ]
+
+
+TOPIC, GROUP = {"entityType": "topicName"}, {"entityType": "groupId"}
+PACKAGE = {
+    "clocks/ClockRequest": request(
+        field("Zone", **TOPIC), field("Bells", "[]Bell", fields=[field("Tone", **GROUP), field("Zone", **TOPIC)]),
+        apiKey=7, aliases=["WatchRequest", "AskRequest"],
+    ),
+    "clocks/ClockResponse": response(
+        field("Log", "records", nullableVersions="1+"), field("Id", "uuid", about="Whose."), tagged("Note", 0),
+        apiKey=7, aliases=["WatchResponse"],
+    ),
+    "clocks/AlarmRequest": request(field("Group", **GROUP), name="AlarmRequest", apiKey=3),
+    "clocks/AlarmResponse": response(name="AlarmResponse", apiKey=3),
+    **{
+        f"bells/{name}{part.capitalize()}": clock(
+            name=f"{name}{part.capitalize()}",
+            type=f"coordinator-{part}",
+            apiKey=key,
+            validVersions="0",
+            flexibleVersions="none",
+        )
+        for name, key in (("Ring", 2), ("Chime", 1))
+        for part in ("key", "value")
+    },
+    "gears/TickRecord": clock(name="TickRecord", type="metadata", apiKey=0),
+    "gears/TockRecord": clock(name="TockRecord", type="metadata", apiKey=4),
+    "Moon": enum(value("NEW", 0), value("class", 1), name="Moon"),
+    "Tide": enum(value("LOW", -1), value("HIGH", 300), name="Tide", valueType="int16", about='It "turns".'),
+}  # fmt: skip
+
+
+def test_all_files_of_a_package_and_its_models(tmp_path: Path, snapshot: SnapshotAssertion) -> None:
+    for name, text in PACKAGE.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / f"{name}.json").write_text(text)
+    (tmp_path / "errors.json").write_text(json.dumps(ERRORS))
+    loaded = load([tmp_path], report := Report())
+    assert not report.has_errors(), [found.message for found in report.diagnostics]
+    groups = group_modules(loaded.schema)
+    files = emit_package(groups, name="p", errors=loaded.errors, enums=loaded.schema.enums)
+    files += [emit_models(group, package="p") for group in groups if group.path in ("api.clock", "coordinator.ring")]
+    assert sorted(one.path for one in files if not one.text) == snapshot(name="empty files")
+    for one in files:
+        if one.text:
+            assert one.text == snapshot(name=one.path)
 
 
 def record(folder: Path, log: str, name: str, kind: str, key: int) -> None:
