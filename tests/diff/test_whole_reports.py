@@ -24,6 +24,16 @@ from kwirec.frontend import parse
 from kwirec.ir import resolve
 
 TWO = [field("Hour", "int8"), field("Minute", "int8")]
+LENGTHS = [
+    field("Zone"),
+    field("Days", "[]int8"),
+    field(
+        "Bells",
+        "[]Bell",
+        nullableVersions="0+",
+        fields=[field("Tone", "bytes"), tagged("Loud", 0, versions="3+", taggedVersions="3+")],
+    ),
+]
 Definitions = dict[str, str]
 """The texts of files by their names."""
 
@@ -66,13 +76,13 @@ MESSAGES = (
     | data("Kettle", field("A"), validVersions="0-1"),
 )
 VERSIONS = (
-    pair("Ask", 1, *TWO, validVersions="0-4", deprecatedVersions="0-1")
+    pair("Ask", 1, *TWO, *LENGTHS, validVersions="0-4", deprecatedVersions="0-1")
     | pair("Bell", 2, *TWO, validVersions="0-4", deprecatedVersions="0", latestVersionUnstable=True)
     | pair("Chime", 3, validVersions="0-1")
     | pair("Dial", 4, validVersions="0-3", answers="0-2")
     | data("Gear", field("Old"), field("Older", "int8"), *TWO, validVersions="2-3", flexibleVersions="3+")
     | data("Hand", *TWO, validVersions="2-4", flexibleVersions="none"),
-    pair("Ask", 1, *TWO, validVersions="2-6", deprecatedVersions="2-3", flexibleVersions="3+")
+    pair("Ask", 1, *TWO, *LENGTHS, validVersions="2-6", deprecatedVersions="2-3", flexibleVersions="3+")
     | pair("Bell", 2, *TWO, field("New", "int8", versions="5+"), validVersions="2-5", flexibleVersions="2+")
     | pair("Chime", 3, validVersions="0-1", answers="0-2")
     | pair("Dial", 4, validVersions="0-3", latestVersionUnstable=True)
