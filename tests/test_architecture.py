@@ -114,7 +114,8 @@ SPARK_LAYERS = (
 
 TESTING_LAYERS = (
     ("clock", "refusal"),
-    ("control", "log", "login", "sessions"),
+    ("control", "groups", "log", "login", "sessions"),
+    ("transactions",),
     ("cluster",),
     ("call",),
     ("apis",),

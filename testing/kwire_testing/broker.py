@@ -19,6 +19,7 @@ from kwire_testing.call import Call
 from kwire_testing.clock import Clock
 from kwire_testing.cluster import Cluster, Partition, Topic
 from kwire_testing.control import Handler, Rule
+from kwire_testing.log import read
 from kwire_testing.refusal import Refused
 from kwire_testing.server import Server
 
@@ -154,7 +155,7 @@ class FakeBroker:
             if topic not in self._cluster.topics:
                 self._cluster.create(topic, partition + 1)
             where = self._partition(topic, partition)
-            return where.log.append(encode_batch(stamped), where.epoch)
+            return where.log.append(read(encode_batch(stamped)), where.epoch)
 
         return self._on_loop(append)
 
@@ -169,6 +170,13 @@ class FakeBroker:
             return [record for one in chosen for record in one.log.records(committed=committed)]
 
         return self._on_loop(collect)
+
+    def offsets(self, group: str) -> dict[tuple[str, int], int]:
+        """The committed offsets of a group, by topic and partition."""
+        groups = self._cluster.groups
+        return self._on_loop(
+            lambda: {place: found.offset for place, found in groups[group].offsets.items()} if group in groups else {}
+        )
 
     def on(
         self,

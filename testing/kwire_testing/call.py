@@ -10,6 +10,7 @@ from kwire import Message
 from kwire.connection import RequestEvent
 from kwire_kafka.errors import ErrorCode
 from kwire_testing.control import Rule
+from kwire_testing.groups import Group
 from kwire_testing.refusal import Refused
 
 if TYPE_CHECKING:
@@ -77,23 +78,19 @@ class Call:
                 assert rule.error is not None
                 raise Refused(rule.error)
 
-    def topic(self, name: str | None, topic_id: bytes = bytes(16)) -> Topic:
-        """The topic with this name or id."""
-        topic = self.cluster.find(name, topic_id)
-        self.check(topic=topic.name if topic else name)
-        if topic is None:
-            raise Refused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if name else ErrorCode.UNKNOWN_TOPIC_ID)
-        return topic
-
-    def partition(self, name: str | None, topic_id: bytes, index: int, epoch: int = -1) -> Partition:
-        """A partition that this node leads; ``epoch`` is the leader's epoch that the client knows."""
+    def topic(self, name: str | None, topic_id: bytes = bytes(16), index: int = 0) -> Topic:
+        """Return the topic with this name or id, and with the partition ``index``."""
         topic = self.cluster.find(name, topic_id)
         self.check(topic=topic.name if topic else name, partition=index)
         if topic is None and not name:
             raise Refused(ErrorCode.UNKNOWN_TOPIC_ID)
         if topic is None or not 0 <= index < len(topic.partitions):
             raise Refused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-        partition = topic.partitions[index]
+        return topic
+
+    def partition(self, name: str | None, topic_id: bytes, index: int, epoch: int = -1) -> Partition:
+        """Return a partition that this node leads; ``epoch`` is the leader's epoch that the client knows."""
+        partition = self.topic(name, topic_id, index).partitions[index]
         if partition.leader != self.node:
             raise Refused(ErrorCode.NOT_LEADER_OR_FOLLOWER)
         if -1 < epoch != partition.epoch:
@@ -107,3 +104,13 @@ class Call:
         self.check(key=key)
         if self.cluster.coordinator(key).id != self.node:
             raise Refused(ErrorCode.NOT_COORDINATOR)
+
+    def group(self, name: str, *, create: bool = True) -> Group:
+        """Return a group that this node coordinates."""
+        self.coordinate(name)
+        if not name and self.version:
+            raise Refused(ErrorCode.INVALID_GROUP_ID)
+        group = self.cluster.groups.get(name) or Group(name, self.cluster.clock)
+        if create:
+            self.cluster.groups[name] = group
+        return group

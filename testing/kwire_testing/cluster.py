@@ -14,9 +14,11 @@ from kwire.releases import Release
 from kwire_kafka.errors import ErrorCode
 from kwire_testing.clock import Clock
 from kwire_testing.control import Rule
+from kwire_testing.groups import Group
 from kwire_testing.log import PartitionLog
 from kwire_testing.refusal import Refused
 from kwire_testing.sessions import Sessions
+from kwire_testing.transactions import Producers
 
 _NAME = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 MAX_PARTITIONS = 10_000
@@ -72,6 +74,8 @@ class Cluster:
         self.topics: dict[str, Topic] = {}
         self.ids: dict[bytes, Topic] = {}
         self.sessions = Sessions()
+        self.groups: dict[str, Group] = {}
+        self.producers = Producers(self.clock)
         self.rules: list[Rule] = []
         self.coordinators: dict[str, int] = {}
         """Coordinators that a test has moved, by group or transactional id."""

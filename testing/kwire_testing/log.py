@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from kwire.compression import CompressionError
 from kwire.records import (
     Batch,
-    ChecksumError,
     Record,
     RecordsError,
     encode_batch,
@@ -64,21 +64,14 @@ class PartitionLog:
         """The last stable offset."""
         return min(self.ongoing.values(), default=self.end)
 
-    def append(self, data: bytes | None, leader_epoch: int = 0) -> int:
-        """Append batches, and return the offset of the first record; :class:`Refused` if one is not acceptable."""
-        try:
-            batches = list(read_batches(data))
-            counts = [batch.count for batch in batches]
-        except (ChecksumError, RecordsError):
-            raise Refused(ErrorCode.CORRUPT_MESSAGE) from None
-        if not batches:
-            raise Refused(ErrorCode.INVALID_RECORD)
+    def append(self, batches: list[Batch], leader_epoch: int = 0) -> int:
+        """Append batches, and return the offset of the first record; :class:`Refused` if it is not the next one."""
         known = self._known(batches[0]) if batches[0].producer_id >= 0 else None
         if known is not None:
             return known
         first = self.end
-        for batch, number in zip(batches, counts, strict=True):
-            self._add(_placed(batch, self.end, leader_epoch), number)
+        for batch in batches:
+            self._add(_placed(batch, self.end, leader_epoch), batch.count)
         return first
 
     def mark(self, producer_id: int, epoch: int, *, commit: bool, time: int, leader_epoch: int = 0) -> None:
@@ -88,7 +81,8 @@ class PartitionLog:
         data = encode_batch([marker], producer_id=producer_id, producer_epoch=epoch, transactional=True, control=True)
         if first is not None and not commit:
             self.aborted.append(Aborted(producer_id, first, self.end))
-        self.producers[producer_id] = Producer(epoch)
+        if epoch > self.producers.setdefault(producer_id, Producer(epoch)).epoch:
+            self.producers[producer_id] = Producer(epoch)
         [batch] = read_batches(data)
         self._add(_placed(batch, self.end, leader_epoch), 1)
 
@@ -179,6 +173,18 @@ class PartitionLog:
         return first >= self.ongoing.get(producer, self.end) or any(
             one.producer_id == producer and one.first_offset <= first <= one.last_offset for one in self.aborted
         )
+
+
+def read(data: bytes | None) -> list[Batch]:
+    """Return the batches of a request; :class:`Refused` for damaged ones, or none."""
+    try:
+        batches = list(read_batches(data))
+        counts = [batch.count for batch in batches]
+    except (RecordsError, CompressionError):
+        raise Refused(ErrorCode.CORRUPT_MESSAGE) from None
+    if not all(counts) or not counts:
+        raise Refused(ErrorCode.INVALID_RECORD)
+    return batches
 
 
 def _placed(batch: Batch, offset: int, leader_epoch: int) -> Batch:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import ssl
 from collections import deque
 from collections.abc import Awaitable, Mapping
@@ -186,6 +187,7 @@ class _Connection:
             self._pause = getattr(response, "throttle_time_ms", 0) / 1000
             data = self._wire.send(event, response)
         except Exception as problem:
+            logging.getLogger("kwire_testing").exception("%s was not answered", call.name)
             self._server.problems.append(problem)
             return None
         if event.name == "SaslHandshake" and event.version == 0:

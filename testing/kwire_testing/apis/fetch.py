@@ -146,13 +146,12 @@ def _offset(
     except Refused as refusal:
         return ListOffsetsPartitionResponse(partition_index=index, error_code=refusal.error)
     timestamp, offset = _found(partition, request, asked.timestamp)
-    return ListOffsetsPartitionResponse(
-        partition_index=index,
-        old_style_offsets=[offset] if call.version == 0 and offset >= 0 else [],
-        timestamp=timestamp,
-        offset=offset,
-        leader_epoch=partition.epoch if offset >= 0 else -1,
-    )
+    if call.version == 0:
+        return ListOffsetsPartitionResponse(partition_index=index, old_style_offsets=[offset] if offset >= 0 else [])
+    answer = ListOffsetsPartitionResponse(partition_index=index, timestamp=timestamp, offset=offset)
+    if call.version >= 4 and offset >= 0:
+        answer.leader_epoch = partition.epoch
+    return answer
 
 
 def _found(partition: Partition, request: ListOffsetsRequest, timestamp: int) -> tuple[int, int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kwire.records import Batch
 from kwire_kafka import ProduceRequest, ProduceResponse
 from kwire_kafka.api.produce import (
     PartitionProduceData,
@@ -11,7 +12,10 @@ from kwire_kafka.api.produce import (
 )
 from kwire_kafka.errors import ErrorCode
 from kwire_testing.call import Call, answers
+from kwire_testing.cluster import Partition
+from kwire_testing.log import read
 from kwire_testing.refusal import Refused
+from kwire_testing.transactions import as_older
 
 
 @answers(ProduceRequest)
@@ -36,9 +40,24 @@ def _appended(
         if request.acks not in (-1, 0, 1):
             raise Refused(ErrorCode.INVALID_REQUIRED_ACKS)
         partition = call.partition(topic.name, topic.topic_id, part.index)
-        offset = partition.log.append(part.records, partition.epoch)
+        batches = read(part.records)
+        if request.transactional_id is not None and batches[0].transactional:
+            _check_transaction(call, request.transactional_id, partition, batches[0])
+        offset = partition.log.append(batches, partition.epoch)
     except Refused as refusal:
         return PartitionProduceResponse(
             index=part.index, error_code=refusal.error, base_offset=-1, error_message=refusal.error.description
         )
     return PartitionProduceResponse(index=part.index, base_offset=offset, log_start_offset=partition.log.start)
+
+
+def _check_transaction(call: Call, name: str, partition: Partition, batch: Batch) -> None:
+    """Raise :class:`Refused` unless the partition is part of the transaction. Since version 12 this makes it so."""
+    producers = call.cluster.producers
+    with as_older(call.version, since=1 << 15):
+        producer = producers.find(name, batch.producer_id, batch.producer_epoch)
+    if call.version >= 12:
+        producers.open(producer)
+        producer.partitions.add(partition)
+    if partition not in producer.partitions:
+        raise Refused(ErrorCode.INVALID_TXN_STATE)

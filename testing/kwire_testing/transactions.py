@@ -1,0 +1,116 @@
+"""Producer ids, and the transactions of producers that have a transactional id."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import count
+from typing import TYPE_CHECKING
+
+from kwire_kafka.errors import ErrorCode
+from kwire_testing.clock import Clock, Timer
+from kwire_testing.groups import Group
+from kwire_testing.refusal import Refused
+
+if TYPE_CHECKING:
+    from kwire_testing.cluster import Partition
+
+
+@dataclass(slots=True, eq=False)
+class Producer:
+    """A producer with a transactional id, and its transaction, if one is open."""
+
+    id: int
+    epoch: int = -1
+    timeout: float = 60.0
+    open: bool = False
+    partitions: set[Partition] = field(default_factory=set)
+    groups: set[Group] = field(default_factory=set)
+    committed: bool | None = None
+    """How the last transaction ended."""
+    timer: Timer | None = None
+
+
+class Producers:
+    """The producers of a cluster."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._ids = count(1000)
+        self._known: dict[str, Producer] = {}
+
+    def begin(self, name: str | None, timeout: float, producer_id: int, epoch: int) -> Producer:
+        """Return a producer with a new epoch; what it had open is aborted."""
+        if name is None:
+            return Producer(next(self._ids), 0)
+        producer = self._known.get(name)
+        if producer is None:
+            producer = self._known[name] = Producer(next(self._ids))
+        elif producer_id >= 0 and (producer_id, epoch) != (producer.id, producer.epoch):
+            raise Refused(ErrorCode.PRODUCER_FENCED)
+        if producer.open:
+            self.fence(producer)
+        producer.epoch += 1
+        producer.timeout, producer.committed = timeout, None
+        return producer
+
+    def find(self, name: str, producer_id: int, epoch: int) -> Producer:
+        """Return the producer with this transactional id; :class:`Refused` if a newer one has taken its place."""
+        producer = self._known.get(name)
+        if producer is None or producer.id != producer_id:
+            raise Refused(ErrorCode.INVALID_PRODUCER_ID_MAPPING)
+        if epoch != producer.epoch:
+            raise Refused(ErrorCode.PRODUCER_FENCED)
+        return producer
+
+    def open(self, producer: Producer) -> None:
+        """Begin a transaction, unless one is open."""
+        if not producer.open:
+            producer.open = True
+            producer.timer = self._clock.later(producer.timeout, lambda: self.fence(producer))
+
+    def end(self, name: str, producer_id: int, epoch: int, *, commit: bool, bump: bool) -> Producer:
+        """End the transaction, and with ``bump`` begin a new epoch [KIP-890]. It may be asked again."""
+        known = self._known.get(name)
+        repeated = known is not None and not known.open and known.committed is commit
+        if known is not None and repeated and bump and (producer_id, epoch + 1) == (known.id, known.epoch):
+            return known
+        producer = self.find(name, producer_id, epoch)
+        if not producer.open:
+            if repeated and not bump:
+                return producer
+            if commit or not bump:
+                raise Refused(ErrorCode.INVALID_TXN_STATE)
+        if bump:
+            producer.epoch += 1
+        self._finish(producer, commit=commit)
+        return producer
+
+    def fence(self, producer: Producer) -> None:
+        """Abort the transaction in a new epoch, which refuses the producer."""
+        producer.epoch += 1
+        self._finish(producer, commit=False)
+
+    def _finish(self, producer: Producer, *, commit: bool) -> None:
+        if producer.timer is not None:
+            producer.timer.cancel()
+        for partition in sorted(producer.partitions, key=lambda one: (one.topic.name, one.index)):
+            time, leader_epoch = self._clock.ms, partition.epoch
+            partition.log.mark(producer.id, producer.epoch, commit=commit, time=time, leader_epoch=leader_epoch)
+        for group in producer.groups:
+            group.end(producer.id, commit=commit)
+        producer.partitions.clear()
+        producer.groups.clear()
+        producer.open, producer.committed = False, commit
+
+
+@contextmanager
+def as_older(version: int, since: int) -> Iterator[None]:
+    """Say that an epoch is invalid where a newer version says that the producer is fenced."""
+    try:
+        yield
+    except Refused as refusal:
+        if refusal.error == ErrorCode.PRODUCER_FENCED and version < since:
+            raise Refused(ErrorCode.INVALID_PRODUCER_EPOCH) from None
+        raise
