@@ -100,7 +100,8 @@ class RequestRows:
         except RecursionError:
             return [_LAYOUT.corrupt(source, position, "JSON too deeply nested")]
         except RequestLogError as error:
-            rows = [_LAYOUT.corrupt(source, position, error.reason)]
+            reason = f"{error.path}: {error.reason}" if error.path else error.reason
+            rows = [_LAYOUT.corrupt(source, position, reason)]
             last = line.rfind(MARK, start + len(MARK))
             if last >= 0 and retry:
                 begin = max(line.rfind(MARK, 0, last) + len(MARK), last - LAYOUT)
