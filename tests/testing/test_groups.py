@@ -111,7 +111,7 @@ def test_a_member_that_does_not_join_again_delays_the_others_only_so_long() -> N
             first, second = Member(one), Member(other)
             await first.enter()
             joining = asyncio.ensure_future(second.join())
-            for _ in range(5):  # its session lasts: it still sends heartbeats
+            for _ in range(6):  # its session lasts: it still sends heartbeats
                 await first.heartbeat()
                 broker.advance(7)
             joined = await joining

@@ -228,8 +228,10 @@ def test_three_nodes_are_one_cluster() -> None:
 
 def filled(cls: type[Struct], version: int) -> Any:
     """A request with one element in each array, about the topic ``t`` and the group ``t``."""
-    made: Any = cls()
+    made: Any = cls(acks=1) if cls is ProduceRequest else cls()
     for field in present_fields(cls, version):
+        if field.name == "forgotten_topics_data":
+            continue
         inner = struct_class(cls, field)
         if field.type.startswith("[]"):
             element: Any = filled(inner, version) if inner else "t" if field.type == "[]string" else 0
@@ -250,10 +252,7 @@ def test_a_broker_answers_what_it_advertises(release: str) -> None:
             for key, versions in offered.items():
                 for version in {*versions} & {*RELEASES[release].apis[key].accepted}:
                     async with connected(broker) as client:
-                        request = filled(PROTOCOL.request(key), version)
-                        if hasattr(request, "acks"):
-                            request.acks = 1
-                        await ask(client, request, version)
+                        await ask(client, filled(PROTOCOL.request(key), version), version)
 
     asyncio.run(run())
 
