@@ -212,6 +212,71 @@ def test_records_of_all_formats(data: bytes) -> None:
     assert second.startswith("offset 8, 2023-11-14 22:13:20.500 UTC, key null, value null")
 
 
+GOOD = [
+    *(encode_batch(RECORDS, base_offset=7, codec=codec) for codec in (0, 1, 4)),
+    *(encode_message_set(PLAIN, magic=1, codec=codec) for codec in (0, 1)),
+    encode_message_set([Record(b"k", b"v"), Record()], magic=0),
+]
+BLOCKS = [*GOOD, GOOD[0][:16] + b"\x03" + GOOD[0][17:], GOOD[0][:-1] + b"?", GOOD[1][:-9] + bytes(9)]
+BLOCKS += [
+    bytes(8) + size.to_bytes(4, "big") + b"\0\0\0\0" + magic for size in (5, 9, 48) for magic in (b"\1", b"\2")
+]
+"""Batches and message sets, of which some have a wrong magic, checksum or size, or are too short for their header."""
+
+
+@examples(0.5)
+@given(st.lists(st.sampled_from(BLOCKS), max_size=4), st.integers(0, 3), st.integers(0, 3))
+def test_batches_in_a_row_are_told_like_each_alone(blocks: list[bytes], before: int, after: int) -> None:
+    """Wherever they are, whatever is wrong with one of them; what is cut off belongs to none."""
+    data = bytes(before) + b"".join(blocks) + bytes(after)
+    found = list(expand_records(data, before, len(data) - after, "a[1].records", 3))
+    expected: list[Span] = []
+    start, number = before, 0
+    for one in blocks:
+        whole = one.ljust(12 + int.from_bytes(one[8:12], "big"), b"\0")
+        if len(whole) > len(one):  # it ends with the bytes of the others
+            rest = data[start : len(data) - after]
+            expected += moved(rest, start, number)
+            break
+        expected += moved(one, start, number)
+        start += len(one)
+        number += len({span.path.partition(".")[0] for span in expand_records(one, 0, len(one), "", 3)})
+    assert found == expected
+
+
+def moved(data: bytes, start: int, number: int) -> list[Span]:
+    """The spans of a block by itself, as they are at another place, after so many batches."""
+    spans = list(expand_records(data, 0, len(data), "", 3))
+    for span in spans:
+        span.start, span.end, span.content = span.start + start, span.end + start, span.content + start
+        name, dot, rest = span.path.partition(".")
+        renamed = f"batch[{int(name[6:-1]) + number}]"
+        span.path, span.name = f"a[1].records.{renamed}{dot}{rest}", span.name if rest else renamed
+    return spans
+
+
+@examples(0.2)
+@given(st.data())
+def test_the_last_lines_of_a_trace_are_those_of_the_whole(draw: st.DataObject) -> None:
+    """And one line says where the others were, and how many."""
+    cls: Any = draw.draw(st.sampled_from([FetchResponse, DescribeTopicPartitionsRequest, ProduceRequest]))
+    version = cls.VALID_VERSIONS[-1]
+    data = b"??" + make(cls, version, FIXED["min"]).encode(version)
+    data = data[: len(data) - draw.draw(st.sampled_from([0, 0, 1, 9]))]
+    trace = partial(trace_message, cls, data, version, offset=2)
+    whole = trace().spans
+    most = draw.draw(st.integers(1, len(whole) + 1))
+    found = trace(most=most)
+    assert str(found.error) == str(trace().error)
+    left_out = max(0, len(whole) - most)
+    assert found.spans[-most:] == whole[-most:]
+    if left_out:
+        first, *_ = found.spans
+        assert (first.start, first.end, first.name, first.value) == (2, whole[-most].start, "left out", left_out)
+        assert first.text == ("1 line left out" if left_out == 1 else f"{left_out} lines left out")
+    assert len(found.spans) == min(len(whole), most) + bool(left_out)
+
+
 def test_a_batch_with_a_wrong_checksum_is_shown_with_it() -> None:
     data = bytearray(encode_batch(RECORDS))
     data[70] ^= 1

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import pickle
 import re
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -15,6 +17,7 @@ from kwire import DecodeError
 from kwire.logs import decode_record, internal_records
 from kwire.logs.connect import KEYS, connect_topic
 from kwire.records import Record, encode_batch, read_batches
+from kwire.trace import json_spans
 from kwire.trace.batches import expand_records
 from kwire.trace.internal import trace_record
 from kwire.trace.json_spans import trace_json
@@ -232,3 +235,54 @@ def test_a_trace_shows_numbers_as_they_are_written() -> None:
         "1e400",
         "",
     ]
+
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers(-5, 1 << 40) | st.text('ab "\\ü\n', max_size=4),
+    lambda inner: st.lists(inner, max_size=3)
+    | st.dictionaries(st.sampled_from(["a", "b", "ü c"]), inner, max_size=3),
+    max_leaves=8,
+)
+KINDS = {dict: "object", list: "array", str: "string", int: "number", bool: "bool", type(None): "null"}
+
+
+def walked(value: Any, names: list[str]) -> Iterator[tuple[str, str, str, Any, int]]:
+    """Path, name, kind, value and depth of each value."""
+    path = "".join(name if name.startswith("[") or not place else f".{name}" for place, name in enumerate(names))
+    inner = isinstance(value, dict | list)
+    yield path, names[-1] if names else "value", KINDS[type(value)], ... if inner else value, len(names) + 1
+    children = (
+        value
+        if isinstance(value, dict)
+        else {f"[{place}]": child for place, child in enumerate(value if inner else ())}
+    )
+    for name, child in children.items():
+        yield from walked(child, [*names, name])
+
+
+@given(VALUES, st.sampled_from([None, 1]), st.integers(1, 9), st.booleans())
+def test_every_value_of_any_json_has_a_line_in_its_place(
+    value: Any, indent: int | None, most: int, hide: bool
+) -> None:
+    """Of many values the last ones, and one line for those before."""
+    data = json.dumps(value, indent=indent, ensure_ascii=False).encode()
+    secret = (lambda *_: False) if hide else None
+    whole = trace_json(data, "some JSON", secret)
+    heading, *spans = whole.spans
+    assert (heading.start, heading.end, heading.name, heading.kind, heading.depth) == (0, 0, "some JSON", "JSON", 0)
+    assert [(one.path, one.name, one.kind, one.value, one.depth) for one in spans] == list(walked(value, []))
+    assert [one.start for one in spans] == [0, *[one.end for one in spans[:-1]]]
+    assert (spans[-1].end, whole.error, whole.secret) == (len(data), None, hide)
+    for one in spans:
+        if one.value is not ...:
+            assert json.loads(data[one.content : one.end].rstrip(b"]}\n ")) == one.value
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(json_spans, "MAX_SPANS", most)
+        last = trace_json(data, "some JSON", secret).spans
+    before = max(0, len(spans) - most)
+    assert last[-min(most, len(spans)) :] == spans[before:]
+    lines = [(one.start, one.end, one.name, one.value, one.depth, one.secret, one.text) for one in last[:-most]]
+    said = "1 line left out" if before == 1 else f"{before} lines left out"
+    gap = [(0, spans[before].start, "left out", before, 0, hide, said)] if before else []
+    assert lines == [*gap, (0, 0, "some JSON", ..., 0, False, "")][: len(lines)]
+    assert len(last) == min(most, len(spans)) + 1 + bool(before)
