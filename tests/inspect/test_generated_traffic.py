@@ -63,7 +63,7 @@ def exchanges(draw: Callable[..., Any]) -> list[Row]:
             "queue_ms": st.sampled_from([None, 1.0, 2.0]),
             "local_ms": st.sampled_from([None, 4.0]),
             "remote_ms": st.sampled_from([None, 8.0]),
-            "at": st.sampled_from([None, 0.0, 0.5, 1.0, 3.0]),
+            "at": st.sampled_from([None, 0.0, 0.5, 1.0, 3.0, 300.0]),
             "source": st.sampled_from(["a.pcap", "b.pcap"]),
             "problem": st.sampled_from([None, None, None, "cut off"]),
         }
@@ -168,23 +168,21 @@ def test_latency(rows: list[Row]) -> None:
         said.append(f"{plural(number, 'client')} {'was' if number == 1 else 'were'} throttled.")
     assert report.summary == (tuple(said) if seen else ("No requests found.",))
 
+    seconds = [row["time"] for row in seen if row["time"]]
+    step = timedelta(seconds=10 if seconds and max(seconds) - min(seconds) > timedelta(minutes=1) else 1)
+    timed = [row | {"at": (row["time"] - START) // step} for row in with_codes if row["time"]]
     moments: Counter[tuple[int, str]] = Counter()
-    for (_, step), group in grouped(
-        [row | {"step": int((row["time"] - START) / timedelta(seconds=1))} for row in with_codes if row["time"]],
-        *("kind", "step"),
-    ).items():
-        for code, number in Counter(row["code"] for row in group).items():
-            moments[step, ErrorCode(code).name] = max(moments[step, ErrorCode(code).name], number)
+    for (_, at, code), group in grouped(timed, "kind", "at", "code").items():
+        moments[at, ErrorCode(code).name] = max(moments[at, ErrorCode(code).name], len(group))
     totals: Counter[str] = Counter()
     for (_, name), number in moments.items():
         totals[name] += number
-    steps = range(min((step for step, _ in moments), default=0), max((step for step, _ in moments), default=-1) + 1)
-    series = [
-        (name, [moments[step, name] for step in steps])
-        for name in sorted(totals, key=lambda name: (-totals[name], name))
-    ]
+    steps = [*range(min((at for at, _ in moments), default=0), max((at for at, _ in moments), default=-1) + 1)]
+    times = [f"{START + at * step:%F %T} UTC" for at in steps]
+    ranked = sorted(totals, key=lambda name: (-totals[name], name))
+    series = [(name, times, [moments[at, name] for at in steps]) for name in ranked]
     drawn = [chart for chart in report.charts if chart.name == "errors"]
-    assert [(trace["name"], trace["y"]) for chart in drawn for trace in chart.figure["data"]] == series
+    assert [(trace["name"], trace["text"], trace["y"]) for chart in drawn for trace in chart.figure["data"]] == series
 
 
 IDENTITIES = [

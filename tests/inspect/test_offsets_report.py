@@ -188,7 +188,7 @@ def test_records_that_were_left_out_for_their_size_say_so(tmp_path: Path) -> Non
 
 
 def test_partitions_as_text() -> None:
-    assert ranges([5, 0, 1, 2, 7, 2]) == "0-2, 5, 7"
+    assert ranges([5, 8, 0, 1, 2, 7, 2]) == "0-2, 5, 7-8"
     assert ranges([]) == ""
 
 
