@@ -71,16 +71,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 print(
                     f"{release} is incomplete: Maven lacked the modules with {', '.join(messages)}", file=sys.stderr
                 )
-        wanted = sorted(options.release, key=release_key) or missing(releases())
-        if options.check or not wanted:
-            print("\n".join(wanted) or "no release is missing")
-            return 1 if wanted else 0
+        names = sorted(options.release, key=release_key) or missing(releases())
+        if options.check or not names:
+            print("\n".join(names) or "no release is missing")
+            return 1 if names else 0
         done = []
-        for jars in bring(wanted):
+        for jars in bring(names):
             done.append(take_in(jars))
             print(f"{jars.release} is merged, and proved", flush=True)
         subprocess.run(["make", "--silent", "generate", "docs"], cwd=ROOT, check=True)
-        differences = compared_with_java(wanted)
+        differences = compared_with_java(names)
     except (MavenError, ValueError, subprocess.CalledProcessError) as problem:
         print(printable(str(problem)), file=sys.stderr)
         return 1 if isinstance(problem, ValueError) else 2

@@ -95,11 +95,11 @@ def pages() -> dict[str, str]:
 def write_pages(folder: Path) -> None:
     """Write all pages to ``folder`` and remove those of codes that no longer exist."""
     folder.mkdir(parents=True, exist_ok=True)
-    wanted = pages()
+    texts = pages()
     for stale in sorted(folder.glob("K[0-9][0-9][0-9].md")):
-        if stale.name not in wanted:
+        if stale.name not in texts:
             stale.unlink()
-    for name, text in wanted.items():
+    for name, text in texts.items():
         (folder / name).write_text(text, encoding="utf-8", newline="\n")
 
 

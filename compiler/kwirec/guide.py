@@ -40,8 +40,8 @@ def field_place(message: Message, path: str) -> str:
     first, _, rest = path.partition(".")
     places = {place: base_type(field.type) for place, field, _ in field_places(message)}
     owners = [place for place, type_ in places.items() if type_ == StructType(first)]
-    wanted = [python_path(path), *(f"{owner}.{python_path(rest)}" if rest else owner for owner in owners)]
-    return next((place for place in wanted if place in places), "")
+    candidates = [python_path(path), *(f"{owner}.{python_path(rest)}" if rest else owner for owner in owners)]
+    return next((place for place in candidates if place in places), "")
 
 
 def field_places(

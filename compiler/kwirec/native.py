@@ -206,16 +206,16 @@ def compile_in_place(
         if not (work / "archive").exists():  # mypyc names the files of its runtime only for modules that it compiles
             (work / "tools.txt").unlink()
         raise BuildError(_complaints(done.stdout + done.stderr))
-    made = {file.with_name(file.stem + ending + SUFFIX) for file in files for ending in ("", "__mypyc")}
-    for path in {path for folder in folders for path in libraries(folder)} - made:
+    expected = {file.with_name(file.stem + ending + SUFFIX) for file in files for ending in ("", "__mypyc")}
+    for path in {path for folder in folders for path in libraries(folder)} - expected:
         path.unlink()
     (work / "sources.json").write_text(json.dumps(digests, indent=1), "utf-8")
     return Build(
         folder=folders[0].parent,
         modules=tuple(f"{folder.name}/{name}" for folder, names in named.items() for name in names),
-        libraries=tuple(sorted(made)),
+        libraries=tuple(sorted(expected)),
         lines=sum(len(file.read_text("utf-8").splitlines()) for file in files),
-        size=sum(path.stat().st_size for path in made),
+        size=sum(path.stat().st_size for path in expected),
         seconds=time.perf_counter() - start,
     )
 

@@ -96,12 +96,12 @@ def _follow_links(tokens: Sequence[Token], follow: Follow) -> None:
 def _link_proposals(tokens: Sequence[Token]) -> None:
     """Make links of the names of proposals, such as KIP-848, outside of links."""
     for inline in (token for token in tokens if token.children):
-        made: list[Token] = []
+        result: list[Token] = []
         depth = 0
         for child in inline.children or ():
             depth += {"link_open": 1, "link_close": -1}.get(child.type, 0)
-            made += _linked(child.content) if child.type == "text" and not depth else [child]
-        inline.children = made
+            result += _linked(child.content) if child.type == "text" and not depth else [child]
+        inline.children = result
 
 
 def _linked(text: str) -> Iterator[Token]:

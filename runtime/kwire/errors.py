@@ -164,9 +164,9 @@ def suggestion(name: object, known: Iterable[object]) -> str:
     if name.strip("0123456789."):  # a word, not the number of a release
         from difflib import get_close_matches
 
-        wanted = name.lower()
-        similar = [wanted + suffix for suffix in _SUFFIXES if wanted + suffix in names]
-        similar = similar or get_close_matches(wanted, names, n=2)
+        folded = name.lower()
+        similar = [folded + suffix for suffix in _SUFFIXES if folded + suffix in names]
+        similar = similar or get_close_matches(folded, names, n=2)
         if similar:
             return f", did you mean {' or '.join(names[other] for other in similar)}?"
     expected = ", ".join(names.values())

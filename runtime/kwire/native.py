@@ -45,8 +45,8 @@ def constructor(cls: type[Any], without: tuple[str, ...] = ()) -> Callable[..., 
 
     def first_call(*values: object) -> object:
         name = f"new_{cls.__name__}"
-        made = vars(sys.modules[cls.__module__])[name] = _constructor(name, cls, without)
-        return made(*values)
+        function = vars(sys.modules[cls.__module__])[name] = _constructor(name, cls, without)
+        return function(*values)
 
     return first_call
 
@@ -69,10 +69,10 @@ def _constructor(name: str, cls: type[Any], without: tuple[str, ...]) -> Functio
     # linecache, and so tracebacks and pdb, ask the loader for the source.
     scope |= {"__name__": cls.__module__, "__loader__": SimpleNamespace(get_source=lambda _: source)}
     exec(source, scope)
-    made: FunctionType = scope[name]
+    function: FunctionType = scope[name]
     # Named afterwards: a first call of compile() takes a millisecond, since it sets up all of the ast module.
-    made.__code__ = made.__code__.replace(co_filename=f"{cls.__module__}.{name}")
-    return made
+    function.__code__ = function.__code__.replace(co_filename=f"{cls.__module__}.{name}")
+    return function
 
 
 class _ClassDoc:

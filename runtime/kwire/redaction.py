@@ -35,17 +35,17 @@ _PLACES: dict[type[Message], list[Place]] = {}
 def redacted(
     protocol: MessageRegistry,
     message: M,
-    asked: Request | RequestEvent | None = None,
+    request: Request | RequestEvent | None = None,
     inner: Inner | None = None,
 ) -> M:
     """A copy of ``message`` without its secrets, or ``message`` itself if it has none.
 
-    What an Envelope contains is decoded with ``protocol``, and removed completely if that fails. ``asked`` is for an
-    EnvelopeResponse: the request in the Envelope that it answers, without which its content cannot be decoded. What
-    is decoded already, as ``inner``, is not decoded again: a large message would be in memory twice.
+    What an Envelope contains is decoded with ``protocol``, and removed completely if that fails. For an
+    EnvelopeResponse, ``request`` is the request in the Envelope that it answers, without which its content cannot be
+    decoded. What is decoded already, as ``inner``, is not decoded again: a large message would be in memory twice.
     """
     if name := _WITHIN.get(type(message).__name__):
-        message = changed(message, (name,), lambda data: data and _within(protocol, name, data, asked, inner))
+        message = changed(message, (name,), lambda data: data and _within(protocol, name, data, request, inner))
         return changed(message, (TAGS,), erased)  # type: ignore[no-any-return]
     for owner, rules in places(type(message)):
         message = changed(message, owner, partial(_cleared, rules))
@@ -58,17 +58,17 @@ def redacted_bytes(
     start: int,
     message: Message | None,
     version: int | None,
-    asked: Request | RequestEvent | None = None,
+    request: Request | RequestEvent | None = None,
     inner: Inner | None = None,
 ) -> bytes:
     """``data`` without the secrets of the message that it has from ``start`` on; empty if that cannot be decoded.
 
     What follows a message that may have secrets may be anything, and is removed too, except after a response to
-    Fetch without any. ``asked`` and ``inner`` are those of :func:`redacted`.
+    Fetch without any. ``request`` and ``inner`` are those of :func:`redacted`.
     """
     if message is None or version is None:
         return b""
-    clean, cls = redacted(protocol, message, asked, inner), type(message)
+    clean, cls = redacted(protocol, message, request, inner), type(message)
     if clean is not message:
         return data[:start] + clean.encode(version)
     if cls.__name__ not in SECRETS or cls.__name__ == FETCHED:
@@ -108,7 +108,7 @@ def _within(
     protocol: MessageRegistry,
     name: str,
     data: bytes,
-    asked: Request | RequestEvent | None,
+    request: Request | RequestEvent | None,
     inner: Inner | None,
 ) -> bytes:
     """``data`` of the field ``name`` of an Envelope without secrets; empty if it cannot be decoded."""
@@ -116,8 +116,8 @@ def _within(
         if inner is None or inner.message is None:
             if name == "request_data":
                 inner = protocol.decode_request(data, LIKE_KAFKA, max_decoded=MAX_DECODED)
-            elif asked is not None:
-                of = asked.header.api_key, asked.header.api_version
+            elif request is not None:
+                of = request.header.api_key, request.header.api_version
                 inner = protocol.decode_response(data, *of, LIKE_KAFKA, max_decoded=MAX_DECODED)
             else:
                 return b""

@@ -133,8 +133,8 @@ def _same_number(old_pairs: RpcPairs, new_pairs: RpcPairs, old: Message, new: Me
         elsewhere = old.module and new.module and old.module != new.module
         return not elsewhere and _alike(old, new)
     halves = zip(old_pairs[old.api_key], new_pairs[old.api_key], strict=True)
-    telling = ((a, b) for a, b in halves if a and b and a.root.fields and b.root.fields)
-    return next((_alike(a, b) for a, b in telling), False)
+    decisive = ((a, b) for a, b in halves if a and b and a.root.fields and b.root.fields)
+    return next((_alike(a, b) for a, b in decisive), False)
 
 
 def _alike(old: Message, new: Message) -> bool:

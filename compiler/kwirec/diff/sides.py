@@ -107,10 +107,10 @@ def _at_revision(revision: str, path: str, report: Report) -> list[Source]:
     """The definitions in ``path`` (relative to the current folder) at ``revision``."""
     if revision.startswith("-"):
         raise SideError(f"`{revision}` is not a revision")
-    wanted = Path(path).resolve()
-    parent = next(folder for folder in wanted.parents if folder.is_dir())
+    target = Path(path).resolve()
+    parent = next(folder for folder in target.parents if folder.is_dir())
     root = Path(_git(parent, "rev-parse", "--show-toplevel").decode().strip()).resolve()
-    where = wanted.relative_to(root)
+    where = target.relative_to(root)
     try:
         _git(root, "rev-parse", "--verify", f"{revision}^{{tree}}")
     except SideError as problem:

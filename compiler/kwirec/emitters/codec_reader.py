@@ -101,7 +101,7 @@ class Reader:
         fields: list[Node] = []
         for parts, group in in_groups(coded, lambda one: _parts(one, struct.versions)):
             fields += self._group(group, struct, parts, cursor)
-        made = ReadStruct(
+        node = ReadStruct(
             path=struct.path,
             target=target,
             cls=view.name,
@@ -111,7 +111,7 @@ class Reader:
             at=cursor.at,
             advance=cursor.take() if struct.flexible else 0,
         )
-        return (made,)
+        return (node,)
 
     def _group(
         self, group: list[FieldCoding], struct: StructCoding, parts: tuple[Versions, ...], cursor: Cursor

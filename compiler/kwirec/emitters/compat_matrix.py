@@ -119,13 +119,13 @@ def message_matrix(message: Message, layouts: Layouts) -> MessageMatrix:
 def convert(source: Shape, target: Shape) -> Conversion:
     """What happens to a value of ``source`` in ``target``."""
     gone = [path for path in source.fields if path not in target.fields and target.has(parent(path))]
-    kept = [path for path in source.fields if path in target.fields]
+    shared = [path for path in source.fields if path in target.fields]
     new = [path for path in target.fields if path not in source.fields and _is_reached(path, source, target)]
     return Conversion(
         same=source.layout == target.layout,
         lost=tuple(path for path in gone if source.fields[path].ignorable),
         blocking=tuple(path for path in gone if not source.fields[path].ignorable),
-        null=tuple(path for path in kept if path in source.nullable and target.refuses_null(path)),
+        null=tuple(path for path in shared if path in source.nullable and target.refuses_null(path)),
         missing=tuple(path for path in new if default_is_null(target.fields[path]) and target.refuses_null(path)),
     )
 
@@ -151,5 +151,5 @@ def _is_reached(path: str, source: Shape, target: Shape) -> bool:
     if source.has(around):
         return True
     one = target.fields[around]
-    made = isinstance(one.type, StructType) and not default_is_null(one) and around not in target.tagged
-    return made and _is_reached(around, source, target)
+    has_default = isinstance(one.type, StructType) and not default_is_null(one) and around not in target.tagged
+    return has_default and _is_reached(around, source, target)

@@ -162,17 +162,17 @@ class _Reader:
         return kind.value == "response" if kind is not None else head.name.value.endswith("Response")
 
     def _request_of(self, head: Head, previous: Head | None) -> MessageDecl | None:
-        wanted = f"{head.name.value.removesuffix('Response')}Request"
+        expected = f"{head.name.value.removesuffix('Response')}Request"
         last = self._messages[-1] if self._messages else None
-        if previous is not None and last is not None and previous.name is last.name and last.name.value == wanted:
+        if previous is not None and last is not None and previous.name is last.name and last.name.value == expected:
             return last
-        elsewhere = next((one for one in self._messages if one.name.value == wanted), None)
+        elsewhere = next((one for one in self._messages if one.name.value == expected), None)
         self._context.report.add(
             codes.RESPONSE_WITHOUT_REQUEST,
             f"response `{head.name.value}` does not follow its request",
             head.name.span,
             others=[(elsewhere.name.span, "the request is here")] if elsewhere is not None else [],
-            helps=[f"write it directly after `{wanted}`, from which it takes its api key and versions"],
+            helps=[f"write it directly after `{expected}`, from which it takes its api key and versions"],
         )
         return elsewhere
 

@@ -164,8 +164,8 @@ class _Writer:
             plain = one.value.value >= 0 and FRANZ_GO_VALUE.fullmatch(one.name.value)
             if not plain and not losses.keeps(f"{one.value.value}: {one.name.value}", one.span):
                 continue
-            kept = (comment for comment in one.comments if losses.keeps("comments of values", comment.span))
-            lines += [*remark_lines(kept, INDENT), *_doc(one.about, INDENT)]
+            written = (comment for comment in one.comments if losses.keeps("comments of values", comment.span))
+            lines += [*remark_lines(written, INDENT), *_doc(one.about, INDENT)]
             lines.append(f"{INDENT}{one.value.value}: {one.name.value}")
         self._report_losses(losses, enum.name.value)
         return [*lines, *last, ")"]

@@ -151,9 +151,9 @@ def draft_of(message: Message) -> MessageDraft:
         used = message.usage[struct.name]
         if used or struct is message.root:
             fields = (_field(field, used, flexible) for field in struct.fields)
-            kept = [field for field in fields if field.live or not valid]
+            live_fields = [field for field in fields if field.live or not valid]
             comments = struct.decl.comments if isinstance(struct.decl, StructDecl) else ()
-            structs[struct.name] = StructDraft(struct.name, struct.doc, kept, comments)
+            structs[struct.name] = StructDraft(struct.name, struct.doc, live_fields, comments)
     return MessageDraft(
         name=message.name,
         kind=message.kind,

@@ -262,8 +262,8 @@ def span_text(span: Span) -> str:
 
 def spans(releases: Iterable[str], names: Sequence[str]) -> str:
     """``["2.2.2", "2.3.1", "4.0.0"]`` → ``"2.2.2..2.3.1 4.0.0"``: neighbours in ``names`` become a span."""
-    wanted = set(releases)
-    return " ".join(span_text(span) for span, _ in release_runs(names, lambda name: name in wanted or None))
+    selected = set(releases)
+    return " ".join(span_text(span) for span, _ in release_runs(names, lambda name: name in selected or None))
 
 
 def _expand(spans: str, order: list[str]) -> list[str]:

@@ -97,13 +97,13 @@ def entity_type_mismatch(at: FieldSite) -> Iterator[Finding]:
     must match.
     """
     written = at.decl.entity_type
-    wanted = ENTITY_TYPES.get(written.value) if written else None
-    if written and wanted and str(at.base) != wanted:
+    allowed = ENTITY_TYPES.get(written.value) if written else None
+    if written and allowed and str(at.base) != allowed:
         fitting = [name for name, primitive in ENTITY_TYPES.items() if primitive == str(at.base)]
         yield at.finding(
-            f"entity type `{written.value}` needs type `{wanted}`, not `{at.base}`",
+            f"entity type `{written.value}` needs type `{allowed}`, not `{at.base}`",
             at.decl.type.name_span,
-            f"must be `{wanted}`",
+            f"must be `{allowed}`",
             others=[(written.span, "because of this")],
             helps=[f"entity types for `{at.base}`: {', '.join(fitting)}"] if fitting else ["remove `entityType`"],
         )

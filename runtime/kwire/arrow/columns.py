@@ -193,13 +193,13 @@ class Columns:
     def messages(self, rows: pa.StructArray | pa.RecordBatch, versions: Versions) -> list[Message | None]:
         """The messages from which :meth:`array` or :meth:`batch` made columns, ``None`` for null."""
         array = rows.to_struct_array() if isinstance(rows, pa.RecordBatch) else rows
-        made: dict[int, Message] = {}
+        by_row: dict[int, Message] = {}
         there = zip(array.is_valid().to_pylist(), _each(versions, len(array)), strict=True)
         for version, places in _places(version if valid else None for valid, version in there).items():
             if version is not None:
                 found = structs_from(self.message, array.take(pa.array(places, pa.int64())), version)
-                made.update(zip(places, found, strict=True))
-        return [made.get(place) for place in range(len(array))]
+                by_row.update(zip(places, found, strict=True))
+        return [by_row.get(place) for place in range(len(array))]
 
     def _written(self, version: int | None, messages: list[Any]) -> pa.StructArray:
         if version is None:

@@ -20,10 +20,10 @@ def structs_from(cls: type[Struct], rows: pa.StructArray, version: int) -> list[
         _tags(rows.field(name)) if name == "unknown_tags" else _values(cls, fields[name], rows.field(name), version)
         for name in names
     ]
-    made: Any = cls
+    new: Any = cls
     filled = zip(*columns, strict=True) if columns else [()] * len(rows)
     return [
-        made(**dict(zip(names, row, strict=True))) if valid else None
+        new(**dict(zip(names, row, strict=True))) if valid else None
         for row, valid in zip(filled, rows.is_valid().to_pylist(), strict=True)
     ]
 

@@ -20,9 +20,9 @@ async def ask(client: Client) -> BrokerAnswer:
     These are from Metadata, or at a controller, which does not have it, from DescribeCluster; without either there
     are none.
     """
-    told = client.api_versions
-    supported = {feature.name: (feature.min_version, feature.max_version) for feature in told.supported_features}
-    finalized = {f.name: (f.min_version_level, f.max_version_level) for f in told.finalized_features}
+    announced = client.api_versions
+    supported = {feature.name: (feature.min_version, feature.max_version) for feature in announced.supported_features}
+    finalized = {f.name: (f.min_version_level, f.max_version_level) for f in announced.finalized_features}
     names = dict.fromkeys([*supported, *finalized])
     cluster = await _cluster(client)
     return BrokerAnswer(

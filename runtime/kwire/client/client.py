@@ -190,12 +190,12 @@ class Client:
     async def _negotiate(self) -> None:
         """Exchange ApiVersions, again in an older version if the broker says so [KIP-511, KAFKA-WIRE 6]."""
         request: Any = self.protocol["ApiVersionsRequest"]
-        asked = request(client_software_name="kwire", client_software_version=__version__)
-        answer: Any = (await self.call(asked, request.VALID_VERSIONS[-1])).message
+        question = request(client_software_name="kwire", client_software_version=__version__)
+        answer: Any = (await self.call(question, request.VALID_VERSIONS[-1])).message
         if answer.error_code == UNSUPPORTED_VERSION:
             self._connection.negotiate(answer)
             version = self.version(request) if self.versions else 0
-            answer = (await self.call(asked, version)).message
+            answer = (await self.call(question, version)).message
         if answer.error_code:
             raise BrokerError(f"{self.address}: answers ApiVersions with error {answer.error_code}")
         self._connection.negotiate(answer)

@@ -19,10 +19,10 @@ def api_key(protocol: MessageRegistry, text: str) -> int:
     if text.lstrip("-").isdigit():
         return int(text)
     names = {name.lower(): key for key, name in protocol.api_names.items()}
-    wanted = text.lower().removesuffix("request").removesuffix("response")
-    if wanted not in names:
+    folded = text.lower().removesuffix("request").removesuffix("response")
+    if folded not in names:
         raise UnknownApiError(text, protocol.api_names.values())
-    return names[wanted]
+    return names[folded]
 
 
 def notes(protocol: MessageRegistry, package: str) -> Note:

@@ -139,8 +139,8 @@ class BatchReader:
     def _refuse(self, magic: int, size: int, left: int) -> NoReturn:
         """Raise the error for an unknown magic or a size too small for it, and go on after the batch."""
         if magic > 2:
-            kept = size if size <= left else MAX_KEPT
-            error = self._bad(UnknownMagicError, 16, f"unknown magic {magic}", kept)
+            size_kept = size if size <= left else MAX_KEPT
+            error = self._bad(UnknownMagicError, 16, f"unknown magic {magic}", size_kept)
         else:
             reason = f"a batch of size {size - OVERHEAD}: the minimum is {MIN_SIZE[magic]}"
             error = self._bad(CorruptRecordError, 8, reason, size, magic)

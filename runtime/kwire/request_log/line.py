@@ -124,8 +124,8 @@ class RequestLogLine:
     def response_throttle_ms(self) -> int | None:
         """How long the response asks the client to pause, in milliseconds; ``None`` if it has no such field."""
         if self.response is not None:
-            asked = self.response.get("throttleTimeMs")
-            return asked if type(asked) is int else None
+            delay = self.response.get("throttleTimeMs")
+            return delay if type(delay) is int else None
         found = _THROTTLE_IN_TEXT.search(self.response_text or "")
         return int(found[1]) if found else None
 
