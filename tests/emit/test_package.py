@@ -13,9 +13,11 @@ from syrupy.assertion import SnapshotAssertion
 from kwirec.diagnostics.diagnostic import Report
 from kwirec.diagnostics.examples import clock, enum, field, request, response, tagged, value
 from kwirec.driver import load
+from kwirec.emitters.codecs import emit_module
 from kwirec.emitters.models import emit_models
 from kwirec.emitters.modules import group_modules
 from kwirec.emitters.package import emit_descriptions, emit_package
+from kwirec.lowering import lower
 
 ERRORS = [
     {"code": -1, "name": "STOPPED", "retriable": True, "about": 'It stands; wind it "up".'},
@@ -49,6 +51,10 @@ PACKAGE = {
     },
     "gears/TickRecord": clock(name="TickRecord", type="metadata", apiKey=0),
     "gears/TockRecord": clock(name="TockRecord", type="metadata", apiKey=4),
+    **{
+        f"{name}Header": clock(field("Id", "int32"), name=f"{name}Header", type="header")
+        for name in ("Own", "Request", "Response")
+    },
     "Moon": enum(value("NEW", 0), value("class", 1), name="Moon"),
     "Tide": enum(value("LOW", -1), value("HIGH", 300), name="Tide", valueType="int16", about='It "turns".'),
 }  # fmt: skip
@@ -64,6 +70,7 @@ def test_all_files_of_a_package_and_its_models(tmp_path: Path, snapshot: Snapsho
     groups = group_modules(loaded.schema)
     files = emit_package(groups, name="p", errors=loaded.errors, enums=loaded.schema.enums)
     files += [emit_models(group, package="p") for group in groups if group.path in ("api.clock", "coordinator.ring")]
+    files += [emit_module(group, lower(loaded.schema).halves) for group in groups if group.path == "headers"]
     assert sorted(one.path for one in files if not one.text) == snapshot(name="empty files")
     for one in files:
         if one.text:
