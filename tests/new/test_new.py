@@ -6,10 +6,12 @@ import os
 import re
 import subprocess
 import sys
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
+from syrupy.assertion import SnapshotAssertion
 
 from kwirec.command import main
 from kwirec.files import STAGE
@@ -54,6 +56,15 @@ def test_from_new_to_a_passing_test(notation: str) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
     assert "6 passed" in done.stdout
     assert "no findings" in done.stderr
+
+
+@pytest.mark.parametrize("notation", DEFINITIONS)
+def test_what_is_laid_down(notation: str, snapshot: SnapshotAssertion) -> None:
+    printed = kwirec("new", "acme_clocks", "clocks", "--notation", notation)
+    files = sorted(path for path in Path("clocks").rglob("*") if path.is_file())
+    shown = "".join(f"--- {path.as_posix()}\n{path.read_text()}" for path in files)
+    requirement = f"kwire~={version('kwire')}"
+    assert f"{printed.output}{shown}".replace(requirement, "kwire~=VERSION") == snapshot
 
 
 def test_new_completes_what_a_killed_run_left_and_nothing_else() -> None:
