@@ -11,6 +11,7 @@ import shlex
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
 from click.testing import CliRunner
@@ -46,6 +47,22 @@ CASES: Mapping[str, tuple[str, str]] = {
     "warnings for code": ("notes", "generate defs/B.krm --package zone --out out --check --quiet --format short"),
     "other layouts": ("messy", "fmt defs"),
     "other layouts to be changed": ("messy", "fmt --check --diff defs/B.krm defs/D.krm defs/E.json"),
+    "settings": ("settings", "check defs --config right.toml"),
+    "settings with mistakes": ("settings", "check defs --config wrong.toml"),
+    "settings of a comparison with mistakes": ("settings", "diff defs defs --config wrong.toml"),
+    "no settings": ("settings", "check defs --format short"),
+    "a filter": ("messy", "fmt - < defs/B.krm"),
+    "a filter of JSON that shows what changes": ("messy", "fmt --diff --check --notation json - < defs/E.json"),
+    "a filter of what cannot be read": ("messy", "fmt - < defs/C.json"),
+    "places": ("places", "check defs defs/franz alone.txt --format short"),
+    "places, in full": ("places", "check defs/latin.json defs/marked.krm defs/all.jar"),
+    "a place formatted": ("places", "fmt defs alone.txt --notation json"),
+    "a place converted": ("places", "convert defs/all.jar defs/franz defs/marked.krm --to json --out out"),
+    "an explanation": ("messy", "explain k603"),
+    "an explanation of a rule of diff": ("messy", "explain tag_reused"),
+    "a new protocol": ("messy", "new bell"),
+    "a new protocol in the other notation": ("messy", "new bell here --notation krammar"),
+    "a package": ("notes", "generate defs --package zone --out out --config other.toml"),
     "no files": ("messy", "check nowhere.json absent"),
     "a file twice, and a folder": ("notes", "check defs/B.krm defs ./defs/B.krm --format short"),
 }  # fmt: skip
@@ -56,20 +73,58 @@ def test_what_a_command_prints_and_writes(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, snapshot: SnapshotAssertion
 ) -> None:
     folder, command = CASES[name]
-    shutil.copytree(DATA / folder, tmp_path, dirs_exist_ok=True)
+    if (DATA / folder).exists():
+        shutil.copytree(DATA / folder, tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
-    windows = Path("defs/E.json")  # which has the ends of lines of Windows
-    if folder == "messy":
-        windows.write_bytes(windows.read_bytes().replace(b"\n", b"\r\n"))
+    PREPARATIONS.get(folder, lambda: None)()
     before = files()
-    result = CliRunner().invoke(main, shlex.split(command), catch_exceptions=False)
+    arguments, _, given = command.partition(" < ")
+    read = Path(given).read_bytes() if given else None
+    result = CliRunner().invoke(main, shlex.split(arguments), input=read, catch_exceptions=False)
     shown = [f"$ kwirec {command}", result.stdout.rstrip("\n"), "---", result.stderr.rstrip("\n")]
     shown.append(f"exit code {result.exit_code}")
-    shown += [f"=== {path}\n{text}" for path, text in sorted(files().items()) if before.get(path) != text]
+    for path, text in sorted(files().items()):
+        if before.get(path) != text:
+            shown.append(f"=== {path}\n{text if arguments.startswith(('convert', 'fmt')) else ''}".rstrip("\n"))
     assert re.sub(r"\d+\.\d(?= s\b)|\d+(?= lines in)", "N", "\n".join(shown)).replace("\r", "␍") == snapshot
+
+
+def with_ends_of_windows() -> None:
+    path = Path("defs/E.json")
+    path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
+
+
+def at_many_places() -> None:
+    """Definitions in archives, behind links, with a byte order mark, in another encoding, and files beside them."""
+    text = '{ "type": "data", "name": "%s", "validVersions": "0", "flexibleVersions": "none", "fields": [] }\n'
+    ping = "Ping => data, max version 0, flexible v0+\n"
+    for path, content in {
+        "defs/marked.krm": "\ufeff" + ping,
+        "defs/.hidden.json": "{",
+        "defs/errors.json": "{",
+        "defs/notes.txt": "{",
+        "defs/franz/misc": "Pong => not top level, with version field\n  Version: int16\n  A: int8 // v1+\n",
+        "defs/franz/enums": "// Kinds.\nKind int8 (\n  // One.\n  1: ONE\n)\n",
+        "defs/franz/12_ask": "AskRequest => key 12, max version 0\n\nAskResponse =>\n  Kind: enum-Kind\n",
+        "other/12_ask": "{",
+        "alone.txt": text % "Alone",
+    }.items():
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+        Path(path).write_text(content)
+    Path("defs/latin.json").write_bytes((text % "Caf\xe9").encode("latin-1"))
+    Path("defs/linked.json").symlink_to("../alone.txt")
+    with ZipFile("defs/all.jar", "w") as jar:
+        for name in ("b/Two", "a/One"):
+            jar.writestr(f"{name}.json", text % name[2:])
+        jar.writestr("a/manifest.json", "{}")
+        jar.writestr("Three.krm", ping.replace("Ping", "Three"))
+        jar.writestr("errors.json", text % "Error")
+
+
+PREPARATIONS = {"messy": with_ends_of_windows, "places": at_many_places}
 
 
 def files() -> dict[str, str]:
     """The text of each file here, but for locks."""
     found = (path for path in Path().rglob("*") if path.is_file() and "lock" not in path.name)
-    return {path.as_posix(): path.read_bytes().decode() for path in found}
+    return {path.as_posix(): path.read_bytes().decode(errors="replace") for path in found}
