@@ -387,3 +387,53 @@ def test_findings_of_one_place_are_in_the_order_of_their_codes() -> None:
     report.add(codes.SPACING, "a warning", span)
     report.add(codes.BAD_INDENTATION, "mistake", span)
     assert [one.code.number for one in report.diagnostics] == ["K020", "K021"]
+
+
+SMALL = '{ "a": 1,\n  "b": [ 2,\n\t"宽" ] }\n'
+PLACES = {
+    "a": '"a"', "b": '"b"', "colon": ": 1", "pair": '"a": 1', "brace": "{ ", "list": '[ 2,\n\t"宽" ]', "wide": '"宽"',
+    "most": '"a": 1,\n  "b": [ 2,\n\t"宽"', "close": "]", "end": "",
+}  # fmt: skip
+"""Places in ``SMALL``: next to each other, within each other, over several lines, and the end of the text."""
+
+
+def small_span(place: str) -> Span:
+    text = PLACES[place]
+    start = SMALL.index(text) if text else len(SMALL)
+    return Span(SMALL_SOURCE, start, start + len(text))
+
+
+SMALL_SOURCE = Source("a.json", SMALL)
+
+
+def snippet(*places: str, words: tuple[str, ...] = ("one", "two", "three")) -> str:
+    labels = [(small_span(place), word) for place, word in zip(places, words, strict=False)]
+    report = Report()
+    report.add(codes.BAD_ESCAPE, "wrong", labels[0][0], labels[0][1], others=labels[1:])
+    return "\n".join(render_text(report.diagnostics).splitlines()[3:])
+
+
+@pytest.mark.parametrize("first", PLACES)
+def test_two_labels_at_any_two_places(first: str, snapshot: Any) -> None:
+    assert "\n\n".join(f"{first}, {second}\n{snippet(first, second)}" for second in PLACES) == snapshot
+
+
+def test_three_labels_and_labels_without_words(snapshot: Any) -> None:
+    threes = [
+        *(("a", "colon", "brace"), ("brace", "a", "colon"), ("pair", "a", "colon"), ("a", "a", "a")),
+        *(("list", "most", "wide"), ("wide", "close", "list"), ("most", "b", "list"), ("end", "close", "brace")),
+    ]
+    words = [("one", "two", "three"), ("one", "", "three"), ("", "two", ""), ("", "", "three")]
+    shown = (f"{three} {said}\n{snippet(*three, words=said)}" for three in threes for said in words)
+    assert "\n\n".join(shown) == snapshot
+
+
+def test_colours_of_labels(snapshot: Any) -> None:
+    report = Report()
+    for severity, places in (("K020", ("a", "colon", "brace")), ("K021", ("pair", "a")), ("K022", ("list", "most"))):
+        code = next(one for one in vars(codes).values() if getattr(one, "number", "") == severity)
+        spans = [small_span(place) for place in places]
+        others = [(span, "other") for span in spans[1:]]
+        report.add(code, "wrong", spans[0], "here", others=others, notes=["a\nb"], helps=["c"])
+    text = render_text(report.diagnostics, color=True)
+    assert re.sub(r"\x1b\[([\d;]+)m", lambda match: "⟩" if match[1] == "0" else f"⟨{match[1]}:", text) == snapshot
