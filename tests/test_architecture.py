@@ -121,6 +121,7 @@ TESTING_LAYERS = (
     ("apis",),
     ("server",),
     ("broker",),
+    ("command", "plugin"),
 )
 
 PACKAGES = {

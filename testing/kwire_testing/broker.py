@@ -20,7 +20,6 @@ from kwire_testing.clock import Clock
 from kwire_testing.cluster import Cluster, Partition, Topic
 from kwire_testing.control import Handler, Rule
 from kwire_testing.log import read
-from kwire_testing.refusal import Refused
 from kwire_testing.server import Server
 
 T = TypeVar("T")
@@ -187,8 +186,11 @@ class FakeBroker:
         node: int | None = None,
         client_id: str | None = None,
     ) -> Rule:
-        """Let ``handler(request, call)`` answer requests. If it returns ``None``, the broker answers."""
-        name = request.__name__.removesuffix("Request")
+        """Let ``handler(request, call)`` answer requests of a class, or all if that is ``Message``.
+
+        If it returns ``None``, the broker answers.
+        """
+        name = "*" if request is Message else request.__name__.removesuffix("Request")
         return self._rule(Rule(api=name, handler=handler, times=times, where=_where(node=node, client_id=client_id)))
 
     def fail(
@@ -208,18 +210,42 @@ class FakeBroker:
         where = _where(topic=topic, partition=partition, key=key, node=node, client_id=client_id)
         return self._rule(Rule(api=api, error=error, times=times, where=where))
 
-    def delay(self, api: str, seconds: float, *, times: int | None = None, node: int | None = None) -> Rule:
+    def delay(
+        self,
+        api: str,
+        seconds: float,
+        *,
+        times: int | None = None,
+        node: int | None = None,
+        client_id: str | None = None,
+    ) -> Rule:
         """Let requests of an API, or of all (``*``), wait before they are handled."""
-        return self._rule(Rule(api=api, delay=seconds, times=times, where=_where(node=node)))
+        return self._rule(Rule(api=api, delay=seconds, times=times, where=_where(node=node, client_id=client_id)))
 
-    def drop(self, api: str, *, times: int | None = None, answered: bool = False, node: int | None = None) -> Rule:
+    def drop(
+        self,
+        api: str,
+        *,
+        answered: bool = False,
+        times: int | None = None,
+        node: int | None = None,
+        client_id: str | None = None,
+    ) -> Rule:
         """Close the connection in place of an answer: before the request is handled, or after (``answered``)."""
         what = "response" if answered else "request"
-        return self._rule(Rule(api=api, drop=what, times=times, where=_where(node=node)))
+        return self._rule(Rule(api=api, drop=what, times=times, where=_where(node=node, client_id=client_id)))
 
-    def throttle(self, api: str, seconds: float, *, times: int | None = None) -> Rule:
+    def throttle(
+        self,
+        api: str,
+        seconds: float,
+        *,
+        times: int | None = None,
+        node: int | None = None,
+        client_id: str | None = None,
+    ) -> Rule:
         """Tell clients that they are throttled, and read nothing from them for as long."""
-        return self._rule(Rule(api=api, throttle=seconds, times=times))
+        return self._rule(Rule(api=api, throttle=seconds, times=times, where=_where(node=node, client_id=client_id)))
 
     def move(self, topic: str, partition: int, node: int) -> None:
         """Let another node lead a partition."""
@@ -276,4 +302,4 @@ def _where(**selectors: Any) -> dict[str, object]:
     return {name: value for name, value in selectors.items() if value is not None}
 
 
-__all__ = ["FakeBroker", "Refused"]
+__all__ = ["FakeBroker"]

@@ -9,5 +9,8 @@ class Refused(Exception):
     """What a handler raises to answer with an error code."""
 
     def __init__(self, error: ErrorCode) -> None:
-        super().__init__(error.name)
+        super().__init__(error)
         self.error = error
+
+    def __str__(self) -> str:
+        return f"{self.error.name}: {self.error.description}"

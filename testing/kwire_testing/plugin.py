@@ -1,0 +1,43 @@
+"""Fixtures of pytest: a fake broker or cluster on a thread, for each test."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from kwire_testing import FakeBroker
+
+MARKER = (
+    "kafka(release=None, topics=None, nodes=1, ...): the arguments of the FakeBroker of kafka_broker, kafka_cluster"
+)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Register the marker."""
+    config.addinivalue_line("markers", MARKER)
+
+
+@pytest.fixture
+def kafka_broker(request: pytest.FixtureRequest) -> Iterator[FakeBroker]:
+    """Run a fake broker; ``@pytest.mark.kafka(release="3.9")`` has its arguments."""
+    yield from _running(request)
+
+
+@pytest.fixture
+def kafka_cluster(request: pytest.FixtureRequest) -> Iterator[FakeBroker]:
+    """Run a fake cluster, of three nodes unless the marker has another number."""
+    yield from _running(request, nodes=3)
+
+
+def _running(request: pytest.FixtureRequest, **settings: Any) -> Iterator[FakeBroker]:
+    from kwire_testing import FakeBroker  # here, because every run of pytest imports this module
+
+    for marker in reversed([*request.node.iter_markers("kafka")]):
+        settings |= marker.kwargs
+        if marker.args:
+            raise pytest.UsageError("the marker kafka needs names: @pytest.mark.kafka(release=...)")
+    with FakeBroker(**settings) as broker:
+        yield broker
