@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 import struct
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import NamedTuple
 
 import pytest
 from crc32c import crc32c
@@ -26,7 +28,7 @@ from kwire.records import (
     encode_batch,
     encode_message_set,
 )
-from tests.support.effort import peak
+from tests.support.effort import examples, peak
 
 BASE = 1000
 STEP = 10
@@ -577,3 +579,90 @@ def test_memory_does_not_grow_with_the_damage(folder: Path) -> None:
 
     assert peak(read) < 4 * window.WINDOW < path.stat().st_size
     assert [(error.position, error.reason) for error in errors] == [(0, "a batch of size -1: the minimum is 14")]
+
+
+# Any segment, compared with a plain account of its batches
+
+
+class Piece(NamedTuple):
+    """A batch of a segment: its bytes, its offsets and times, and whether it is damaged."""
+
+    data: bytes
+    first: int
+    last: int
+    times: list[int]
+    damaged: bool
+
+
+@st.composite
+def pieces(draw: st.DrawFn) -> list[Piece]:
+    """Batches with gaps between their offsets, times in any order, compressed or not, some of them damaged."""
+    offset, found = BASE, []
+    for _ in range(draw(st.integers(1, 8))):
+        offset += draw(st.sampled_from([0, 0, 1, 5]))
+        times = draw(st.lists(st.integers(TIMES, TIMES + 9), min_size=1, max_size=3))
+        records = [Record(b"k", b"v", (), time, offset + number) for number, time in enumerate(times)]
+        data = encode_batch(records, codec=draw(st.sampled_from([0, 4])))
+        damaged = draw(st.sampled_from([False, False, False, True]))
+        if damaged:
+            data = data[:-1] + bytes([data[-1] ^ 1])
+        found.append(Piece(data, offset, offset + len(times) - 1, times, damaged))
+        offset += len(times)
+    return found
+
+
+def indexes(found: list[Piece], every: int) -> dict[str, bytes]:
+    """As brokers write them, with an entry for every so many batches: the times are the highest so far."""
+    offsets = times = b""
+    newest, position = (0, 0), 0
+    for number, one in enumerate(found):
+        for place, time in enumerate(one.times):
+            newest = max(newest, (time, -(one.first + place)))
+        if number and number % every == 0:
+            offsets += struct.pack(">ii", one.last - BASE, position)
+            times += struct.pack(">qi", newest[0], -newest[1] - BASE)
+        position += len(one.data)
+    return {".index": offsets, ".timeindex": times}
+
+
+@examples(0.7)
+@given(
+    pieces(),
+    st.integers(1, 3),
+    st.none() | st.integers(BASE - 1, BASE + 30),
+    st.none() | st.integers(TIMES - 1, TIMES + 10),
+    st.sampled_from([b"", bytes(5), bytes(40), batch_at(BASE + 100)[:-1], batch_at(BASE + 100)[:16]]),
+)
+def test_the_batches_of_any_segment_are_those_that_were_written(
+    found: list[Piece], every: int, offset: int | None, time: int | None, tail: bytes
+) -> None:
+    """From any offset and time, with and without indexes, up to zeros or an incomplete batch at the end."""
+    if found[-1].damaged:
+        tail = b""
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / f"{BASE:020}.log"
+        path.write_bytes(b"".join(one.data for one in found) + tail)
+        segment = LogSegment(path)
+        for number in range(2):
+            reader = segment.batches(start_offset=offset, start_time=time, skip=True)
+            whole = [(batch.position, batch.base_offset, batch.last_offset) for batch in reader]
+            assert whole == list(expected(found, offset, time))
+            assert (reader.truncated, reader.padding) == ((0, 40) if tail == bytes(40) else (len(tail), 0))
+            for error in reader.errors:
+                assert (type(error), error.path) == (ChecksumError, "crc")
+                assert error.data in [one.data for one in found if one.damaged]
+            if not number:  # without indexes everything is read
+                assert len(reader.errors) == reader.skipped == sum(one.damaged for one in found)
+            for suffix, data in indexes(found, every).items():
+                path.with_suffix(suffix).write_bytes(data + bytes(24))
+
+
+def expected(found: list[Piece], offset: int | None, time: int | None) -> Iterator[tuple[int, int, int]]:
+    """Position and offsets of the intact batches from the first that is not too early."""
+    position, begun = 0, False
+    for one in found:
+        early = (offset is not None and one.last < offset) or (time is not None and max(one.times) < time)
+        begun = begun or not (early or one.damaged)
+        if begun and not one.damaged:
+            yield position, one.first, one.last
+        position += len(one.data)
