@@ -14,7 +14,7 @@ from kwire.protocol import registry
 
 if TYPE_CHECKING:
     from kwire.client import Client
-    from kwire.releases import BrokerAnswer, BrokerFit, Feature
+    from kwire.releases import BrokerAnswer, BrokerFit, Feature, Node
 
 MAX_LINES = 100
 """The most nodes and features that are printed as text."""
@@ -90,7 +90,7 @@ def _text(answer: BrokerAnswer, found: BrokerFit) -> Iterator[str]:
     if answer.cluster_id is not None:
         yield f"cluster     {printable(cut(answer.cluster_id))}, controller {answer.controller_id}"
     nodes = [
-        f"{node.id} at {node.host}:{node.port}" + (f", rack {node.rack}" if node.rack else "")
+        f"{node.id} at {_host(node)}:{node.port}" + (f", rack {node.rack}" if node.rack else "")
         for node in answer.nodes
     ]
     yield from _list("nodes", nodes)
@@ -107,6 +107,11 @@ def _text(answer: BrokerAnswer, found: BrokerFit) -> Iterator[str]:
     wide, key, versions, _ = (max(map(len, column)) for column in zip(*rows, strict=True))
     for row in rows:
         yield f"{row[0]:<{wide}}  {row[1]:>{key}}  {row[2]:<{versions}}  {row[3]}".rstrip()
+
+
+def _host(node: Node) -> str:
+    """The host of a node as in an address: IPv6 in brackets."""
+    return f"[{node.host}]" if ":" in node.host else node.host
 
 
 def _list(title: str, items: Sequence[str]) -> Iterator[str]:
