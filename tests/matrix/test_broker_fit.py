@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from syrupy.assertion import SnapshotAssertion
 
-from kwire.command.broker import as_json
-from kwire.releases import Api, ApiFit, BrokerAnswer, Feature, Node, Release
+from kwire.command.broker import _text, as_json
+from kwire.releases import Api, ApiFit, BrokerAnswer, Feature, Node, Release, Releases
 from kwire.releases.broker import fit
 from kwire_kafka.releases import RELEASES, negotiate
 from tests.support.effort import examples, one_in
@@ -192,3 +193,43 @@ def test_any_answer_fits_something(apis: dict[int, tuple[int, int]]) -> None:
         else:
             assert lacks == set(served.advertised) - offered
             assert more == offered - set(served.advertised) - set(served.accepted) - set(served.unstable)
+
+
+SMALL = Releases(
+    {"1.0": "", "1.1": "", "2.0": ""},
+    {
+        0: (
+            ("1.0", "1.1", "Produce", "0-2", "", "", "", ""),
+            ("2.0", "2.0", "Produce", "3-5", "0-5", "3", "", "broker"),
+        ),
+        1: (("1.0", "2.0", "Fetch", "2-4", "", "2", "", "broker controller"),),
+        2: (("1.1", "2.0", "Vote", "0-2", "", "", "1-2", "controller"),),
+        18: (("1.0", "2.0", "ApiVersions", "0-3", "", "", "", "broker controller"),),
+    },
+    {},
+)
+NODES = (Node(1, "a\x1b[2J", 9092, None), Node(2, "::1", 9093, "r"))
+FEATURES = (Feature("f", (1, 2), None), Feature("g", None, (1, 3)), Feature("h", (1, 5), (1, 4)))
+CLUSTER = {"cluster_id": "c", "controller_id": 2}
+
+
+@pytest.mark.parametrize(
+    ("apis", "more"),
+    [
+        ({0: (3, 5), 1: (2, 4), 18: (0, 3)}, {}),
+        ({0: (0, 5), 1: (2, 4), 18: (0, 3)}, {"nodes": NODES[1:], "features": FEATURES[:1]}),
+        ({0: (0, 2), 1: (0, 9), 7: (1, 1)}, CLUSTER | {"nodes": NODES, "features": FEATURES}),
+        ({1: (2, 4), 2: (0, 2), 18: (0, 3)}, CLUSTER | {"cluster_id": "c" * 300}),
+        ({}, {}),
+    ],
+    ids=["2.0", "refused", "more and less", "unstable", "nothing"],
+)
+def test_all_that_is_told_of_a_broker(apis: Any, more: Any, snapshot: SnapshotAssertion) -> None:
+    answer = BrokerAnswer(name="b:1", apis={key: range(low, high + 1) for key, (low, high) in apis.items()}, **more)
+    found = SMALL.fit(answer)
+    if apis:
+        again = BrokerAnswer.from_json(json.loads(json.dumps(as_json(answer, found))))
+        assert again == BrokerAnswer(name="b:1", apis=answer.apis)
+    as_release = SMALL.of(answer)
+    lines = [f"{api.name}: {[f'{v} {api.status(v)}' for v in range(7)]}" for api in as_release.apis.values()]
+    assert [*_text(answer, found), as_release.source, *lines] == snapshot
