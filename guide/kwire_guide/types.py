@@ -51,50 +51,17 @@ def type_rows() -> Iterator[TypeRow]:
         "The sixteen bytes of a UUID; all zero means none.",
         (_uuid(uuid.UUID(int=0x0123456789ABCDEF0123456789ABCDEF)),),
     )
-    text = "kafka"
-    yield TypeRow(
-        "STRING",
-        "2+",
-        "The number of bytes as an INT16, then UTF-8. At most 32767 bytes.",
-        ((repr(text), "0005 6b61666b61"), ("''", "0000")),
-    )
-    yield TypeRow("NULLABLE_STRING", "2+", "The same; a length of -1 is null.", (("null", "ffff"),))
-    yield TypeRow(
-        "COMPACT_STRING",
-        "1+",
-        "The number of bytes plus one as an UNSIGNED_VARINT, then UTF-8.",
-        ((repr(text), "06 6b61666b61"), ("''", "01")),
-    )
-    yield TypeRow("COMPACT_NULLABLE_STRING", "1+", "The same; 0 is null.", (("null", "00"),))
-    yield TypeRow("BYTES", "4+", "The number of bytes as an INT32, then the bytes.", (("01 02", "00000002 0102"),))
-    yield TypeRow("NULLABLE_BYTES", "4+", "The same; a length of -1 is null.", (("null", "ffffffff"),))
-    yield TypeRow(
-        "COMPACT_BYTES",
-        "1+",
-        "The number of bytes plus one as an UNSIGNED_VARINT, then the bytes.",
-        (("01 02", "03 0102"),),
-    )
-    yield TypeRow("COMPACT_NULLABLE_BYTES", "1+", "The same; 0 is null.", (("null", "00"),))
+    texts = ("'kafka'", 5, "6b61666b61"), ("''", 0, "")
+    yield from _forms("STRING", 2, "bytes", "UTF-8", "At most 32767 bytes.", *texts)
+    yield from _forms("BYTES", 4, "bytes", "the bytes", "", ("01 02", 2, "0102"))
     yield TypeRow(
         "RECORDS",
         "as BYTES",
         "Bytes that hold record batches or, in old versions, message sets. It has the same four forms as BYTES.",
         (),
     )
-    yield TypeRow(
-        "ARRAY",
-        "4+",
-        "The number of elements as an INT32, then the elements. Elements are never null.",
-        (("[1, 2] of INT8", "00000002 01 02"), ("[]", "00000000")),
-    )
-    yield TypeRow("NULLABLE_ARRAY", "4+", "The same; a number of -1 is null.", (("null", "ffffffff"),))
-    yield TypeRow(
-        "COMPACT_ARRAY",
-        "1+",
-        "The number of elements plus one as an UNSIGNED_VARINT, then the elements.",
-        (("[1, 2] of INT8", "03 01 02"), ("[]", "01")),
-    )
-    yield TypeRow("COMPACT_NULLABLE_ARRAY", "1+", "The same; 0 is null.", (("null", "00"),))
+    arrays = ("[1, 2] of INT8", 2, "01 02"), ("[]", 0, "")
+    yield from _forms("ARRAY", 4, "elements", "the elements", "Elements are never null.", *arrays)
     yield TypeRow("STRUCT", "its fields", "Its fields in order, then a TAG_BUFFER in flexible versions.", ())
     yield TypeRow(
         "NULLABLE_STRUCT",
@@ -109,6 +76,23 @@ def type_rows() -> Iterator[TypeRow]:
         "in bytes as UNSIGNED_VARINTs, and its value. A field that has its default is left out.",
         (("none", "00"), ("tag 0: INT16 5", "01 00 02 0005")),
     )
+
+
+def _forms(
+    name: str, size: int, unit: str, content: str, limit: str, *examples: tuple[str, int, str]
+) -> Iterator[TypeRow]:
+    """The four forms of a type that begins with a number of ``size`` bytes. An example is a value, this number, and
+    the bytes after it."""
+    word = "length" if unit == "bytes" else "number"
+    classic = tuple((value, f"{count:0{2 * size}x} {data}".strip()) for value, count, data in examples)
+    compact = tuple((value, f"{count + 1:02x} {data}".strip()) for value, count, data in examples)
+    first = f"The number of {unit} as an INT{8 * size}, then {content}. {limit}".strip()
+    yield TypeRow(name, f"{size}+", first, classic)
+    null = (("null", "ff" * size),)
+    yield TypeRow(f"NULLABLE_{name}", f"{size}+", f"The same; a {word} of -1 is null.", null)
+    first = f"The number of {unit} plus one as an UNSIGNED_VARINT, then {content}."
+    yield TypeRow(f"COMPACT_{name}", "1+", first, compact)
+    yield TypeRow(f"COMPACT_NULLABLE_{name}", "1+", "The same; 0 is null.", (("null", "00"),))
 
 
 def varint_rows() -> Iterator[tuple[int, str, str, str]]:

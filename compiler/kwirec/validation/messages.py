@@ -218,13 +218,7 @@ def listeners_not_request(at: MessageSite) -> Iterator[Finding]:
     Listeners are the kinds of servers that accept a request.
     """
     if at.decl.listeners and at.message.kind is not MessageKind.REQUEST:
-        yield at.finding(
-            f"`{at.message.name}` is not a request and cannot have `listeners`",
-            at.decl.listeners[0].span,
-            "only for requests",
-            others=[(at.decl.type.span, "its type")],
-            helps=["remove `listeners`"],
-        )
+        yield _not_a_request(at, "listeners", at.decl.listeners[0].span, "remove `listeners`")
 
 
 @rule(
@@ -260,13 +254,8 @@ def unstable_not_request(at: MessageSite) -> Iterator[Finding]:
     """
     written = at.decl.latest_version_unstable
     if written and written.value and at.message.kind is not MessageKind.REQUEST:
-        yield at.finding(
-            f"`{at.message.name}` is not a request and cannot have `latestVersionUnstable`",
-            written.span,
-            "only for requests",
-            others=[(at.decl.type.span, "its type")],
-            helps=["move it to the request" if at.message.kind is MessageKind.RESPONSE else "remove it"],
-        )
+        help = "move it to the request" if at.message.kind is MessageKind.RESPONSE else "remove it"
+        yield _not_a_request(at, "latestVersionUnstable", written.span, help)
 
 
 @rule("K713", offending=clock(headerVersions={"0+": "1"}), corrected=clock())
@@ -393,11 +382,15 @@ def sent_to(at: MessageSite) -> Iterator[Finding]:
     if written is None:
         return
     if at.message.kind is not MessageKind.REQUEST:
-        text = f"`{at.message.name}` is not a request and cannot have `sentTo`"
-        yield at.finding(text, written.span, "only for requests", others=[(at.decl.type.span, "its type")])
+        yield _not_a_request(at, "sentTo", written.span)
     elif written.value not in SENT_TO:
         helps = [did_you_mean(written.value, SENT_TO) or f"known are {', '.join(SENT_TO)}"]
         yield at.finding(f"`{at.message.name}` is sent to nobody known", written.span, "does not exist", helps=helps)
+
+
+def _not_a_request(at: MessageSite, attribute: str, span: Span, help: str = "") -> Finding:
+    text = f"`{at.message.name}` is not a request and cannot have `{attribute}`"
+    return at.finding(text, span, "only for requests", others=[(at.decl.type.span, "its type")], helps=[help])
 
 
 def _by_key(sites: Sites, kind: MessageKind) -> dict[tuple[str, int], MessageSite]:

@@ -146,10 +146,7 @@ def _mirrored(protocol: MessageRegistry, record: InternalRecord, policy: Policy,
     if record.raw_value is None:
         return None
     record.version, start = read_int16(record.raw_value, 0) if MIRRORS[record.name] else (0, 0)
-    if record.version not in value.VALID_VERSIONS:
-        return f"unknown version {record.version} of {value.__name__}"
-    record.value = decode_within(max_decoded, value, record.raw_value, record.version, policy, start)
-    return None if record.value else too_many_values(record.raw_value)
+    return _read_value(record, value, start, policy, max_decoded)
 
 
 def _connected(protocol: MessageRegistry, record: InternalRecord, policy: Policy, max_decoded: int) -> str | None:
@@ -198,10 +195,7 @@ def _coordinated(protocol: MessageRegistry, record: InternalRecord, policy: Poli
         # Until Kafka 4.1 made it a message of its own, type 0 was the same message as type 1, with all its versions.
         value = protocol.record(log, _OFFSET_COMMIT)[1]
         assert value is not None
-    if record.version not in value.VALID_VERSIONS:
-        return f"unknown version {record.version} of {value.__name__}"
-    record.value = decode_within(max_decoded, value, record.raw_value, record.version, policy, start)
-    return None if record.value else too_many_values(record.raw_value)
+    return _read_value(record, value, start, policy, max_decoded)
 
 
 def _framed(protocol: MessageRegistry, record: InternalRecord, policy: Policy, max_decoded: int) -> str | None:
@@ -222,8 +216,14 @@ def _framed(protocol: MessageRegistry, record: InternalRecord, policy: Policy, m
     value = protocol.record(log, record.type)[1]
     assert value is not None
     record.name = value.__name__
-    if record.version not in value.VALID_VERSIONS:
-        return f"unknown version {record.version} of {record.name}"
-    strict = Policy(tags=policy.tags, utf8=policy.utf8)
-    record.value = decode_within(max_decoded, value, data, record.version, strict, start)
-    return None if record.value else too_many_values(data)
+    return _read_value(record, value, start, Policy(tags=policy.tags, utf8=policy.utf8), max_decoded)
+
+
+def _read_value(
+    record: InternalRecord, cls: type[Message], start: int, policy: Policy, max_decoded: int
+) -> str | None:
+    """Read the message that begins at ``start`` of the value, in ``record.version``; the reason if that fails."""
+    if record.version is None or record.raw_value is None or record.version not in cls.VALID_VERSIONS:
+        return f"unknown version {record.version} of {cls.__name__}"
+    record.value = decode_within(max_decoded, cls, record.raw_value, record.version, policy, start)
+    return None if record.value else too_many_values(record.raw_value)
