@@ -1,0 +1,57 @@
+"""Clients, unmodified, against the fake broker as three releases; and the examples of its page."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kwire_kafka.releases import RELEASES
+from kwire_testing import FakeBroker
+from tests.fake_clients.clients import CLIENTS
+
+RELEASE_LINES = ("2.8", "3.9", RELEASES.newest.name)
+VALUES = [b"value %d" % number for number in range(20)]
+PAGE = Path(__file__).parents[2] / "docs" / "fake-broker.md"
+
+each_client = pytest.mark.parametrize("client", CLIENTS.values(), ids=CLIENTS)
+each_release = pytest.mark.parametrize("release", RELEASE_LINES)
+
+
+@each_release
+@each_client
+def test_a_group_reads_what_was_produced_and_rebalances(client: Any, release: str) -> None:
+    with FakeBroker(release, {"orders": 2}, nodes=2) as broker:
+        client.produce(broker.bootstrap_servers, VALUES)
+        assert sorted(record.value or b"" for record in broker.records("orders")) == sorted(VALUES)
+        found = client.rebalance(broker.bootstrap_servers, len(VALUES))
+        assert sorted({*found}) == sorted(VALUES)
+        assert broker.offsets("g") == {("orders", 0): 10, ("orders", 1): 10}
+
+
+@each_release
+@each_client
+def test_transactions_are_whole(client: Any, release: str) -> None:
+    with FakeBroker(release, {"orders": 1}) as broker:
+        assert client.transactions(broker.bootstrap_servers) == [b"kept"]
+        assert [record.value for record in broker.records("orders", committed=False)] == [b"lost", b"kept"]
+
+
+@each_release
+@each_client
+def test_topics_are_made_and_removed(client: Any, release: str) -> None:
+    with FakeBroker(release, {"orders": 1}) as broker:
+        assert client.admin(broker.bootstrap_servers) == (["new", "orders"], ["orders"])
+
+
+@pytest.mark.parametrize(
+    ("number", "printed"), [(0, "[b'hello']\n"), (1, "[b'hello', b'again']\n{('orders', 0): 2}\n")]
+)
+def test_the_examples_of_the_page_print_what_they_should(number: int, printed: str) -> None:
+    example = re.findall(r"```py\n(.*?)```", PAGE.read_text(), re.DOTALL)[number]
+    done = subprocess.run([sys.executable, "-c", example], capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout == printed
