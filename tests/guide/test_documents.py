@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
 from kwire_guide.documents import DocumentError, read_documents
 from kwire_guide.prose import read_prose, slug
@@ -127,3 +128,58 @@ def test_every_page_of_the_documentation_is_there_and_is_searched(site: Mapping[
 def test_headings_of_one_name_have_anchors_of_their_own() -> None:
     headings = read_prose("# P\n\n## Example\n\n## Example\n\n## Example\n").headings
     assert [one.anchor for one in headings] == ["example", "example-1", "example-2"]
+
+
+WHOLE = """\
+# The *hands* of `clocks`
+
+They turn. Both of them, `hour`
+and `minute`, as of KIP-7 and [KIP-8](kept.md) do.
+
+## Same `name` twice
+
+See [the _other_ `page`](kept.md#top), [no page](dropped.md), and KIP-9, not KIP-x.\\
+![A clock](kept.png) and ![no clock](dropped.png).
+
+| hand | `ms` | note |
+|:-----|-----:|:----:|
+| KIP-1 | 1 | [a](dropped.md) |
+
+## Same `name` twice
+
+```python
+short < long  # KIP-2
+```
+
+- one
+- two, `three`
+
+### Last & least
+
+| a |
+|---|
+| b |
+
+    long > short
+"""
+
+
+def test_a_whole_page_of_prose(snapshot: SnapshotAssertion) -> None:
+    """Two of everything: headings, tables, links that lead somewhere and others, pictures, code and proposals."""
+    found = read_prose(WHOLE, lambda target: "" if target.startswith("dropped") else f"../{target}")
+    assert str(found.body) == snapshot(name="body")
+    assert (found.title, found.about, found.names) == (
+        "The hands of clocks",
+        "They turn.",
+        ("hour", "minute"),
+    )
+    assert [(one.anchor, one.title, one.text, one.names) for one in found.headings] == [
+        (
+            "same-name-twice",
+            "Same name twice",
+            "See the other page, no page, and KIP-9, not KIP-x.  and no clock. hand ms note KIP-1 1 a",
+            ("page", "ms"),
+        ),
+        ("same-name-twice-1", "Same name twice", "one two, three", ("three",)),
+        ("last--least", "Last & least", "a b", ()),
+    ]
