@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 import pytest
 from syrupy.assertion import SnapshotAssertion
@@ -79,15 +79,57 @@ def outcome(name: str, text: str) -> tuple[str, dict[str, str]]:
     return told(report.diagnostics), read
 
 
+COMMENTED = """\
+// Of Kind.
+Kind int8 (
+  // Of ONE.
+  1: ONE
+)
+
+//# a note
+AskRequest => key 7, max version 2
+  A: =>
+    // Of C.
+    C: int8
+  B: enum-Kind
+
+// the end
+"""
+SPACES: Mapping[str, tuple[str, str]] = {
+    "a space after": ("$", " "), "a tab after": ("$", "\t"), "Windows at": ("$", "\r"), "a space before": ("^", " "),
+    "two spaces before": ("^", "  "), "a tab before": ("^", "\t"), "one space less before": ("^ ", ""),
+    "two spaces less before": ("^  ", ""), "a tab for two spaces in": ("^  ", "\t"),
+    "an empty line before": ("^", "\n"), "spaces on a line before": ("^", "  \n"), "nothing but a comment sign in": (".+", "//"),
+}  # fmt: skip
+
+
+def spacings() -> Iterator[tuple[str, str]]:
+    """The text with other white space at each line, in words."""
+    lines = COMMENTED.split("\n")
+    for change, (pattern, new) in SPACES.items():
+        for number, line in enumerate(lines):
+            if re.search(pattern, line):
+                changed = [*lines[:number], re.sub(pattern, new, line, count=1), *lines[number + 1 :]]
+                yield f"{change} {number + 1}", "\n".join(changed)
+
+
 @pytest.mark.parametrize(("notation", "text"), [("json", JSON), ("krm", KRAMMAR)], ids=["json", "krm"])
 def test_what_is_said_about_each_token(notation: str, text: str, snapshot: SnapshotAssertion) -> None:
     """Below each change are its findings, and after an arrow what is read otherwise than without the change."""
-    found, whole = outcome(f"Clock.{notation}", text)
-    assert (found, len(whole)) == ("", 1 if notation == "json" else 3)
+    assert table(f"Clock.{notation}", text, cases(text, notation)) == snapshot
+
+
+def test_what_is_said_about_white_space_at_each_line(snapshot: SnapshotAssertion) -> None:
+    assert table("Clock.krm", COMMENTED, spacings()) == snapshot
+
+
+def table(name: str, text: str, changes: Iterable[tuple[str, str]]) -> str:
+    found, whole = outcome(name, text)
+    assert found == ""
     rows: dict[str, list[str]] = {}
-    for change, changed in cases(text, notation):
-        found, read = outcome(f"Clock.{notation}", changed)
+    for change, changed in changes:
+        found, read = outcome(name, changed)
         lines = [*found.splitlines(), *(f"→ no {name}" for name in whole.keys() - read.keys())]
         lines += [f"→ {name} {inner}" for name, inner in read.items() if whole.get(name) != inner]
         rows.setdefault("".join(f"\n    {line}" for line in lines), []).append(change)
-    assert "\n".join("; ".join(changes) + said for said, changes in rows.items()) == snapshot
+    return "\n".join("; ".join(changes) + said for said, changes in rows.items())
