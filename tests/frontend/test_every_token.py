@@ -99,7 +99,8 @@ SPACES: Mapping[str, tuple[str, str]] = {
     "a space after": ("$", " "), "a tab after": ("$", "\t"), "Windows at": ("$", "\r"), "a space before": ("^", " "),
     "two spaces before": ("^", "  "), "a tab before": ("^", "\t"), "one space less before": ("^ ", ""),
     "two spaces less before": ("^  ", ""), "a tab for two spaces in": ("^  ", "\t"),
-    "an empty line before": ("^", "\n"), "spaces on a line before": ("^", "  \n"), "nothing but a comment sign in": (".+", "//"),
+    "an empty line before": ("^", "\n"), "spaces on a line before": ("^", "  \n"),
+    "nothing but a comment sign in": (".+", "//"),
 }  # fmt: skip
 
 

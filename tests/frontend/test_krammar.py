@@ -222,6 +222,19 @@ def test_words_of_both_notations(json: str, krammar: str) -> None:
     assert found == finding(krammar, span, krammar, notes=[krammar], helps=[krammar], others=[(span, krammar)])
 
 
+def test_a_field_that_is_named_like_an_attribute_keeps_its_name() -> None:
+    text = "// Of A.\nA => data, max version 0\n  mapKey: int8 // v2+\n"
+    report = Report()
+    validate(resolve([parse(Source("A.krm", text), report)], report), report)
+    assert [(one.message, one.helps) for one in report.diagnostics] == [
+        ("field `mapKey` has no description", ("add a comment above it",)),
+        (
+            "field `mapKey` is not in any version of `A`",
+            ("raise `max version`, or correct the field's versions",),
+        ),
+    ]
+
+
 def test_a_bare_comment_line_before_a_description_is_no_part_of_it() -> None:
     assert read_doc(["", "One."]) == "One."
     assert read_doc(["", "", "One.", "", "Two.", ""]) == "One.\n\nTwo."

@@ -25,7 +25,6 @@ def validate(schema: Schema, report: Report) -> None:
     """Apply every rule to ``schema``."""
     subjects = Subjects(schema)
     indented = {one.decl.span.source for one in schema.messages if one.decl.dialect != "json"}
-    indented |= {one.decl.span.source for one in schema.enums if one.decl.dialect != "json"}
     for rule in report.until_full(RULES):
         for finding in report.until_full(rule.check(subjects)):
             is_json = finding.primary.span.source not in indented

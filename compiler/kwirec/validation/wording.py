@@ -30,23 +30,24 @@ _ARRAY = re.compile(r"((?:\[\])+)(\w+)")
 
 
 def in_krammar(finding: Finding) -> Finding:
-    """The finding with attributes, arrays and ranges of versions as the indentation notation writes them."""
+    """The finding with attributes, arrays and ranges of versions as the indentation notation writes them. Names of
+    definitions stay as they are."""
+    names = {finding.message_name, *(finding.field_path or "").split(".")}
+
+    def reworded(text: str) -> str:
+        return _QUOTED.sub(lambda quoted: quoted[0] if quoted[1] in names else f"`{_word(quoted[1])}`", text)
+
+    def label(label: Label) -> Label:
+        return Label(label.span, reworded(label.text))
+
     return replace(
         finding,
-        message=_reworded(finding.message),
-        primary=_label(finding.primary),
-        others=tuple(map(_label, finding.others)),
-        notes=tuple(map(_reworded, finding.notes)),
-        helps=tuple(map(_reworded, finding.helps)),
+        message=reworded(finding.message),
+        primary=label(finding.primary),
+        others=tuple(map(label, finding.others)),
+        notes=tuple(map(reworded, finding.notes)),
+        helps=tuple(map(reworded, finding.helps)),
     )
-
-
-def _label(label: Label) -> Label:
-    return Label(label.span, _reworded(label.text))
-
-
-def _reworded(text: str) -> str:
-    return _QUOTED.sub(lambda quoted: f"`{_word(quoted[1])}`", text)
 
 
 def _word(word: str) -> str:
