@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from kwirec.convert import convert
 from kwirec.diagnostics.diagnostic import Report
@@ -12,6 +15,7 @@ from kwirec.diagnostics.examples import ABSENT, clock, enum, field, request, res
 from kwirec.diagnostics.source import Source
 from kwirec.frontend import parse
 from kwirec.frontend.json_writer import json_definition
+from kwirec.frontend.krammar_docs import read_doc, write_doc
 from kwirec.frontend.krammar_fields import TIMEOUT
 from kwirec.frontend.krammar_writer import krammar_text
 
@@ -199,3 +203,40 @@ def test_what_a_response_has_of_its_own_is_written(name: str, key: int, flexible
 def test_an_enum_is_camel_case_if_any_of_its_names_is(names: tuple[str, str], style: str) -> None:
     text = enum(*(value(name, number) for number, name in enumerate(names)))
     assert f"Phase int8{style} (\n" in krammar_text(parse(Source("Phase.json", text), Report()).enums, Report())
+
+
+@given(st.permutations(range(5)))
+def test_structs_come_before_their_uses_for_franz_go_and_stay_in_order_otherwise(order: list[int]) -> None:
+    uses = {0: [1, 3], 1: [2], 2: [], 3: [2], 4: []}
+    structs = [
+        struct(f"S{one}", *(field(f"To{to}", f"S{to}") for to in uses[one]), field("A", "int8")) for one in order
+    ]
+    text = request(field("First", "S0"), field("Last", "[]S4"), commonStructs=structs)
+    written = krammar_text(parse(Source("A.json", text), Report()).messages, Report(), franz_go=True)
+    found = [int(name) for name in re.findall(r"^S(\d) =>", written, re.MULTILINE)]
+    assert sorted(found) == [0, 1, 2, 3, 4]
+    assert all(found.index(to) < found.index(one) for one in found for to in uses[one])
+    if all(order.index(to) < order.index(one) for one in order for to in uses[one]):
+        assert found == order
+
+
+WORDS = st.lists(
+    st.sampled_from(["a", "bb", "ccc", "-", "*", "- d", "eeeeeeeeeeeeeee", "1."]), min_size=1, max_size=14
+)
+
+
+@given(WORDS, st.integers(4, 12))
+def test_descriptions_are_filled_word_by_word(words: list[str], width: int) -> None:
+    """A line takes the next word if it fits; no line begins like an item of a list, which would be one."""
+    text = " ".join(["x", *words])
+    lines = write_doc(text, width)
+    assert read_doc(lines) == text
+    expected, line = [], ""
+    parts = re.split(r" (?![-*] )", text)
+    for part in parts:
+        if line and len(line) + 1 + len(part) > width:
+            expected.append(line)
+            line = part
+        else:
+            line = f"{line} {part}" if line else part
+    assert lines == [*expected, line]

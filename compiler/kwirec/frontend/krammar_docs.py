@@ -50,21 +50,21 @@ def write_doc(text: str, width: int = WIDTH) -> list[str]:
 def _fill(text: str, width: int) -> Iterator[str]:
     """``text`` in lines, broken at single spaces after which the next word does not look like an item of a list."""
     start = 0
-    while len(text) - start > width:
-        breaks = [at for at in _breaks(text, start + 1, start + width) if not _OWN_LINE.match(text, at + 1)]
-        if not breaks:
-            break
-        yield text[start : breaks[-1]]
-        start = breaks[-1] + 1
+    while len(text) - start > width and (end := _line_end(text, start, width)):
+        yield text[start:end]
+        start = end + 1
     yield text[start:]
 
 
-def _breaks(text: str, start: int, end: int) -> Iterator[int]:
-    at = text.find(" ", start, end + 1)
-    while at >= 0:
-        if text[at - 1] != " " and at + 1 < len(text):
-            yield at
-        at = text.find(" ", at + 1, end + 1)
+def _line_end(text: str, start: int, width: int) -> int:
+    """The last place within the width where a line may end, or else the first behind it; 0 if there is none."""
+    end = 0
+    at = text.find(" ", start + 1)
+    while at >= 0 and not (end and at > start + width):
+        if text[at - 1] != " " and at + 1 < len(text) and not _OWN_LINE.match(text, at + 1):
+            end = at
+        at = text.find(" ", at + 1)
+    return end
 
 
 def split_struct_doc(lines: Sequence[str], struct: str) -> tuple[str, str | None]:
