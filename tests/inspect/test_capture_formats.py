@@ -47,6 +47,7 @@ from tests.support.capture_files import (
     write_pcapng,
 )
 from tests.support.effort import examples
+from tests.support.wrapping import write_frames
 
 TALK = Conversation([(CLIENT, 0.0, b"question " * 30), (SERVER, 0.123456, b"answer " * 40), (CLIENT, 0.2, b"bye")])
 SIX = replace(TALK, client=Peer("2001:db8::1", 50412), server=Peer("2001:db8::9", 9092))
@@ -122,6 +123,24 @@ def test_pcapng_in_both_byte_orders_and_resolutions(path: Path, order: str, reso
     assert_whole(path)
     unit = 0.001 if resolution in (3, 128 | 10) else 0.000001
     assert [one.time for one in found(path)] == pytest.approx([one.time for one in WHOLE], abs=unit)
+
+
+@pytest.mark.parametrize(
+    ("snaplen", "most"), [(0, 1 << 18), (65_535, 1 << 18), (300_000, 300_000), ((1 << 24) + 1, 1 << 18)]
+)
+def test_the_largest_packet_of_a_file(path: Path, snaplen: int, most: int) -> None:
+    """That of libpcap, or what the file announces; a larger one is damage, and the packets after it are read."""
+    small = frame(WHOLE[3], ETHERNET)
+    for size in (most, most + 1):
+        large = small + bytes(size - len(small))
+        write_frames(path, [(EPOCH, one) for one in (small, large, small, small)], snaplen=1 << 30)
+        data = bytearray(path.read_bytes())
+        data[16:20] = struct.pack("<I", snaplen)
+        path.write_bytes(data)
+        place = 24 + 16 + len(small)
+        told = [f"{place}: invalid packet size {size}: reading continues at the next valid packet"] * (size > most)
+        assert broken(path) == told
+        assert [one.data for one in found(path)] == [WHOLE[3].data] * (4 - len(told))
 
 
 def test_pcapng_counts_time_from_its_offset(path: Path) -> None:

@@ -422,6 +422,21 @@ def test_bodies_above_the_limit_are_decoded_only_if_they_have_few_values(
     assert decoded or "too many values to decode them: see the option maxDecoded" in found[0]
 
 
+@pytest.mark.parametrize("rows", ["frames", "exchanges"])
+def test_a_body_that_is_not_decoded_says_so_and_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rows: str
+) -> None:
+    """Also if requests before and after it are of the same client and version."""
+    monkeypatch.setattr(large._Counting, "left", 60)
+    answers = (MetadataResponse(), MANY_BROKERS, MetadataResponse())
+    talk = [
+        one for at, answer in enumerate(answers) for one in (asked(MetadataRequest(), 4, at), answered(answer, 4, at))
+    ]
+    found = cells(CaptureReader(Options({"path": said(tmp_path, talk), "rows": rows, "maxDecoded": "100"})), "reason")
+    each = 2 if rows == "frames" else 1
+    assert [reason is not None for reason in found] == [False] * each + [False] * (each - 1) + [True] + [False] * each
+
+
 @pytest.mark.parametrize(("option", "kept"), [(None, True), ("10m", True), ("100k", False)])
 def test_what_waits_above_the_limit_is_dropped_and_told(tmp_path: Path, option: str | None, kept: bool) -> None:
     request = asked(MetadataRequest(topics=[MetadataRequestTopic(name="t" * 30_000)] * 60), 4, 1)

@@ -149,6 +149,16 @@ def test_a_cut_retransmission_adds_only_what_is_new_to_the_gap() -> None:
     assert told(pieces) == [(CLIENT, b"ab"), ("gap", CLIENT, 6), ("gap", CLIENT, 2), ("closed",)]
 
 
+@pytest.mark.parametrize(("data", "found"), [(b"q", []), (b"qu", [(CLIENT, b"qu")])])
+def test_a_first_packet_that_was_acknowledged_before_is_late_unless_it_has_one_byte(
+    data: bytes, found: list[tuple[Any, ...]]
+) -> None:
+    """That is a keep-alive."""
+    talk = Conversation([(CLIENT, 0.0, data), (SERVER, 0.1, b"answer")])
+    asked, acked, answer, *_ = packets(talk, handshake=False, ending=0)
+    assert told(reassembled([acked, asked, answer])) == [*found, (SERVER, b"answer"), ("closed",)]
+
+
 def test_keep_alives_are_no_data() -> None:
     made = packets(TALK, ending=0)
     last = made[-1]
