@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kwire_guide.chapters import Chapter, read_chapters
@@ -39,8 +39,9 @@ def read_inputs(
 ) -> Inputs:
     """Read the files next to the definitions, and documentation. Raise ``OSError`` or ``ValueError``, which name the
     file."""
+    enums = sorted(loaded.schema.enums, key=lambda enum: enum.name)
     return Inputs(
-        schema=loaded.schema,
+        schema=replace(loaded.schema, enums=tuple(enums)),
         layouts=lower(loaded.schema),
         history=history_of(paths),
         errors=loaded.errors,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -13,7 +14,9 @@ from syrupy.assertion import SnapshotAssertion
 
 from kwire_guide.inputs import read_inputs
 from kwire_guide.site import emit_site
+from kwirec.diagnostics.diagnostic import Report
 from kwirec.diagnostics.examples import clock, enum, field, request, response, struct, tagged, value
+from kwirec.driver import load
 from tests.guide.conftest import inputs, loaded
 
 DEFINITIONS = {
@@ -265,15 +268,30 @@ TRAIN_PAGES = ["api/travel.html", "coordinator/switch.html", "headers.html", "er
 
 
 @pytest.fixture(scope="module")
-def trains(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
-    """The pages of a protocol with headers and two of what clocks have one of, without a package."""
+def train_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Definitions of a protocol with headers and two of what clocks have one of."""
     folder = tmp_path_factory.mktemp("trains")
     for name, text in TRAINS.items():
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / f"{name}.json").write_text(text)
     for name, content in TRAIN_FILES.items():
         (folder / name).write_text(json.dumps(content))
-    return {one.path: one.text for one in emit_site(inputs(folder))}
+    return folder
+
+
+@pytest.fixture(scope="module")
+def trains(train_folder: Path) -> Mapping[str, str]:
+    """All files of its guide, which has no package."""
+    return {one.path: one.text for one in emit_site(inputs(train_folder))}
+
+
+def test_the_guide_is_the_same_whatever_the_order_of_definitions(
+    trains: Mapping[str, str], train_folder: Path
+) -> None:
+    turned = load([train_folder / f"{name}.json" for name in reversed(TRAINS)], Report())
+    turned = replace(turned, errors=loaded(train_folder).errors)
+    given = read_inputs(turned, [train_folder], title="Kafka protocol", package="")
+    assert {one.path: one.text for one in emit_site(given)} == trains
 
 
 @pytest.mark.parametrize("path", TRAIN_PAGES)
