@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from kwirec.diagnostics.examples import ABSENT, Node, clock, enum, field, files, request, response, tagged, value
 from kwirec.diff import changes as c
 from kwirec.diff import compare
+from kwirec.diff.changes.versions import named
 from tests.diff.support import Load
 
 RESERVED = request(validVersions="none", flexibleVersions=ABSENT, fields=ABSENT)
@@ -288,3 +290,20 @@ def test_defaults_are_told_as_definitions_spell_them(
     found = compare(load(clock(before), "old"), load(clock(after)))
     told = [(one.attribute, one.was, one.now) for one in found if isinstance(one, c.FieldAttributeChanged)]
     assert told == ([("default", *texts)] if texts else [])
+
+
+@pytest.mark.parametrize(
+    ("kind", "key", "text"),
+    [
+        ("request", 0, "request `M` (api key 0)"),
+        ("response", 18, "response `M` (api key 18)"),
+        ("data", None, "message `M`"),
+        ("metadata", 0, "metadata record `M` (api key 0)"),
+        ("coordinator-key", 0, "coordinator key `M` (api key 0)"),
+    ],
+)
+def test_a_message_is_named_with_its_type_and_its_api_key(load: Load, kind: str, key: int | None, text: str) -> None:
+    versions = {"validVersions": "0", "flexibleVersions": "none"}
+    definition = ({} if key is None else {"apiKey": key}) | {"type": kind, "name": "M", **versions, "fields": []}
+    (message,) = load(json.dumps(definition)).messages
+    assert named(message) == text
