@@ -601,7 +601,8 @@ def pieces(draw: st.DrawFn) -> list[Piece]:
     for _ in range(draw(st.integers(1, 8))):
         offset += draw(st.sampled_from([0, 0, 1, 5]))
         times = draw(st.lists(st.integers(TIMES, TIMES + 9), min_size=1, max_size=3))
-        records = [Record(b"k", b"v", (), time, offset + number) for number, time in enumerate(times)]
+        value = draw(st.sampled_from([b"v", bytes(1500)]))
+        records = [Record(b"k", value, (), time, offset + number) for number, time in enumerate(times)]
         data = encode_batch(records, codec=draw(st.sampled_from([0, 4])))
         damaged = draw(st.sampled_from([False, False, False, True]))
         if damaged:
@@ -632,9 +633,10 @@ def indexes(found: list[Piece], every: int) -> dict[str, bytes]:
     st.none() | st.integers(BASE - 1, BASE + 30),
     st.none() | st.integers(TIMES - 1, TIMES + 10),
     st.sampled_from([b"", bytes(5), bytes(40), batch_at(BASE + 100)[:-1], batch_at(BASE + 100)[:16]]),
+    st.integers(0, 9000),
 )
 def test_the_batches_of_any_segment_are_those_that_were_written(
-    found: list[Piece], every: int, offset: int | None, time: int | None, tail: bytes
+    found: list[Piece], every: int, offset: int | None, time: int | None, tail: bytes, start: int
 ) -> None:
     """From any offset and time, with and without indexes, up to zeros or an incomplete batch at the end."""
     if found[-1].damaged:
@@ -643,6 +645,10 @@ def test_the_batches_of_any_segment_are_those_that_were_written(
         path = Path(folder) / f"{BASE:020}.log"
         path.write_bytes(b"".join(one.data for one in found) + tail)
         segment = LogSegment(path)
+        with path.open("rb") as file:
+            view = window.Window(file, segment.size)
+            extent = list(extents.extents(view))
+            assert list(extents.extents(view, 0, start)) == [one for one in extent if one.position >= start]
         for number in range(2):
             reader = segment.batches(start_offset=offset, start_time=time, skip=True)
             whole = [(batch.position, batch.base_offset, batch.last_offset) for batch in reader]
