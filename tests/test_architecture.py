@@ -132,7 +132,7 @@ PACKAGES = {
     "guide/kwire_guide": ("kwire_guide", GUIDE_LAYERS, {"kwire", "kwire_rules", "kwirec"}),
     "inspect/kwire_inspect": ("kwire_inspect", INSPECT_LAYERS, {"kwire", "kwire_kafka", "kwire_rules"}),
     "spark/kwire_spark": ("kwire_spark", SPARK_LAYERS, {"kwire", "kwire_kafka", "kwire_inspect", "kwire_rules"}),
-    "testing/kwire_testing": ("kwire_testing", TESTING_LAYERS, {"kwire", "kwire_kafka"}),
+    "testing/kwire_testing": ("kwire_testing", TESTING_LAYERS, {"kwire", "kwire_kafka", "kwire_rules"}),
 }
 """The packages, their layers, and which other packages they import."""
 

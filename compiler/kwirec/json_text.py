@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, TypeGuard
+
+from kwire_rules import printable
 
 WIDTH: Final = 118
 
@@ -29,13 +30,7 @@ class Commented:
 
 def json_line(value: object) -> str:
     """``value`` as JSON in one line, with escapes for all characters that a terminal would act on."""
-    return re.sub(r"[^ -~]", _visible, json.dumps(value, ensure_ascii=False))
-
-
-def _visible(character: re.Match[str]) -> str:
-    text = character[0]
-    units = text.encode("utf-16-be", "surrogatepass").hex(" ", 2).split()
-    return text if text.isprintable() else "".join(f"\\u{unit}" for unit in units)
+    return printable(json.dumps(value, ensure_ascii=False))
 
 
 def json_text(value: object, *, levels: int, indent: int) -> str:

@@ -106,6 +106,10 @@ class VersionRange:
         rest = (VersionRange(self.low, shared.low - 1), VersionRange(shared.high + 1, self.high))
         return tuple(part for part in rest if part)
 
+    def text_within(self, valid: VersionRange) -> str:
+        """The range as text, open if it ends with the last of the ``valid`` versions."""
+        return f"{self.low}+" if self.high == valid.high else str(self)
+
     def __str__(self) -> str:
         if self == NONE:
             return "none"

@@ -43,7 +43,7 @@ def _row(message: Message, place: str, field: Field, live: VersionRange) -> Fiel
         place=place,
         name=python_name(field.name),
         depth=place.count("."),
-        versions=f"{live.low}+" if live.high == message.valid.high else str(live),
+        versions=live.text_within(message.valid),
         default="" if field.default is IMPLICIT else str(default_literal(field.default)),
         doc=field.doc,
         struct_doc=struct.doc if struct and struct.doc != field.doc else "",

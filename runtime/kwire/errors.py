@@ -195,18 +195,6 @@ def quoted(message: str, value: object, longest: int = 40) -> str:
     return HIDDEN if message in SECRETS else cut(repr(value), longest)
 
 
-def printable(text: str) -> str:
-    """``text``, which may be hostile, in one line with JSON's escapes for what a terminal would act on."""
-    if text.isprintable():
-        return text
-    return "".join(c if c.isprintable() else _escape(c) for c in text)
-
-
-def _escape(character: str) -> str:
-    units = character.encode("utf-16-be", "surrogatepass").hex(" ", 2).split()
-    return "".join(f"\\u{unit}" for unit in units)
-
-
 __all__ = [
     "DecodeError",
     "EncodeError",

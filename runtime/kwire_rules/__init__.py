@@ -75,6 +75,16 @@ def choose(client: range, advertised: range, accepted: range) -> int | str | Non
     return version if version in accepted else REFUSED
 
 
+def printable(text: str) -> str:
+    """Return text, which may be hostile, in one line with JSON's escapes for what a terminal would act on."""
+    return text if text.isprintable() else "".join(c if c.isprintable() else _escaped(c) for c in text)
+
+
+def _escaped(character: str) -> str:
+    units = character.encode("utf-16-be", "surrogatepass").hex(" ", 2).split()
+    return "".join(f"\\u{unit}" for unit in units)
+
+
 def model_name(name: str) -> str:
     """Return the attribute of a model, from the attribute of the codec. Names of pydantic get an underscore."""
     return f"{name}_" if name in MODEL_NAMES or name.startswith("model_") else name

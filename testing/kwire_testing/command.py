@@ -11,7 +11,8 @@ from pathlib import Path
 import click
 
 from kwire import Message
-from kwire.errors import UnknownReleaseError, printable
+from kwire.errors import UnknownReleaseError
+from kwire_rules import printable
 from kwire_testing.broker import FakeBroker
 from kwire_testing.call import Call
 from kwire_testing.refusal import Refused

@@ -17,13 +17,13 @@ from pyarrow import csv, parquet
 from rich.console import Console
 from syrupy.assertion import SnapshotAssertion
 
-from kwire.errors import printable
 from kwire_inspect.options import OptionError
 from kwire_inspect.reports import charts, text
 from kwire_inspect.reports.report import Cell, Column, Report, Table
 from kwire_inspect.reports.report_files import arrow_table, write_report
 from kwire_inspect.reports.terminal import print_report
 from kwire_inspect.reports.text import csv_cell
+from kwire_rules import printable
 from tests.support.effort import examples
 from tests.support.report_samples import ACTED_ON, HOSTILE, INVISIBLE, START, report
 

@@ -151,8 +151,7 @@ def described(message: Message, field: Field) -> str:
     """The description of a field, with its versions if some of the message lack it."""
     if field.versions.covers(message.valid):
         return field.doc
-    live = field.versions.intersect(message.valid)
-    versions = f"{live.low}+" if live.high == message.valid.high else str(live)
+    versions = field.versions.intersect(message.valid).text_within(message.valid)
     return f"{field.doc} Versions {versions}.".strip()
 
 

@@ -14,6 +14,7 @@ from kwirec.diagnostics.diagnostic import Code, Details, Report, did_you_mean
 from kwirec.diagnostics.source import Span
 from kwirec.frontend.krammar_link import link
 from kwirec.frontend.syntax import (
+    NOUNS,
     Document,
     EnumDecl,
     FieldDecl,
@@ -46,6 +47,7 @@ from kwirec.versions import NONE, VersionRange
 
 T = TypeVar("T")
 D = TypeVar("D")
+N = TypeVar("N", Message, Enum)
 
 KINDS = {kind.value: kind for kind in MessageKind}
 TYPES = (*KINDS, "enum")
@@ -62,14 +64,7 @@ def resolve(documents: Iterable[Document], report: Report) -> Schema:
             message = _Resolver(declaration, enums, report).message()
             if message is None:
                 continue
-            if (first := messages.setdefault(message.name, message)) is not message:
-                report.add(
-                    codes.MESSAGE_REDEFINED,
-                    f"message `{message.name}` is defined twice",
-                    declaration.name.span,
-                    others=[(first.decl.name.span, "first defined here")],
-                    message_name=message.name,
-                )
+            _add(messages, message, codes.MESSAGE_REDEFINED, report)
     return Schema(messages=tuple(messages.values()), enums=tuple(enums.values()))
 
 
@@ -87,15 +82,20 @@ def _enums(declarations: Iterable[EnumDecl], report: Report) -> dict[str, Enum]:
             doc=_value(decl.about, ""),
             decl=decl,
         )
-        if (first := enums.setdefault(enum.name, enum)) is not enum:
-            report.add(
-                codes.ENUM_REDEFINED,
-                f"enum `{enum.name}` is defined twice",
-                decl.name.span,
-                others=[(first.decl.name.span, "first defined here")],
-                message_name=enum.name,
-            )
+        _add(enums, enum, codes.ENUM_REDEFINED, report)
     return enums
+
+
+def _add(found: dict[str, N], new: N, code: Code, report: Report) -> None:
+    """Add a message or an enum, whose name must be new."""
+    if (first := found.setdefault(new.name, new)) is not new:
+        report.add(
+            code,
+            f"{NOUNS[type(new.decl)]} `{new.name}` is defined twice",
+            new.decl.name.span,
+            others=[(first.decl.name.span, "first defined here")],
+            message_name=new.name,
+        )
 
 
 class _Resolver:

@@ -11,8 +11,8 @@ import re
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 
-from kwire.errors import printable
 from kwire_inspect.reports.report import Cell, Column
+from kwire_rules import printable
 
 LONGEST = 200
 """Maximum number of characters shown; files have the whole text."""

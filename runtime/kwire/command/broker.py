@@ -9,8 +9,9 @@ import click
 
 from kwire.command.connecting import EXIT_CODES, connecting, talk
 from kwire.command.options import PROTOCOL, Options, epilog, format_option, put, put_json
-from kwire.errors import counted, cut, printable
+from kwire.errors import counted, cut
 from kwire.protocol import registry
+from kwire_rules import printable
 
 if TYPE_CHECKING:
     from kwire.client import Client

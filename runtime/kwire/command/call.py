@@ -11,13 +11,14 @@ from kwire.command.connecting import EXIT_CODES, connecting, talk
 from kwire.command.json_input import built, json_option, read_json
 from kwire.command.names import api_key, notes
 from kwire.command.options import PROTOCOL, SECRETS, Options, epilog, put, put_json
-from kwire.errors import DecodeError, UnknownNameError, printable
+from kwire.errors import DecodeError, UnknownNameError
 from kwire.protocol import registry
 from kwire.redaction import redacted
 from kwire.schema import valid_version
 from kwire.trace.batches import RecordsBudget, expand_records
 from kwire.trace.frames import trace_response
 from kwire.trace.view import show
+from kwire_rules import printable
 
 if TYPE_CHECKING:
     from kwire.client import Client

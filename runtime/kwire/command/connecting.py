@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 import click
 
 from kwire.command.options import Function, Options, number_option, put
-from kwire.errors import DecodeError, EncodeError, KwireError, UnknownNameError, printable
+from kwire.errors import DecodeError, EncodeError, KwireError, UnknownNameError
 from kwire.json_form import JsonFormError
+from kwire_rules import printable
 
 if TYPE_CHECKING:
     from kwire.client import Client, Security

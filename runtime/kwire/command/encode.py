@@ -9,11 +9,12 @@ import click
 from kwire.command.json_input import built, json_option, read_json
 from kwire.command.names import api_key
 from kwire.command.options import PROTOCOL, Options, epilog, put
-from kwire.errors import EncodeError, UnknownNameError, printable
+from kwire.errors import EncodeError, UnknownNameError
 from kwire.frames import frame
 from kwire.json_form import JsonFormError
 from kwire.protocol import registry
 from kwire.schema import valid_version
+from kwire_rules import printable
 
 if TYPE_CHECKING:
     from kwire.message import Message

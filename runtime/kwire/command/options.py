@@ -11,7 +11,7 @@ from typing import Any, NoReturn, TextIO, TypeVar
 
 import click
 
-from kwire.errors import printable
+from kwire_rules import printable
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 PROTOCOL = click.option(

@@ -15,10 +15,11 @@ from html import escape
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
-from kwire.errors import counted, printable
+from kwire.errors import counted
 from kwire.schema import walk
 from kwire.trace.spans import MAX_SPANS, Span, Trace
 from kwire.trace.view import Note, columns, marked, spans_of
+from kwire_rules import printable
 
 if TYPE_CHECKING:
     from kwire.guide import Guide

@@ -6,10 +6,11 @@ import json
 from collections.abc import Callable, Iterator
 from math import isfinite
 
-from kwire.errors import DecodeError, counted, cut, printable
+from kwire.errors import DecodeError, counted, cut
 from kwire.secrets import concealed
 from kwire.trace.batches import expand_records
 from kwire.trace.spans import LEFT_OUT, MAX_SPANS, Span, Trace, trace_message
+from kwire_rules import printable
 
 Note = Callable[[Span], str]
 """A note on a value, such as the name of an error code; empty for none."""
