@@ -114,7 +114,8 @@ SPARK_LAYERS = (
 
 TESTING_LAYERS = (
     ("clock", "refusal"),
-    ("control", "groups", "log", "login", "sessions"),
+    ("consumers", "control", "log", "login", "sessions"),
+    ("groups",),
     ("transactions",),
     ("cluster",),
     ("call",),

@@ -12,6 +12,7 @@ from kwire_kafka import JoinGroupRequest, JoinGroupResponse, SyncGroupRequest, S
 from kwire_kafka.api.join_group import JoinGroupResponseMember
 from kwire_kafka.errors import ErrorCode
 from kwire_testing.clock import Clock, Timer
+from kwire_testing.consumers import ConsumerGroup
 from kwire_testing.refusal import Refused
 
 EMPTY, PREPARING, COMPLETING, STABLE = "Empty", "PreparingRebalance", "CompletingRebalance", "Stable"
@@ -38,7 +39,7 @@ class Group:
         self.offsets: Offsets = {}
         self.pending: dict[int, Offsets] = {}
         """Offsets in open transactions, by producer id."""
-        self.members: ClassicGroup | None = None
+        self.members: ClassicGroup | ConsumerGroup | None = None
 
     @property
     def kind(self) -> str:
@@ -56,9 +57,19 @@ class Group:
         return self.members.protocol_type if self.members else ""
 
     def classic(self) -> ClassicGroup:
-        """Return the members of the classic kind."""
-        if self.members is None:
+        """Return the members of the classic kind; :class:`Refused` if the group has others."""
+        if not isinstance(self.members, ClassicGroup):
+            if self.members is not None and self.members.members:
+                raise Refused(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
             self.members = ClassicGroup(self.clock)
+        return self.members
+
+    def consumer(self) -> ConsumerGroup:
+        """Return the members of the new kind; :class:`Refused` if the group has others."""
+        if not isinstance(self.members, ConsumerGroup):
+            if self.members is not None and self.members.members:
+                raise Refused(ErrorCode.GROUP_ID_NOT_FOUND)
+            self.members = ConsumerGroup(self.clock)
         return self.members
 
     def check(self, member: str, epoch: int, instance: str | None) -> None:

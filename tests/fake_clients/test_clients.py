@@ -33,6 +33,15 @@ def test_a_group_reads_what_was_produced_and_rebalances(client: Any, release: st
         assert broker.offsets("g") == {("orders", 0): 10, ("orders", 1): 10}
 
 
+def test_the_broker_assigns_the_partitions_of_a_new_group() -> None:
+    client = CLIENTS["confluent-kafka"]
+    with FakeBroker(topics={"orders": 2}, nodes=2) as broker:
+        client.produce(broker.bootstrap_servers, VALUES)
+        assert sorted({*client.rebalance(broker.bootstrap_servers, len(VALUES), "consumer")}) == sorted(VALUES)
+        assert broker.offsets("g") == {("orders", 0): 10, ("orders", 1): 10}
+        assert "ConsumerGroupHeartbeat" in {call.name for call in broker.requests}
+
+
 @each_release
 @each_client
 def test_transactions_are_whole(client: Any, release: str) -> None:
