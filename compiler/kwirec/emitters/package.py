@@ -23,6 +23,7 @@ def emit_package(
     groups: Sequence[ModuleGroup], *, name: str, errors: Sequence[ErrorDecl], enums: Sequence[Enum] = ()
 ) -> list[Artifact]:
     """All files of the package that are not modules of codecs or models."""
+    enums = sorted(enums, key=lambda enum: enum.name)
     messages = [message for group in groups for message in group.messages]
     names = [message.name for message in messages]
     requests = _by_key(messages, MessageKind.REQUEST)
@@ -44,7 +45,7 @@ def emit_package(
         "entity_types": sorted(ENTITY_TYPES.items()),
         "entity_fields": _entity_fields(groups),
         "errors": errors,
-        "enums": [_enum_view(enum) for enum in sorted(enums, key=lambda enum: enum.name)],
+        "enums": [_enum_view(enum) for enum in enums],
     }
     templates = ["init", "index", "arrow", "entity_types", "models"]
     templates += (optional for optional in ("api_keys", "enums", "errors", "record_types") if package[optional])
