@@ -9,7 +9,7 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from kwire_inspect.command import engines
-from kwire_inspect.command.engines import BRIEF_LIMIT, ENGINES, WORTH, LocalEngine, engine_for
+from kwire_inspect.command.engines import BRIEF_LIMIT, ENGINES, WORTH, LocalEngine, checked_output, engine_for
 from kwire_inspect.inputs import Inputs
 from kwire_inspect.options import OptionError
 
@@ -62,6 +62,12 @@ def test_each_choice(snapshot: SnapshotAssertion) -> None:
 def test_large_inputs_are_read_by_several_processes(size: int, processes: int) -> None:
     inputs = Inputs(captures=("a.pcap",), size=size)
     assert chosen("auto", inputs, "out", "parquet", None) == f"local, {processes} processes"
+
+
+def test_an_address_with_a_secret_is_refused_before_anything_writes_there() -> None:
+    with pytest.raises(OptionError) as raised:
+        checked_output("s3://key:hunter2@bucket/out")
+    assert "hunter2" not in str(raised.value)
 
 
 @pytest.mark.parametrize("variable", ["MASTER", "PYSPARK_GATEWAY_PORT"])

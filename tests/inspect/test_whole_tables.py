@@ -18,6 +18,7 @@ from syrupy.assertion import SnapshotAssertion
 
 from kwire.command import main as run
 from kwire_inspect.capture import Peer
+from kwire_inspect.connections import batches
 from kwire_inspect.connections.batches import TABLES as SCHEMAS
 from kwire_inspect.connections.batches import Table
 from kwire_inspect.options import BrokenInputError, Options
@@ -291,6 +292,20 @@ def test_conditions_leave_out_only_what_they_exclude(inputs: dict[str, list[Path
             )
             assert passed == expected, condition
             assert all(row in whole for row in found), condition
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_what_waits_is_dropped_alike_with_conditions(
+    inputs: dict[str, list[Path]], name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of connections that have no such rows, nothing waits."""
+    monkeypatch.setattr(batches, "TURN", 1)
+    whole = rows_of(name, inputs[name], maxHeld="2")
+    assert whole != rows_of(name, inputs[name])
+    for host in ("10.0.0.3", "2001:db8::1"):
+        condition = Condition("client_host", "=", host)
+        expected = [row for row in whole if row["client_host"] == host]
+        assert rows_of(name, inputs[name], conditions=[condition], maxHeld="2") == expected
 
 
 class Written(NamedTuple):
