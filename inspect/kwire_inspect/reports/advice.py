@@ -16,6 +16,7 @@ from kwire_inspect.reports.text import listed, visible
 if TYPE_CHECKING:
     from kwire.releases import Releases
     from kwire_inspect.reports.client_usage import Client
+    from kwire_inspect.reports.libraries import Library
 
     Since = Callable[[str], tuple[int, ...] | None]
     """Library → the oldest version that works on a target, if any."""
@@ -71,25 +72,28 @@ def advice(client: Client, refused: Mapping[int, str], target: str, since_of: Si
     from which version on a library works on it."""
     library, software = library_of(client), visible(client.software or "", 60)
     if not refused.keys() & set(CLIENT_APIS):  # what administrators send was not tried
-        name = str(library) if library else software or "the library"
+        name = _named(library) if library else software or "the library"
         apis = listed([*refused.values()])
         return f"Upgrade {name} to its newest release, or ask the owner. Old versions of {apis} are sent."
     if library is None:
         return _unknown(software, target, since_of)
     since = since_of(library.name)
-    name = "Kafka's Java clients" if library.name == JAVA else library.name
-    taken = f" (its client id is the default of {name})" if library.is_guess else ""
     if since is None:
-        return f"Upgrade {name}{taken}: no release of it that was tried works on {target}."
+        return f"Upgrade {_named(library._replace(version=()))}: no release of it that was tried works on {target}."
     needed = f"{dotted(since)} or newer"
     setting = SETTINGS.get(library.name, ANY_SETTING)
     if not library.version:
-        return f"Upgrade {name}{taken} to {needed}. If it is that already, look at its settings: {setting}."
+        return f"Upgrade {_named(library)} to {needed}. If it is that already, look at its settings: {setting}."
     if library.version < since:
-        return f"Upgrade {name} {dotted(library.version)}{taken} to {needed}."
-    return (
-        f"Look at the settings of {name} {dotted(library.version)}{taken}, which can speak newer versions: {setting}."
-    )
+        return f"Upgrade {_named(library)} to {needed}."
+    return f"Look at the settings of {_named(library)}, which can speak newer versions: {setting}."
+
+
+def _named(library: Library) -> str:
+    """The name of a library with its version, and why it is taken to be that."""
+    name = "Kafka's Java clients" if library.name == JAVA else library.name
+    version = f" {dotted(library.version)}" if library.version else ""
+    return f"{name}{version} (its client id is the default of {name})" if library.is_guess else f"{name}{version}"
 
 
 def _unknown(software: str, target: str, since_of: Since) -> str:

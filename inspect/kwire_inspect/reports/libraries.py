@@ -55,9 +55,6 @@ class Library(NamedTuple):
     version: tuple[int, ...]
     is_guess: bool = False
 
-    def __str__(self) -> str:
-        return f"{self.name} {dotted(self.version)}" if self.version else self.name
-
 
 @dataclass(frozen=True, slots=True, order=True)
 class Tried:

@@ -1,0 +1,80 @@
+"""Tables of what reports know: their columns, and what they advise about each library."""
+
+from __future__ import annotations
+
+from functools import partial
+from itertools import groupby
+from operator import itemgetter
+
+from syrupy.assertion import SnapshotAssertion
+
+from kwire_inspect.command import reports
+from kwire_inspect.reports import address_names, advice, basis, census, counted, encrypted, latency, offsets
+from kwire_inspect.reports.client_usage import Client, Use
+from kwire_inspect.reports.libraries import NAMED, dotted, tried, works_since
+from kwire_inspect.reports.owners import Owners
+from kwire_inspect.reports.readiness import report_on
+from kwire_inspect.reports.report import Column, Table
+from kwire_kafka.releases import RELEASES
+
+LIBRARIES = sorted({one.library for one in tried()})
+OLDER = [name for name in RELEASES if name <= "4.1.1"]
+"""Releases of which nothing changes when a newer one is taken in."""
+
+
+def described(column: Column) -> str:
+    marks = " ".join(f"{value}={colour}" for value, colour in (column.mark or {}).items())
+    facts = [f"[{marks}]" * bool(marks), "brief" * bool(column.brief), "whole" * column.whole, column.comment]
+    heading = f" ({column.heading})" if column.heading != column.name else ""
+    return " ".join(filter(None, [f"  {column.name}{heading}", *facts]))
+
+
+def judged() -> list[Table]:
+    """The tables of a report with all that can be asked for."""
+    uses = [Use(Client("a", host, None, None), key, "API", 1) for host in ("h", "i") for key in (0, 4)]
+    return [*report_on(uses, [RELEASES["4.0.0"], RELEASES["4.1.1"]], owners=Owners(()), before=[]).tables]
+
+
+def test_columns(snapshot: SnapshotAssertion) -> None:
+    tables = [reports.LIST, reports.BROKERS, *judged()]
+    for module in (census, latency, offsets, counted, encrypted, basis):
+        tables += [one for one in vars(module).values() if isinstance(one, Table)]
+    told = []
+    for table in tables:
+        told += [
+            f"{table.name}: {table.title}. {table.note or 'No note.'} {table.empty}",
+            *map(described, table.columns),
+        ]
+    assert "\n".join([*told, described(address_names.NAME)]) == snapshot
+
+
+def test_the_oldest_version_of_each_library_that_works_on_a_release(snapshot: SnapshotAssertion) -> None:
+    told = []
+    for library in LIBRARIES:
+        found = [(name, works_since(library, RELEASES[name], RELEASES)) for name in OLDER]
+        for version, names in groupby(found, itemgetter(1)):
+            first, *others = [name for name, _ in names]
+            several = f"{first} to {others[-1]}" if others else first
+            told.append(f"{library} on {several}: {dotted(version) if version else 'none'}")
+    assert "\n".join(told) == snapshot
+
+
+def test_advice(snapshot: SnapshotAssertion) -> None:
+    """About an old version of each library, one that works, and an unknown one; by its software, or by its id."""
+    find = partial(works_since, target=RELEASES["4.1.1"], releases=RELEASES)
+    ids = ["kafka-python-1.0.0", "aiokafka-producer-1", "rdkafka", "sarama", "kafkajs", "kgo", "consumer-g-1", "mine"]
+    clients = [Client(name, None, None, None) for name in ids]
+    for software, library in NAMED.items():
+        for version in ("0.1", dotted(find(library) or ()), ""):
+            clients.append(Client("billing", None, f"{software} {version}".strip(), None))
+    clients.append(Client("billing", None, "unheard-of 1.0", None))
+    told = []
+    for client in clients:
+        told.append(f"{client.software or client.client_id}: {advice.advice(client, {0: 'Produce'}, '4.1.1', find)}")
+    for client in clients[0], clients[6], clients[7], clients[8], clients[-1]:
+        text = advice.advice(client, {19: "CreateTopics", 20: "DeleteTopics"}, "4.1.1", find)
+        told.append(f"{client.software or client.client_id}, by an administrator: {text}")
+    nothing = advice.advice(clients[2], {0: "Produce"}, "0.8.0", lambda library: None)
+    assert (
+        "\n".join([*told, nothing, advice.advice(clients[7], {0: "Produce"}, "x", lambda library: None)]) == snapshot
+    )
