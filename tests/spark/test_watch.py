@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import signal
 import threading
 import time
@@ -12,7 +11,6 @@ from types import SimpleNamespace
 from typing import Any, cast
 from unittest.mock import MagicMock, call
 
-import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
@@ -21,21 +19,12 @@ from rich.console import Console
 from kwire.command import main as run
 from kwire.errors import KwireError
 from kwire.protocol import MessageRegistry
-from kwire_inspect.command.engines import LocalEngine
-from kwire_inspect.command.live import live_report
-from kwire_inspect.options import OptionError
-from kwire_inspect.reasons import TLS
-from kwire_inspect.reports.client_usage import Client, Use
-from kwire_inspect.reports.judgement import Judgement
-from kwire_inspect.schemas import CLIENTS, PROBLEMS
 from kwire_inspect.tables.clients import EXCHANGE_COLUMNS
-from kwire_kafka import PROTOCOL
 from kwire_spark.command import watch
 from kwire_spark.command.watch import ProgressPrinter
 from tests.inspect.test_interfaces import LO, Install, capture_in
 from tests.inspect.test_interfaces import install as install
 from tests.support.capture_files import packets, recorded, write_pcap
-from tests.support.report_rows import client, clients_of, write_rows
 
 RECORDING = "kafka-python-on-3.9.1"
 LONGEST = 300.0
@@ -56,12 +45,6 @@ LONGEST = 300.0
 def test_wrong_usage(capsys: pytest.CaptureFixture[str], arguments: list[str], told: str) -> None:
     assert run(["watch", *arguments]) == 2
     assert told in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(("out", "kind"), [("s3://bucket/out", "parquet"), ("out", "csv")])
-def test_a_live_report_needs_a_table_that_this_process_can_read(out: str, kind: str) -> None:
-    with pytest.raises(OptionError, match="needs a table in Parquet on this machine"):
-        live_report(out, kind, ["4.1.1"], None, PROTOCOL, Console(quiet=True))
 
 
 @pytest.fixture
@@ -194,65 +177,3 @@ def test_with_a_target_it_keeps_page_and_metrics_and_tells_who_is_refused(
     assert 'kwire_clients{target="4.1.1",verdict="refused"} 1\n' in metrics
     assert run([*command, "--target", "4.1.1"]) == 0, "its own files may be replaced"
     assert capsys.readouterr().err.count("refused by 4.1.1 ") == 1
-
-
-def test_a_refused_client_is_told_once_wherever_it_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    live = live_report(str(tmp_path), "parquet", ["4.1.1"], None, PROTOCOL, Console(stderr=True))
-    for hosts in (["10.0.0.1"], ["10.0.0.2", "10.0.0.3"]):
-        uses = [Use(Client("one", host, None, None), 0, "Produce", 1) for host in hosts]
-        live._tell(Judgement.of(uses, live.targets[0]))
-    assert capsys.readouterr().err == "refused by 4.1.1 one: Produce 1\n"
-    live._tell(Judgement.of([Use(Client("one", "10.0.0.1", None, None), 0, "Produce", 2)], live.targets[0]))
-    assert capsys.readouterr().err == "refused by 4.1.1 one: Produce 2\n"
-
-
-@pytest.mark.parametrize("beside", ["nothing unread", "much unread", "no problems"])
-def test_its_page_is_that_of_the_command(tmp_path: Path, beside: str) -> None:
-    unjudged = client(0, 2, client_id=None, input_kind="server_log", refused=3) | {"version": None}
-    table = clients_of(client(0, 1, 5, refused=2), client(3, 12, client_id="two"), unjudged).table
-    write_rows(table.batches(CLIENTS), CLIENTS, str(tmp_path), "clients")
-    unread = {"problem": TLS, "places": 1, "connections": 1, "unread": 10**9, "source": "a.pcap", "position": 7}
-    if beside != "no problems":
-        problems = pa.RecordBatch.from_pylist([unread] * (beside == "much unread"), PROBLEMS)
-        write_rows([problems], PROBLEMS, str(tmp_path), "problems")
-    (tmp_path / "owners.csv").write_text("owner,client_id\nTeam A,two\n")
-    given, owners = ["3.9.1", "4.1.1"], str(tmp_path / "owners.csv")
-    assert live_report(str(tmp_path), "parquet", given, owners, PROTOCOL, Console(quiet=True)).update()
-    pages = [(tmp_path / "readiness.html").read_text()]
-    targets = [part for target in given for part in ("--target", target)]
-    assert run(["readiness", str(tmp_path), *targets, "--owners", owners, "--out", str(tmp_path), "-q"]) == 1
-    pages.append((tmp_path / "readiness.html").read_text())
-    changing = r'<meta http-equiv="refresh"[^>]*>\n?|Made on [^<]* UTC'
-    live, reported = (re.sub(changing, "", page) for page in pages)
-    assert live == reported
-
-
-def test_a_report_on_no_table_waits(tmp_path: Path) -> None:
-    live = live_report(str(tmp_path), "parquet", ["4.1.1"], None, PROTOCOL, Console(stderr=True))
-    assert not live.update()
-    assert not list(tmp_path.iterdir())
-
-
-@pytest.mark.parametrize("at", ["before", "after"])
-def test_a_table_that_vanishes_while_it_is_read_is_not_published(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at: str
-) -> None:
-    capture = tmp_path / "a.pcap"
-    write_pcap(capture, packets(recorded("kafka-python-as-of-0.10-on-3.9.1")[0]))
-    out = tmp_path / "out"
-    assert run(["clients", str(capture), "--out", str(out), "--engine", "local", "-q"]) == 0
-    live = live_report(str(out), "parquet", ["4.1.1"], None, PROTOCOL, Console(stderr=True))
-    assert live.update()
-    (out / "readiness.html").unlink()
-    read = LocalEngine.read
-
-    def vanishes(self: LocalEngine, *given: Any) -> Any:
-        if at == "after":
-            found = read(self, *given)
-        for file in (out / "clients").rglob("*.parquet"):
-            file.unlink()
-        return found if at == "after" else read(self, *given)
-
-    monkeypatch.setattr(LocalEngine, "read", vanishes)
-    assert not live.update()
-    assert not (out / "readiness.html").exists()
