@@ -9,6 +9,8 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from pyarrow import parquet
 from rich.console import Console
 from syrupy.assertion import SnapshotAssertion
@@ -22,10 +24,12 @@ from kwire_inspect.inputs import find
 from kwire_inspect.reports.offsets import Tables, log_ends, offsets, ranges, report_on
 from kwire_inspect.reports.report import Report
 from kwire_inspect.reports.terminal import print_report
+from kwire_inspect.reports.text import counted
 from kwire_inspect.schemas import RECORDS
 from kwire_inspect.state import columns
 from kwire_inspect.state.replay import NEEDED
 from kwire_kafka import PROTOCOL
+from tests.support.effort import examples
 from tests.support.log_files import rows, segment
 from tests.support.report_rows import table_of, whole
 
@@ -244,3 +248,126 @@ def test_which_transactions_are_not_finished(state: str, said: bool) -> None:
     group = table_of(columns.GROUPS, {"group": "g", "type": "classic", "members": 0})
     report = report_on(Tables(nothing[0], group, nothing[2], table_of(columns.TRANSACTIONS, *some)))
     assert ("2 transactions are not finished." in report.summary) == said
+
+
+FAILED = columns.UNDECODABLE.append(pa.field("records", pa.int64()))
+PAIRS = st.tuples(st.sampled_from("abc"), st.sampled_from([("orders", 0), ("orders", 1), ("gone", 0), (None, 0)]))
+LATER = [None, WHEN, WHEN.replace(hour=13)]
+
+
+def unique(**facts: Any) -> st.SearchStrategy[list[dict[str, Any]]]:
+    """Rows of which no two have the same first fact."""
+    first = next(iter(facts))
+    return st.lists(st.fixed_dictionaries(facts), max_size=8, unique_by=lambda row: row[first])
+
+
+@examples(0.2)
+@given(
+    unique(key=PAIRS, offset=st.integers(0, 3), committed=st.sampled_from(LATER)),
+    unique(group=st.sampled_from("abcde"), state=st.sampled_from(["Stable", "Empty"]), members=st.integers(0, 2)),
+    unique(
+        member_id=st.text("xyz", max_size=2), group=st.sampled_from("ab"), client_id=st.sampled_from([None, *"pq"])
+    ),
+    unique(
+        transactional_id=st.text("xyz", max_size=2),
+        state=st.sampled_from(["Ongoing", "PrepareCommit", "PrepareAbort", "Dead", "Empty"]),
+        updated=st.sampled_from(LATER),
+    ),
+    unique(key=st.tuples(*map(st.sampled_from, ("st", "kl", "rs"))), records=st.integers(1, 3)),
+    st.sampled_from([1, 2, 50]),
+)
+def test_the_whole_report_on_any_state(
+    commits: list[dict[str, Any]],
+    groups: list[dict[str, Any]],
+    members: list[dict[str, Any]],
+    transactions: list[dict[str, Any]],
+    failed: list[dict[str, Any]],
+    top: int,
+) -> None:
+    ends = {("orders", 0): 2, ("orders", 1): 0}
+    committed = [
+        commit(group, topic, partition, row["offset"], committed=row["committed"], topic_id="id")
+        for row in commits
+        for group, (topic, partition) in [row["key"]]
+    ]
+    broken = [dict(zip(("topic", "kind", "reason"), row["key"], strict=True)) | row for row in failed]
+    report = report_on(
+        Tables(
+            table_of(columns.COMMITTED, *committed),
+            table_of(columns.GROUPS, *groups),
+            table_of(columns.MEMBERS, *members),
+            table_of(columns.TRANSACTIONS, *transactions),
+            table_of(ENDS, *({"topic": topic, "partition": at, "end": end} for (topic, at), end in ends.items())),
+            table_of(FAILED, *broken),
+        ),
+        top=top,
+    )
+
+    def least(*cells: Any) -> list[Any]:
+        """A key for rows, those without a value last."""
+        return [(cell is None, cell) for cell in cells]
+
+    def most(number: Any) -> Any:
+        return None if number is None else -(number.timestamp() if isinstance(number, datetime) else number)
+
+    expected: dict[str, list[tuple[Any, ...]]] = {"committed": [], "groups": []}
+    for row in committed:
+        end = ends.get((row["topic"], row["partition"]))
+        lag = None if end is None else max(end - row["offset"], 0)
+        place = row["group"], row["topic"] or "id", row["partition"]
+        expected["committed"].append((*place, row["offset"], end, lag, row["committed"]))
+    expected["committed"].sort(key=lambda row: least(most(row[5]), *row[:3]))
+    for name in sorted({row["group"] for row in (*committed, *groups)}):
+        (known,) = [row for row in groups if row["group"] == name] or [{}]
+        own = [row for row in expected["committed"] if row[0] == name]
+        lags, times = [row[5] for row in own if row[5] is not None], [row[6] for row in own if row[6]]
+        counts = (len({row[1] for row in own}), len(own)) if own else (None, None)
+        cells = known.get("state"), known.get("members"), sum(lags) if lags else None
+        expected["groups"].append((name, *cells, *counts, max(times, default=None)))
+    expected["groups"].sort(key=lambda row: least(most(row[3]), most(row[5]), row[0]))
+    members.sort(key=lambda row: least(row["group"], row["client_id"], row["member_id"]))
+    expected["members"] = [(row["group"], row["client_id"], row["member_id"]) for row in members]
+    unfinished = ("Ongoing", "PrepareCommit", "PrepareAbort")
+    expected["transactions"] = sorted(
+        ((row["transactional_id"], row["state"], row["updated"]) for row in transactions),
+        key=lambda row: [row[1] not in (*unfinished, "Dead"), *least(most(row[2]), row[0])],
+    )
+    if broken:
+        found = [(*row["key"], row["records"]) for row in broken]
+        expected["undecodable"] = sorted(found, key=lambda row: (-row[3], *row[:3]))
+    names = {
+        "committed": ("group", "topic", "partition", "offset", "end", "lag", "committed"),
+        "groups": ("group", "state", "members", "lag", "topics", "partitions", "committed"),
+        "members": ("group", "client_id", "member_id"),
+        "transactions": ("transactional_id", "state", "updated"),
+        "undecodable": ("topic", "kind", "reason", "records"),
+    }
+    assert [table.name for table in report.tables] == [name for name in (*COMMON, "undecodable") if name in expected]
+    for table in report.tables:
+        rows = expected[table.name]
+        assert [*zip(*map(table.column, names[table.name]), strict=True)] == rows[:top]
+        assert table.more == max(len(rows) - top, 0)
+
+    said = ["No groups found."]
+    if expected["groups"]:
+        joined = sum(bool(row[2]) for row in expected["groups"][:top])
+        lag = expected["committed"][0][5] if committed else None
+        pending = sum(row[1] in unfinished for row in expected["transactions"][:top])
+        first, offsets_of = counted(len(expected["groups"]), "group"), counted(len(committed), "committed offset")
+        said = [f"{first}, {joined or 'none'} with members; {offsets_of}."]
+        if committed and lag is None:
+            said.append("Lag is unknown: add the data directories of the partitions that these groups consume.")
+        if lag:
+            group, topic, at, *_ = expected["committed"][0]
+            said.append(f"The largest lag is {lag}: group {group} in partition {at} of {topic}.")
+        if pending:
+            said.append(f"{counted(pending, 'transaction')} {'is' if pending == 1 else 'are'} not finished.")
+    if broken:
+        number, least_of = sum(row[3] for row in expected["undecodable"][:top]), "At least " * (len(broken) > top)
+        are = "is" if number == 1 else "are"
+        records = counted(number, "record")
+        said.append(f"{least_of}{records} of internal topics cannot be decoded and {are} missing here.")
+    assert report.summary == tuple(said)
+
+
+COMMON = ("groups", "committed", "members", "transactions")
