@@ -19,7 +19,6 @@ from kwirec.frontend.json_writer import json_definition
 from kwirec.ir import resolve
 from kwirec.ir.literals import default_literal
 from tests.frontend.test_convert import all_of
-from tests.frontend.test_krammar_lines import HEADS, LINES
 from tests.rules.test_tables import RANGES
 from tests.support.findings import told
 
@@ -55,7 +54,67 @@ LITERALS = r"""
 "AAAAAAAAAAAAAAAAAAAAA" "\ud800" 7 -129 7.5 true false null 65536 9223372036854775808
 """
 HOLDERS = ("bool", "int8", "uint16", "int64", "float64", "string", "bytes", "uuid", "records", "[]int8", "S")
-LINES_MORE = r"""
+LINES = r"""
+nullable-string
+nullable-string-v1+
+nullable-string-v1-v2
+nullable-bytes
+nullable-bytes-v1+
+nullable-int8
+records
+nullable-records
+string("a")
+string()
+[int8](null)
+=>X(null)
+nullable=>(null)
+nullable-v1+[int8]
+nullable-v1-v2[int8]
+nullable[int8]
+nullable-v1+=>
+nullable=> // tag 0
+nullable[=>] // tag 0
+int8 // v1+, tag 0
+int8 // tag 0
+int8 // tag -1
+int8 // tag 2147483647
+int8 // ignorable
+int8 // entity x
+int8 // map key
+int8 // zero copy
+int8 // was B, was C
+int8 // was "B  C"
+int8 // since 3.0
+int8 // flexible none
+int8 // versions none
+int8 // tag 0, tagged v2+
+[=>X]
+=>X
+nullable-string(empty)
+[nullable-string]
+nullable[nullable-string]
+string-v1+
+string("\ud800")
+string("\q")
+int8 // v1
+int8 // v1-2
+int8 // v1..3
+int8 // flexible 1+
+int8 // v32767+
+int8 // v0-v32768
+int8 // v1+, v1+
+int8 // v1+, v2+
+int8 // tag 0, tag 0
+[int8
+[[int8]
+int8]
+[int8]]
+int8[]
+int8 x
+[]
+nullable-string-v0-v32768
+nullable-v40000+[int8]
+[=>] x
 bool(true)
 bool(maybe)
 [[=>]]
@@ -109,7 +168,27 @@ int8 // v1+, tag 0, tagged none
 int8 // v1+, tag 0, tagged v2+, tagged v3+
 [[[[[[[[[[[[[[[[[[[[[[[[[[[[[[
 """
-HEADS_MORE = """
+HEADS = """
+max version 32767
+max version 32768
+max version 9, min version 32768
+max version 9, reserved
+max version 9, deprecated v0-v1
+max version 9, unstable
+max version 9, listeners broker
+max version 9, was Old
+max version 9, header v1 for v0+
+max version 9, admin
+max version 9, group coordinator
+max version 9, min version 1
+versions v0-v3
+max version 9, flexible v3
+max version 9, deprecated 3
+max version 9, max version 9
+max version 9, max version 8
+max version 9, header v1
+max version 9, header v1 for v0-v32768
+max version 9, quick
 key 1
 max version
 max version -1
@@ -219,14 +298,14 @@ def krammar(name: str, head: str, line: str) -> str:
 
 
 def lines() -> Iterator[tuple[str, str]]:
-    for line in [*(line for line, _, _ in LINES), *LINES_MORE.strip().splitlines()]:
+    for line in LINES.strip().splitlines():
         mine, other = (krammar(name, "key 1, max version 9, flexible v1+", line) for name in ("Ask.krm", "01_ask"))
         more = [one for one in other.splitlines() if one not in mine.splitlines()]
         yield line, "\n".join([mine, *(f"franz-go: {one}" for one in more)])
 
 
 def heads() -> Iterator[tuple[str, str]]:
-    for head in [*(head for head, _, _ in HEADS), "", *HEADS_MORE.strip().splitlines()]:
+    for head in ["", *HEADS.strip().splitlines()]:
         report = Report()
         (document,) = link([parse(Source("Ask.krm", f"AskRequest => key 1, {head}\n  A: int8\n"), report)], report)
         written = [json_definition(one).partition('  "fields"')[0] for one in document.definitions]
