@@ -55,23 +55,6 @@ def parsed(text: str) -> RequestLogLine:
     return line
 
 
-def test_a_line_has_what_the_broker_wrote() -> None:
-    line = parsed(logged())
-    assert line.prefix == "[2026-11-21 16:35:31,089] INFO"
-    header = line.header
-    assert (header.api_key, header.api_version, header.api_name) == (2, 1, "LIST_OFFSETS")
-    assert (header.correlation_id, header.client_id, header.deprecated) == (7, "älter", True)
-    assert (line.request, line.response) == ({"replicaId": -1, "topics": []}, {"topics": []})
-    assert line.is_forwarded is False
-    assert (line.local, line.remote) == (Address("10.0.0.1", 9092), Address("10.0.0.2", 51198))
-    assert (line.total_time_ms, line.request_queue_time_ms, line.local_time_ms) == (2.5, 0.5, 1.0)
-    assert (line.remote_time_ms, line.throttle_time_ms) == (0.0, 0)
-    assert (line.response_queue_time_ms, line.send_time_ms) == (0.25, 0.75)
-    assert (line.security_protocol, line.principal, line.listener) == ("PLAINTEXT", "User:ANONYMOUS", "PLAINTEXT")
-    assert (line.software_name, line.software_version) == ("unknown", "unknown")
-    assert line.more == {}
-
-
 @pytest.mark.parametrize(
     ("connection", "local", "remote"),
     [
@@ -109,18 +92,6 @@ def test_numbers_of_a_header_have_the_size_that_they_have_on_the_wire(name: str,
     for number in (least - 1, most + 1):
         with pytest.raises(RequestLogError, match=f"is out of range: {number}$"):
             parse_line(logged(requestHeader=BODY["requestHeader"] | {name: number}))
-
-
-def test_what_is_unknown_is_kept_and_what_is_absent_is_none() -> None:
-    client = {"softwareName": "kwire", "flavour": "plain"}
-    header = BODY["requestHeader"] | {"cluster": 3}
-    line = parsed(logged(requestHeader=header, clientInformation=client, temporaryMemoryBytes=128))
-    inner = {"requestHeader": {"cluster": 3}, "clientInformation": {"flavour": "plain"}}
-    assert line.more == {"temporaryMemoryBytes": 128, **inner}
-    assert (line.software_name, line.software_version) == ("kwire", None)
-    least = parsed('Completed request:{"requestHeader":{"requestApiKey":0,"requestApiVersion":3}}')
-    assert (least.request, least.response, least.listener, least.total_time_ms) == (None, None, None, None)
-    assert (least.prefix, least.header.deprecated) == ("", False)
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,6 @@ from __future__ import annotations
 import pickle
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from kwire import DecodeError, EncodeError, MessageRegistry, UnexpectedMessageError
 from kwire.connection import (
@@ -38,7 +36,7 @@ from kwire_kafka import (
     SaslHandshakeResponse,
 )
 from kwire_kafka.api.api_versions import ApiVersion
-from tests.runtime.connection.conversations import play, raw
+from tests.runtime.connection.conversations import raw
 
 BEAT = HeartbeatRequest(group_id="g")
 
@@ -63,34 +61,6 @@ def test_client_and_server_understand_each_other() -> None:
     assert (response.message, response.latency) == (MetadataResponse(cluster_id="c"), 2.5)
     assert response.request.data == request.data
     assert client.in_flight == 0
-
-
-@given(st.lists(st.integers(1, 30), min_size=1))
-def test_any_pieces_of_any_number_of_responses(sizes: list[int]) -> None:
-    client, server = pair()
-    sent = b"".join(client.send(BEAT, 4) for _ in range(5))
-    requests = [event for event in server.receive(sent) if isinstance(event, RequestEvent)]
-    assert [event.correlation_id for event in requests] == [0, 1, 2, 3, 4]
-    data = b"".join(server.send(request, HeartbeatResponse(error_code=code)) for code, request in enumerate(requests))
-    answers = []
-    for turn in range(len(data)):
-        size = sizes[turn % len(sizes)]
-        answers += client.receive(data[:size])
-        data = data[size:]
-    assert [event.message for event in answers if isinstance(event, ResponseEvent)] == [
-        HeartbeatResponse(error_code=code) for code in range(5)
-    ]
-    asked = [event.request for event in answers if isinstance(event, ResponseEvent)]
-    assert [request.position for request in asked] == [request.position for request in requests]
-
-
-def test_both_ends_agree_with_the_decoder() -> None:
-    client, server = pair()
-    sent = client.send(BEAT, 4)
-    answer = server.send(heard(server, sent), HeartbeatResponse())
-    (response,) = client.receive(answer)
-    seen = play([(CLIENT, sent), (SERVER, answer)])
-    assert [event.data for event in seen if isinstance(event, ResponseEvent)] == [response.data]
 
 
 def test_versions_are_negotiated() -> None:

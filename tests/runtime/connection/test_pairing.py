@@ -58,17 +58,6 @@ def test_times_are_those_of_the_last_byte() -> None:
     assert connection.in_flight == 0
 
 
-def test_responses_find_their_requests_in_order() -> None:
-    segments = [asked(BEAT, 4, number) for number in (5, 6, 7)] + [asked(MetadataRequest(), 12, 8)]
-    segments += [answered(HeartbeatResponse(error_code=number), 4, number) for number in (5, 6, 7)]
-    segments += [answered(MetadataResponse(), 12, 8)]
-    events = play(segments)
-    assert [type(event) for event in events] == [RequestEvent] * 4 + [ResponseEvent] * 4
-    responses = [event for event in events if isinstance(event, ResponseEvent)]
-    assert [event.request for event in responses] == events[:4]
-    assert [event.name for event in responses] == ["Heartbeat"] * 3 + ["Metadata"]
-
-
 def test_requests_that_are_passed_over_are_unanswered() -> None:
     segments = [asked(BEAT, 4, number) for number in (1, 2, 3)] + [answered(HeartbeatResponse(), 4, 3)]
     segments += [answered(HeartbeatResponse(), 4, 1)]  # too late
@@ -80,20 +69,6 @@ def test_requests_that_are_passed_over_are_unanswered() -> None:
     assert response.request is requests[2]
     assert isinstance(late, Undecodable)
     assert late.reason == "no request was seen with correlation id 1"
-
-
-def test_correlation_ids_may_repeat() -> None:
-    segments = [asked(BEAT, 4, 0)] * 3 + [answered(HeartbeatResponse(error_code=code), 4, 0) for code in range(3)]
-    *requests, one, two, three = play(segments)
-    for request, response in zip(requests, (one, two, three), strict=True):
-        assert isinstance(response, ResponseEvent)
-        assert response.request is request
-
-
-def test_the_end_leaves_requests_unanswered() -> None:
-    request, unanswered = play([asked(BEAT, 4, 1)])
-    assert isinstance(unanswered, Unanswered)
-    assert (unanswered.request, unanswered.reason, unanswered.time) == (request, "the connection ended", 2.0)
 
 
 def test_frames_that_are_cut_off_by_the_end() -> None:
@@ -181,15 +156,6 @@ def test_an_unfinished_frame_of_either_side_counts_as_held(unfinished: Segment) 
     assert connection.held == before + len(data) - 1
 
 
-def test_one_direction_alone_is_kept_within_bounds() -> None:
-    connection = decoder(max_in_flight=10)
-    events = [event for number in range(100) for event in connection.feed(*asked(BEAT, 4, number), float(number))]
-    unanswered = [event for event in events if isinstance(event, Unanswered)]
-    assert [event.request.correlation_id for event in unanswered] == list(range(90))
-    assert {event.reason for event in unanswered} == {"too many requests are in flight"}
-    assert connection.in_flight == 10
-
-
 def test_large_requests_are_kept_within_bounds_too() -> None:
     connection = decoder(max_in_flight_bytes=10_000)
     large = HeartbeatRequest(group_id="g" * 4000)
@@ -265,23 +231,6 @@ def test_a_frame_that_cannot_be_a_request_means_out_of_step(start: str) -> None:
     assert isinstance(skipped, Skipped)
     assert (skipped.data, skipped.reason) == (noise, "no frame begins there")
     assert isinstance(second, RequestEvent)
-
-
-def test_headers_alone() -> None:
-    request, response = play([asked(BEAT, 4, 1), answered(HeartbeatResponse(), 4, 1)], decoder(bodies=False))
-    assert isinstance(request, RequestEvent)
-    assert (request.name, request.version, request.client_id, request.message) == ("Heartbeat", 4, "me", None)
-    assert isinstance(response, ResponseEvent)
-    assert (response.request, response.message) == (request, None)
-
-
-def test_bodies_of_some_apis() -> None:
-    segments = [asked(BEAT, 4, 1), answered(HeartbeatResponse(), 4, 1), asked(MetadataRequest(), 9, 2)]
-    beat, beaten, metadata = play(segments, decoder(bodies={"Heartbeat"}))[:3]
-    assert isinstance(beat, RequestEvent)
-    assert isinstance(beaten, ResponseEvent)
-    assert isinstance(metadata, RequestEvent)
-    assert (beat.message, beaten.message, metadata.message) == (BEAT, HeartbeatResponse(), None)
 
 
 # Envelopes
