@@ -41,21 +41,6 @@ def test_describe(
     assert capsys.readouterr().out == snapshot
 
 
-@pytest.mark.parametrize(
-    ("arguments", "reason"),
-    [
-        (("Fetch",), "did you mean FetchRequest"),
-        (("FetchRequest", "--version", "99"), "unknown version 99 of FetchRequest, valid versions are 0 to 18"),
-        (("FetchRequest.topics.topic",), "FetchRequest has no struct 'topics.topic'"),
-        (("FetchRequest.partitions",), "FetchRequest has no struct 'partitions'"),
-        (("FetchRequest", "--protocol", "json"), "json is not a generated package"),
-    ],
-)
-def test_describe_nothing(arguments: tuple[str, ...], reason: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["describe", *arguments]) == 2
-    assert reason in capsys.readouterr().err
-
-
 def test_json_has_all_fields(capsys: pytest.CaptureFixture[str]) -> None:
     main(["describe", "FetchRequest", "--format", "json", "--version", "0"])
     paths = [field["path"] for field in json.loads(capsys.readouterr().out)["fields"]]

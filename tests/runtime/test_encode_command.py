@@ -51,27 +51,6 @@ def test_header_and_size(run: Any) -> None:
     assert run("encode", "MetadataResponse", "--version", 12, "--header").out == response.hex() + "\n"
 
 
-@pytest.mark.parametrize(
-    ("arguments", "problem"),
-    [
-        (["Metadat"], "Metadata"),
-        (["Metadata", "--version", "99"], "version 99"),
-        (["Metadata", "--json", "{"], "Expecting"),
-        (["Metadata", "--json", '{"topics": 3}'], "expected an array"),
-        (["TopicRecord", "--header"], "not a response"),
-        (["MetadataResponse", "--header", "--client-id", "c"], "--client-id is only valid for a request"),
-        (["MetadataResponse", "--header", "--client-id", ""], "--client-id is only valid for a request"),
-        (["Metadata", "--client-id", "c"], "require --header or --frame"),
-        (["Metadata", "--client-id", ""], "require --header or --frame"),
-        (["Metadata", "--correlation-id", "0"], "require --header or --frame"),
-    ],
-)
-def test_what_cannot_be_encoded_is_a_usage_error(run: Any, arguments: list[str], problem: str) -> None:
-    result = run("encode", *arguments)
-    assert (result.code, result.out) == (2, "")
-    assert problem in result.err
-
-
 def test_frames_as_messages(run: Any) -> None:
     one = run("encode", "Metadata", "--version", 12, "--json", JSON, "--frame").out.strip()
     assert json.loads(run("decode", "--format", "message", one).out) == METADATA.to_json(12)

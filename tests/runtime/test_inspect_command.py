@@ -540,41 +540,6 @@ def test_times_have_notes(run: Any) -> None:
     assert "1700000000123  2023-11-14 22:13:20.123 UTC" in result.out
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["--response", "--version", "1", "00"], "--api-key"),
-        (["--response", "--api-key", "1", "00"], "--version"),
-        (["--message", "FetchRequest", "00"], "--version"),
-        (["--message", "Nix", "--version", "1", "00"], "unknown message 'Nix'"),
-        (["--message", "metadatarequest", "--version", "1", "00"], "did you mean MetadataRequest"),
-        (["--response", "--api-key", "ApiVersion", "--version", "1", "00"], "did you mean ApiVersions"),
-        (["--key", "00"], "--key and --value require --topic"),
-        (["--key", ""], "--key and --value require --topic"),
-        (["--value", "00", "00"], "--key and --value require --topic"),
-        (["--api-key", "1", "00"], "--api-key is only valid with --response"),
-        (
-            ["--message", "FetchRequest", "--version", "1", "--api-key", "1", "00"],
-            "--api-key is only valid with --response",
-        ),
-        (["--version", "1", "00"], "--version is only valid with --response or --message"),
-        (["--topic", "__consumer_offsets", "--key", "00", "--version", "1"], "--version is only valid with"),
-        (["--response", "--api-key", "Nix", "--version", "1", "00"], "unknown API 'Nix'"),
-        (["--protocol", "no_such_package", "00"], "no_such_package"),
-        (["--protocol", "json", "00"], "json"),
-        (["--topic", "mine", "--key", "00"], "unknown internal topic"),
-        (["--topic", "__consumer_offsets"], "--key"),
-        (["zz"], "neither hex nor base64"),
-        (["--coding", "raw", "zz"], "no such file"),
-        (["--policy", "lax", "00"], "'lax' is not one of 'strict', 'kafka', 'preserve'"),
-    ],
-)
-def test_wrong_usage(run: Any, arguments: list[str], said: str) -> None:
-    result = run(*arguments)
-    assert (result.code, result.out) == (2, "")
-    assert said in result.err.splitlines()[-1]
-
-
 def test_the_examples_of_its_help_run(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     examples = [line.split()[2:] for line in decode._EPILOG.splitlines() if line.startswith("  kwire decode")]
     assert len(examples) == 5
