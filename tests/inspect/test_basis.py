@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from kwire.command import main as run
 from kwire_inspect.reasons import (
@@ -37,10 +41,12 @@ from kwire_inspect.reports.latency import latency
 from kwire_inspect.reports.readiness import readiness
 from kwire_inspect.reports.report import Report
 from kwire_inspect.reports.terminal import print_report
+from kwire_inspect.reports.text import counted
 from kwire_inspect.stored import Origin
 from kwire_inspect.tables.clients import clients
 from tests.inspect.test_late_captures import OTHER_PORTS
 from tests.support.capture_files import EPOCH, Conversation, packets, recorded, write_pcap
+from tests.support.effort import examples
 from tests.support.report_rows import START, exchange, exchanges_of
 
 REPORT = Report("clients", "Clients", ("2 clients seen.",), ())
@@ -247,3 +253,96 @@ def test_problems_name_the_first_place_and_those_with_most_bytes_come_first() ->
         "Not everything could be read: 4 reasons in the last table.",
         "1 file skipped: see the last table.",
     )
+
+
+ASKED = st.fixed_dictionaries(
+    {
+        "api_key": st.sampled_from([0, 3]),
+        "number": st.sampled_from([0, 1, 2, None]),
+        "request_size": st.sampled_from([0, 10, 500]),
+        "response_size": st.sampled_from([None, 90]),
+        "time": st.sampled_from([None, START, START + timedelta(seconds=1.5), START + timedelta(hours=1)]),
+    }
+)
+UNREAD = st.fixed_dictionaries(
+    {
+        "problem": st.sampled_from(
+            [TLS, f"{TLS} ({NO_SECRETS})", HTTP, PARTIAL, UNDECIDED, MISSING, f"{NOT_READ}ESP"]
+        ),
+        "number": st.sampled_from([0, None]),
+        "unread": st.sampled_from([None, 0, 5, 400]),
+        "packets": st.sampled_from([None, 3]),
+        "client_host": st.sampled_from([None, "10.0.0.1", "10.0.0.2"]),
+        "server_port": st.sampled_from([None, 9092, 9093]),
+        "source": st.sampled_from(["b.pcap", "a.pcap"]),
+        "position": st.sampled_from([3, 20]),
+    }
+)
+
+
+@examples(0.3)
+@given(st.lists(ASKED, max_size=12), st.lists(UNREAD, max_size=12), st.sampled_from([0.0, 50.0, 90.0, 100.0]))
+def test_the_basis_of_any_rows(asked: list[dict[str, Any]], unread: list[dict[str, Any]], least: float) -> None:
+    rows = [exchange(one["api_key"]) | one | {"position": at} for at, one in enumerate(asked)]
+    for row in rows:
+        if row["number"] is None:
+            row |= {"request_size": None, "response_size": None}  # as in request logs
+    table = exchanges_of(*rows, *(exchange(None, None) | {"time": None} | one for one in unread))
+    found = basis_of(table)
+
+    kinds = {"request_log" if row["number"] is None else "capture" for row in rows}
+    by_key = [[row["number"] is None for row in rows if row["api_key"] == key] for key in (0, 3)]
+    most = sum(max(logs.count(True), logs.count(False)) for logs in by_key)
+    times = [row["time"] for row in rows if row["time"]]
+    read = sum((row["request_size"] or 0) + (row["response_size"] or 0) for row in rows)
+    connections = sum(row["number"] == 0 for row in rows)
+    assert found.requests == (most if len(kinds) == 2 else len(rows))
+    for one in (found, basis_of(clients(table))):
+        assert (one.read, one.connections, one.known, one.deprecated) == (read, connections, True, None)
+        assert (one.first_seen, one.last_seen) == (min(times, default=None), max(times, default=None))
+        assert (one.problems, one.encrypted) == (found.problems, found.encrypted)
+
+    problems, encrypted = [], []
+    for reason in {one["problem"] for one in unread}:
+        of = [one for one in unread if one["problem"] == reason]
+        places, size = sum(one["packets"] or 1 for one in of), sum(one["unread"] or 0 for one in of)
+        source, position = min((one["source"], one["position"]) for one in of)
+        problems.append(Problem(reason, places, size, source, position, sum(one["number"] == 0 for one in of)))
+        for host, port in {(one["client_host"], one["server_port"]) for one in of if reason.startswith(TLS)}:
+            here = [one["unread"] or 0 for one in of if (one["client_host"], one["server_port"]) == (host, port)]
+            encrypted.append((host, port, reason, sum(here)))
+    assert found.problems == tuple(sorted(problems, key=lambda one: (-one.unread, one.reason)))
+    assert found.encrypted == tuple(sorted(encrypted, key=lambda one: (-one[3], one[0] or "", one[1] or 0, one[2])))
+
+    lost = [one for one in problems if one.reason not in (PARTIAL, HTTP)]
+    sums = [(read, sum(one.unread for one in lost)), (connections, sum(one.connections for one in lost))]
+    shares = [100 * part / (part + other) if part + other else None for part, other in sums]
+    coverage = min((share for share in shares if share is not None), default=None)
+    enough = coverage is None or coverage >= least
+    report = with_basis(REPORT, found, "1 capture", least)
+    assert report.exit_code == (0 if enough else 4)
+    of_what = "bytes of connections" if coverage == shares[0] else "connections"
+    said = [] if enough else [f"INCOMPLETE: only {percent(coverage)} of the {of_what} were read, less than the "]
+    assert [sentence[: len(start)] for sentence, start in zip(report.summary, said, strict=False)] == said
+    on = f" on {counted(connections, 'connection')}" if connections else ""
+    span = f", from {min(times):%F %T} to {max(times):%F %T}" if times else ""
+    span = re.sub(r"(:01)(?= to |$)", r"\1.500", span)
+    said = [
+        *REPORT.summary,
+        f"Based on 1 capture: {counted(found.requests, 'request')}{on}{span}{' UTC' * bool(span)}.",
+    ]
+    if shares[0] is not None:
+        named = {"undecided": UNDECIDED, "encrypted": TLS, "missing": MISSING}
+        sizes = {name: sum(one.unread for one in lost if one.reason.startswith(of)) for name, of in named.items()}
+        sizes["in encapsulations that are not read"] = sum(
+            one.unread for one in lost if one.reason.startswith(NOT_READ)
+        )
+        of_connections = "" if shares[1] is None else f" and {percent(shares[1])} of the connections"
+        parts = [f"{counted(size, 'byte')} {name}" for name, size in sizes.items() if size]
+        said.append(f"{'; '.join([f'{percent(shares[0])} of the bytes{of_connections} were read', *parts])}.")
+    assert report.summary[not enough :] == tuple(said)
+
+
+def percent(share: float | None) -> str:
+    assert share is not None
+    return "100 %" if share == 100 else f"{min(share, 99.9):.1f} %"
