@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
-from tools import enum_classes, error_codes, facts, update
+from tools import enum_classes, error_codes, facts, pages, update
 from tools.enum_classes import NumberedClass, draft
 from tools.error_codes import ErrorCode, updated
 from tools.maven import Jars, MavenError
@@ -381,3 +381,20 @@ def test_what_differs_from_the_classes_of_a_release_is_left_to_do(
     program.parent.mkdir(parents=True)
     program.write_text(CONFORMANCE.format(found=found, path=str(path), code=code))
     assert compared_with_java(["9.1.0"]) == told
+
+
+def test_pages_name_the_newest_release_where_they_mean_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Other releases stay, and so do pages without any."""
+    union = tmp_path / "message_defs" / "kafka"
+    union.mkdir(parents=True)
+    releases = {name: {"source": "definitions", "apis": {}} for name in ("10.0.0", "9.9.0")}
+    (union / "releases.json").write_text(json.dumps(releases))
+    (tmp_path / "docs").mkdir()
+    text = "Kafka {0}, not 3.9.1: from 0.8.0 to {0}, from 2.2.0 to {0}, from 3.0.0 to 9.9.0. `--target {0}`\n"
+    places = [tmp_path / "README.md", tmp_path / "docs" / "a.md", tmp_path / "docs" / "b.md"]
+    for path, page in zip(places, (text, text, "None.\n"), strict=True):
+        path.write_text(page.format("9.9.0"))
+    monkeypatch.setattr(pages, "ROOT", tmp_path)
+    pages.main()
+    expected = text.format("10.0.0").replace("Kafka 10.0.0", "Kafka 9.9.0")
+    assert [path.read_text() for path in places] == [expected, expected, "None.\n"]
