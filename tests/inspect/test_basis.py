@@ -204,30 +204,6 @@ def foreign(reason: str, at: int = 0, **facts: Any) -> dict[str, Any]:
     return exchange(None, None, time=None, position=at, problem=reason) | {"number": None, **facts}
 
 
-def test_who_has_encrypted_connections_in_the_order_of_bytes() -> None:
-    other = f"{TLS}, not decrypted: no secret"
-    seen = clients(
-        exchanges_of(
-            exchange(),
-            foreign(TLS, unread=5, client_host="10.0.0.2", server_port=9093),
-            foreign(TLS, 1, unread=6, client_host="10.0.0.2", server_port=9093),
-            foreign(other, unread=30, client_host="10.0.0.2", server_port=9093),
-            foreign(TLS, unread=None, client_host=None),
-            foreign(HTTP, unread=99, client_host="10.0.0.3"),
-        )
-    )
-    assert readiness(seen, "4.1.1", min_coverage=0).table("encrypted").rows == (
-        ("10.0.0.2", 9093, other, 30),
-        ("10.0.0.2", 9093, TLS, 11),
-        (None, None, TLS, 0),
-    )
-
-
-def test_connections_that_certainly_are_not_kafka_are_none_that_was_lost() -> None:
-    basis = basis_of(exchanges_of(exchange(), foreign(HTTP, number=0), foreign(TLS, number=0, unread=1)))
-    assert (basis.connections, basis.share_of_connections) == (1, 50.0)
-
-
 def test_problems_name_the_first_place_and_those_with_most_bytes_come_first() -> None:
     few = [foreign("b", 1, source="b.pcap", unread=7), foreign("b", 9, source="a.pcap", packets=3)]
     more = [foreign("a", 2, unread=2), foreign("c", unread=900, number=0), foreign("d")]

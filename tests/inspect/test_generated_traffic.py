@@ -267,7 +267,7 @@ def brokers_in(rows: list[Row]) -> set[Client]:
     return {who for who, keys in apis.items() if who.client_id == "broker-1-fetcher-0" and keys <= {1, 18}}
 
 
-@examples(0.25)
+@examples(0.5)
 @given(clients_rows())
 def test_census(rows: list[Row]) -> None:
     report = census(clients_of(*rows))

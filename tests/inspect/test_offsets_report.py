@@ -98,41 +98,6 @@ def report() -> Report:
     )
 
 
-def test_lag_where_the_end_of_the_log_is_known(report: Report) -> None:
-    assert [row[:6] for row in report.table("committed").rows] == [
-        ("billing", "orders", 0, 90, 100, 10),
-        ("billing", "orders", 1, 200, 150, 0),
-        ("idle", "orders", 0, 100, 100, 0),
-        ("billing", "gone", 0, 5, None, None),
-        ("by-id", "AAAAAAAAAAAAAAAAAAAAAQ", 0, 1, None, None),
-    ]
-
-
-def test_the_last_commit_of_a_group_counts_and_its_topics_once() -> None:
-    committed = [commit("g", "a", 0, 1), commit("g", "a", 1, 2, committed=WHEN.replace(hour=11))]
-    others = (table_of(schema) for schema in (columns.GROUPS, columns.MEMBERS, columns.TRANSACTIONS))
-    groups = report_on(Tables(table_of(columns.COMMITTED, *committed), *others)).table("groups")
-    assert [groups.column(name) for name in ("topics", "partitions", "committed")] == [[1], [2], [WHEN]]
-
-
-def test_groups_with_and_without_offsets(report: Report) -> None:
-    assert [(row[0], *row[2:7]) for row in report.table("groups").rows] == [
-        ("billing", "Stable", 1, 10, 2, 3),
-        ("idle", "Empty", 0, 0, 1, 1),
-        ("by-id", None, None, None, 1, 1),
-        ("fresh", "Stable", 2, None, None, None),
-    ]
-
-
-def test_what_members_have(report: Report) -> None:
-    assert report.table("members").column("assignment") == ["orders 0-2, 5", None]
-
-
-def test_transactions_that_are_not_finished_come_first(report: Report) -> None:
-    assert report.table("transactions").column("state") == ["Ongoing", "CompleteCommit"]
-    assert report.summary[-1] == "1 transaction is not finished."
-
-
 def test_the_chart_has_the_groups_whose_lag_is_known(report: Report) -> None:
     (chart,) = report.charts
     assert chart.figure["layout"]["yaxis"]["ticktext"] == ["billing", "idle"]
@@ -237,17 +202,6 @@ def test_of_many_groups_the_first_are_shown_and_the_others_counted() -> None:
     assert not without.charts
     at_its_end = table_of(columns.COMMITTED, commits[0] | {"offset": 100})
     assert not report_on(Tables(at_its_end, *nothing, table_of(ENDS, *ends))).charts
-
-
-@pytest.mark.parametrize(
-    ("state", "said"), [("Ongoing", True), ("PrepareAbort", True), ("Dead", False), ("Empty", False)]
-)
-def test_which_transactions_are_not_finished(state: str, said: bool) -> None:
-    some = [{"transactional_id": name, "state": state} for name in "ab"]
-    nothing = [table_of(schema) for schema in (columns.COMMITTED, columns.GROUPS, columns.MEMBERS)]
-    group = table_of(columns.GROUPS, {"group": "g", "type": "classic", "members": 0})
-    report = report_on(Tables(nothing[0], group, nothing[2], table_of(columns.TRANSACTIONS, *some)))
-    assert ("2 transactions are not finished." in report.summary) == said
 
 
 FAILED = columns.UNDECODABLE.append(pa.field("records", pa.int64()))
