@@ -707,6 +707,30 @@ def test_all_compressed_batches_together_have_a_limit_of_records_and_of_bytes(sm
     assert "value 'end'" in spans[-1].text
 
 
+PACKED = encode_batch(RECORDS, codec=1)
+PAYLOAD = len(encode_batch(RECORDS)) - 61
+
+
+@pytest.mark.parametrize(
+    ("data", "records", "size"),
+    [
+        (encode_batch(RECORDS), 0, 0),
+        (PACKED, 2, PAYLOAD),
+        (PACKED + encode_batch(RECORDS, codec=4), 4, 2 * PAYLOAD),
+        (PACKED[:17] + bytes(4) + PACKED[21:], 2, PAYLOAD),  # its checksum is wrong
+        (PACKED[:57] + bytes([0, 0, 0, 3]) + PACKED[61:], 0, PAYLOAD),  # it counts another record
+        (PACKED[:61] + bytes(len(PACKED) - 61), 0, 1000 * len(PACKED)),  # it cannot be decompressed
+    ],
+    ids=["plain", "compressed", "two", "checksum", "count", "garbage"],
+)
+def test_what_compressed_batches_take_of_their_limits(data: bytes, records: int, size: int) -> None:
+    """What cannot be decompressed counts for a thousand times its bytes: nobody knows how far it got."""
+    left = RecordsBudget()
+    assert len(list(expand_records(data, 0, len(data), "", 0, left))) > 10
+    whole = RecordsBudget()
+    assert (whole.records - left.records, whole.size - left.size) == (records, size)
+
+
 @pytest.mark.slow
 def test_a_small_batch_cannot_make_a_large_tree() -> None:
     """Half a kilobyte of millions of records, and of one with a value of megabytes."""
