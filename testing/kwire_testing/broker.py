@@ -8,7 +8,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from traceback import format_exception
-from typing import Any, Self, TypeVar
+from typing import Any, Self, TypeVar, Unpack
 
 from kwire import Message
 from kwire.records import Record, encode_batch
@@ -18,7 +18,7 @@ from kwire_kafka.releases import RELEASES
 from kwire_testing.call import Call
 from kwire_testing.clock import Clock
 from kwire_testing.cluster import Cluster, Partition, Topic
-from kwire_testing.control import Handler, Rule
+from kwire_testing.control import Handler, Named, Rule, Which
 from kwire_testing.log import read
 from kwire_testing.server import Server
 
@@ -177,75 +177,30 @@ class FakeBroker:
             lambda: {place: found.offset for place, found in groups[group].offsets.items()} if group in groups else {}
         )
 
-    def on(
-        self,
-        request: type[Message],
-        handler: Handler,
-        *,
-        times: int | None = None,
-        node: int | None = None,
-        client_id: str | None = None,
-    ) -> Rule:
+    def on(self, request: type[Message], handler: Handler, **which: Unpack[Which]) -> Rule:
         """Let ``handler(request, call)`` answer requests of a class, or all if that is ``Message``.
 
         If it returns ``None``, the broker answers.
         """
         name = "*" if request is Message else request.__name__.removesuffix("Request")
-        return self._rule(Rule(api=name, handler=handler, times=times, where=_where(node=node, client_id=client_id)))
+        return self._rule(name, dict(which), handler=handler)
 
-    def fail(
-        self,
-        api: str,
-        error: ErrorCode,
-        *,
-        times: int | None = None,
-        topic: str | None = None,
-        partition: int | None = None,
-        key: str | None = None,
-        node: int | None = None,
-        client_id: str | None = None,
-    ) -> Rule:
+    def fail(self, api: str, error: ErrorCode, **which: Unpack[Named]) -> Rule:
         """Answer requests of an API with an error, for what they name or for one topic, partition, group or
         transactional id (``key``). What failed is not done."""
-        where = _where(topic=topic, partition=partition, key=key, node=node, client_id=client_id)
-        return self._rule(Rule(api=api, error=error, times=times, where=where))
+        return self._rule(api, dict(which), error=error)
 
-    def delay(
-        self,
-        api: str,
-        seconds: float,
-        *,
-        times: int | None = None,
-        node: int | None = None,
-        client_id: str | None = None,
-    ) -> Rule:
+    def delay(self, api: str, seconds: float, **which: Unpack[Which]) -> Rule:
         """Let requests of an API, or of all (``*``), wait before they are handled."""
-        return self._rule(Rule(api=api, delay=seconds, times=times, where=_where(node=node, client_id=client_id)))
+        return self._rule(api, dict(which), delay=seconds)
 
-    def drop(
-        self,
-        api: str,
-        *,
-        answered: bool = False,
-        times: int | None = None,
-        node: int | None = None,
-        client_id: str | None = None,
-    ) -> Rule:
+    def drop(self, api: str, *, answered: bool = False, **which: Unpack[Which]) -> Rule:
         """Close the connection in place of an answer: before the request is handled, or after (``answered``)."""
-        what = "response" if answered else "request"
-        return self._rule(Rule(api=api, drop=what, times=times, where=_where(node=node, client_id=client_id)))
+        return self._rule(api, dict(which), drop="response" if answered else "request")
 
-    def throttle(
-        self,
-        api: str,
-        seconds: float,
-        *,
-        times: int | None = None,
-        node: int | None = None,
-        client_id: str | None = None,
-    ) -> Rule:
+    def throttle(self, api: str, seconds: float, **which: Unpack[Which]) -> Rule:
         """Tell clients that they are throttled, and read nothing from them for as long."""
-        return self._rule(Rule(api=api, throttle=seconds, times=times, where=_where(node=node, client_id=client_id)))
+        return self._rule(api, dict(which), throttle=seconds)
 
     def move(self, topic: str, partition: int, node: int) -> None:
         """Let another node lead a partition."""
@@ -261,11 +216,13 @@ class FakeBroker:
         """Move the time of the brokers ahead: sessions end, what waits goes on."""
         self._on_loop(lambda: self._cluster.clock.advance(seconds))
 
-    def _rule(self, rule: Rule) -> Rule:
-        if rule.api != "*" and rule.api not in PROTOCOL.api_names.values():
-            raise ValueError(f"unknown API {rule.api!r}")
-        rule.rules = self._cluster.rules
-        self._on_loop(lambda: self._cluster.rules.append(rule))
+    def _rule(self, api: str, which: dict[str, Any], **what: Any) -> Rule:
+        if api != "*" and api not in PROTOCOL.api_names.values():
+            raise ValueError(f"unknown API {api!r}")
+        times, rules = which.pop("times", None), self._cluster.rules
+        where = {name: value for name, value in which.items() if value is not None}
+        rule = Rule(api=api, times=times, where=where, rules=rules, **what)
+        self._on_loop(lambda: rules.append(rule))
         return rule
 
     def _topic(self, name: str) -> Topic:
@@ -296,10 +253,6 @@ class FakeBroker:
             return what()
 
         return asyncio.run_coroutine_threadsafe(run(), loop).result()
-
-
-def _where(**selectors: Any) -> dict[str, object]:
-    return {name: value for name, value in selectors.items() if value is not None}
 
 
 __all__ = ["FakeBroker"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypedDict
 
 from kwire import Message
 from kwire_kafka.errors import ErrorCode
@@ -15,6 +15,22 @@ if TYPE_CHECKING:
 Handler = Callable[[Any, "Call"], Message | Awaitable[Message | None] | None]
 """A handler of a test: takes a request and the :class:`Call`, returns the response, or ``None`` to let the broker
 answer."""
+
+
+class Which(TypedDict, total=False):
+    """The requests that a rule is for: so many ``times``, at a ``node``, from a ``client_id``."""
+
+    times: int | None
+    node: int | None
+    client_id: str | None
+
+
+class Named(Which, total=False):
+    """What a request names: a topic, a partition, or as ``key`` a group or transactional id."""
+
+    topic: str | None
+    partition: int | None
+    key: str | None
 
 
 @dataclass(slots=True, eq=False, kw_only=True)

@@ -10,15 +10,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from kwire.compression import CompressionError
-from kwire.records import (
-    Batch,
-    Record,
-    RecordsError,
-    encode_batch,
-    encode_control,
-    encode_message_set,
-    read_batches,
-)
+from kwire.records import Batch, Record, RecordsError, encode_batch, encode_control, encode_message_set, read_batches
 from kwire_kafka.data.end_txn_marker import EndTxnMarker
 from kwire_kafka.errors import ErrorCode
 from kwire_testing.refusal import Refused

@@ -118,12 +118,7 @@ async def _awaited(answer: Answer | Awaitable[Message | None] | None) -> Message
 
 class _Connection:
     def __init__(
-        self,
-        server: Server,
-        node: int,
-        number: int,
-        reader: asyncio.StreamReader,
-        writer: asyncio.StreamWriter,
+        self, server: Server, node: int, number: int, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> None:
         self._server = server
         self._cluster = server._cluster

@@ -15,11 +15,7 @@ from kwire_kafka import (
     OffsetForLeaderEpochResponse,
 )
 from kwire_kafka.api.fetch import AbortedTransaction, FetchableTopicResponse, FetchPartition, PartitionData
-from kwire_kafka.api.list_offsets import (
-    ListOffsetsPartition,
-    ListOffsetsPartitionResponse,
-    ListOffsetsTopicResponse,
-)
+from kwire_kafka.api.list_offsets import ListOffsetsPartition, ListOffsetsPartitionResponse, ListOffsetsTopicResponse
 from kwire_kafka.api.offset_for_leader_epoch import (
     EpochEndOffset,
     OffsetForLeaderPartition,

@@ -82,10 +82,7 @@ def list_groups(call: Call, request: ListGroupsRequest) -> ListGroupsResponse:
     here = [group for group in call.cluster.groups.values() if call.cluster.coordinator(group.name).id == call.node]
     listed = [
         ListedGroup(
-            group_id=group.name,
-            protocol_type=group.protocol_type,
-            group_state=group.state,
-            group_type=group.kind,
+            group_id=group.name, protocol_type=group.protocol_type, group_state=group.state, group_type=group.kind
         )
         for group in here
     ]

@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-from kwire_kafka import (
-    SaslAuthenticateRequest,
-    SaslAuthenticateResponse,
-    SaslHandshakeRequest,
-    SaslHandshakeResponse,
-)
+from kwire_kafka import SaslAuthenticateRequest, SaslAuthenticateResponse, SaslHandshakeRequest, SaslHandshakeResponse
 from kwire_testing.call import Call, answers
 from kwire_testing.login import MECHANISMS
 from kwire_testing.refusal import Refused

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections import defaultdict
+from typing import Any, TypeVar
 
-from kwire import Uuid
-from kwire_kafka import (
-    OffsetCommitRequest,
-    OffsetCommitResponse,
-    OffsetFetchRequest,
-    OffsetFetchResponse,
-)
+from kwire import ZERO_UUID, Uuid
+from kwire_kafka import OffsetCommitRequest, OffsetCommitResponse, OffsetFetchRequest, OffsetFetchResponse
 from kwire_kafka.api.offset_commit import (
     OffsetCommitRequestPartition,
     OffsetCommitResponsePartition,
     OffsetCommitResponseTopic,
 )
 from kwire_kafka.api.offset_fetch import (
-    OffsetFetchRequestGroup,
-    OffsetFetchRequestTopics,
     OffsetFetchResponseGroup,
     OffsetFetchResponsePartition,
     OffsetFetchResponsePartitions,
@@ -28,9 +22,10 @@ from kwire_kafka.api.offset_fetch import (
 from kwire_kafka.api.txn_offset_commit import TxnOffsetCommitRequestPartition
 from kwire_kafka.errors import ErrorCode
 from kwire_testing.call import Call, answers
-from kwire_testing.cluster import Topic
 from kwire_testing.groups import Committed, Group, Offsets
 from kwire_testing.refusal import Refused
+
+P = TypeVar("P", OffsetFetchResponsePartition, OffsetFetchResponsePartitions)
 
 
 @answers(OffsetCommitRequest)
@@ -82,88 +77,60 @@ def committed(
 @answers(OffsetFetchRequest)
 def offset_fetch(call: Call, request: OffsetFetchRequest) -> OffsetFetchResponse:
     """Answer with committed offsets, of many groups since version 8."""
+    answer = OffsetFetchResponse()
     if call.version >= 8:
-        return OffsetFetchResponse(groups=[_fetched(call, group, request.require_stable) for group in request.groups])
-    topics = request.topics
-    wanted = None
-    if topics is not None:
-        wanted = [
-            OffsetFetchRequestTopics(name=topic.name, partition_indexes=topic.partition_indexes) for topic in topics
-        ]
-    asked = OffsetFetchRequestGroup(group_id=request.group_id, topics=wanted)
-    found = _fetched(call, asked, request.require_stable)
-    return OffsetFetchResponse(
-        error_code=found.error_code,
-        topics=[
-            OffsetFetchResponseTopic(
-                name=topic.name,
-                partitions=[
-                    OffsetFetchResponsePartition(
-                        partition_index=part.partition_index,
-                        committed_offset=part.committed_offset,
-                        committed_leader_epoch=part.committed_leader_epoch,
-                        metadata=part.metadata,
-                        error_code=part.error_code or (found.error_code if call.version < 2 else 0),
-                    )
-                    for part in topic.partitions
-                ],
-            )
-            for topic in found.topics
-        ],
-    )
+        for asked in request.groups:
+            found = OffsetFetchResponseGroup(group_id=asked.group_id)
+            _fetch(call, asked, found, stable=request.require_stable)
+            answer.groups.append(found)
+    else:
+        _fetch(call, request, answer, stable=request.require_stable)
+    return answer
 
 
-def _fetched(call: Call, asked: OffsetFetchRequestGroup, stable: bool) -> OffsetFetchResponseGroup:
+def _fetch(call: Call, asked: Any, answer: Any, *, stable: bool) -> None:
+    """Answer for one group; ``asked`` and ``answer`` are messages, or elements of theirs."""
+    group = Group(asked.group_id, call.cluster.clock)
     try:
-        group, error = call.group(asked.group_id, create=False), ErrorCode.NONE
-        if group.members and asked.member_id and asked.member_epoch >= 0:
+        group = call.group(asked.group_id, create=False)
+        if group.members and getattr(asked, "member_id", None) and asked.member_epoch >= 0:
             group.members.check_commit(asked.member_id, asked.member_epoch, None)
     except Refused as refusal:
-        group, error = Group(asked.group_id, call.cluster.clock), refusal.error
+        answer.error_code = refusal.error
         if call.version >= 2:
-            return OffsetFetchResponseGroup(group_id=asked.group_id, error_code=error)
+            return
     unstable = {place for offsets in group.pending.values() for place in offsets} if stable else set()
-    return OffsetFetchResponseGroup(
-        group_id=asked.group_id,
-        error_code=error,
-        topics=[
-            OffsetFetchResponseTopics(
-                name=topic.name,
-                topic_id=topic.topic_id,
-                partitions=[
-                    _offset(group, found.name if found else topic.name, index, unstable)
-                    for index in topic.partition_indexes
-                ],
-            )
-            for topic, found in _named(call, group, asked.topics)
-        ],
-    )
-
-
-def _named(
-    call: Call, group: Group, asked: Iterable[OffsetFetchRequestTopics] | None
-) -> Iterator[tuple[OffsetFetchRequestTopics, Topic | None]]:
-    """The topics of a request, by default those with offsets."""
-    if asked is None:
-        for name in dict.fromkeys(name for name, _ in group.offsets):
-            found = call.cluster.find(name)
-            indexes = [index for other, index in group.offsets if other == name]
-            topic_id = found.id if found else Uuid(bytes(16))
-            yield OffsetFetchRequestTopics(name=name, topic_id=topic_id, partition_indexes=indexes), found
+    wanted: dict[tuple[str, Uuid], list[int]] = defaultdict(list)
+    if asked.topics is None:
+        for name, index in group.offsets:
+            topic = call.cluster.find(name)
+            wanted[name, topic.id if topic else ZERO_UUID].append(index)
     else:
-        for topic in asked:
-            yield topic, call.cluster.find(topic.name, topic.topic_id)
+        wanted |= {(one.name, getattr(one, "topic_id", ZERO_UUID)): one.partition_indexes for one in asked.topics}
+    for (name, topic_id), indexes in wanted.items():
+        topic = call.cluster.find(name, topic_id)
+        answer.topics.append(_topic(call, group, topic.name if topic else name, topic_id, indexes, unstable))
+        if call.version < 2:
+            for part in answer.topics[-1].partitions:
+                part.error_code = answer.error_code
 
 
-def _offset(group: Group, name: str, index: int, unstable: set[tuple[str, int]]) -> OffsetFetchResponsePartitions:
-    if (name, index) in unstable:
-        return OffsetFetchResponsePartitions(
-            partition_index=index, committed_offset=-1, error_code=ErrorCode.UNSTABLE_OFFSET_COMMIT, metadata=""
+def _topic(
+    call: Call, group: Group, name: str, topic_id: Uuid, indexes: list[int], unstable: set[tuple[str, int]]
+) -> OffsetFetchResponseTopics | OffsetFetchResponseTopic:
+    def offset(cls: type[P], index: int) -> P:
+        if (name, index) in unstable:
+            return cls(partition_index=index, committed_offset=-1, error_code=ErrorCode.UNSTABLE_OFFSET_COMMIT)
+        found = group.offsets.get((name, index), Committed(-1))
+        return cls(
+            partition_index=index,
+            committed_offset=found.offset,
+            committed_leader_epoch=found.leader_epoch,
+            metadata=found.metadata,
         )
-    found = group.offsets.get((name, index), Committed(-1))
-    return OffsetFetchResponsePartitions(
-        partition_index=index,
-        committed_offset=found.offset,
-        committed_leader_epoch=found.leader_epoch,
-        metadata=found.metadata,
-    )
+
+    if call.version < 8:
+        parts = [offset(OffsetFetchResponsePartition, index) for index in indexes]
+        return OffsetFetchResponseTopic(name=name, partitions=parts)
+    new = [offset(OffsetFetchResponsePartitions, index) for index in indexes]
+    return OffsetFetchResponseTopics(name=name, topic_id=topic_id, partitions=new)
