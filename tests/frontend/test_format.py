@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from zipfile import ZipFile
 
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 from kwirec.diagnostics.diagnostic import Report
 from kwirec.diagnostics.examples import clock, field
@@ -351,3 +353,23 @@ def test_modifiers_that_are_written_twice_alike_keep_nobody_from_formatting() ->
 def test_an_empty_line_stays_between_a_comment_and_the_definition(gap: str) -> None:
     head = f"// A comment.\n\n// A comment.\n{gap}"
     assert formatted(head + JSON_FORMATTED.split("\n", 2)[2], "json").startswith(f"{head}{{")
+
+
+@given(
+    st.dictionaries(
+        st.sampled_from(["a", "bb", "name", "versions"]), st.sampled_from(["", "x", "long " * 4, 7, ["y", 1]])
+    ),
+    st.integers(12, 44),
+    st.sampled_from(["", "    "]),
+    st.sampled_from(["", ","]),
+)
+def test_a_line_has_as_many_attributes_as_fit(node: dict[str, object], width: int, indent: str, end: str) -> None:
+    parts = [f"{json.dumps(name)}: {json.dumps(value)}," for name, value in node.items()]
+    parts[-1:] = [f"{part[:-1]} }}{end}" for part in parts[-1:]] or [f"}}{end}"]
+    expected, line = [], f"{indent}{{"
+    for number, part in enumerate(parts):
+        if number and len(f"{line} {part}") > width:
+            expected.append(line)
+            line = f"{indent} "
+        line = f"{line} {part}"
+    assert list(object_lines(node, indent, end, width=width)) == [*expected, line]

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import re
 from pathlib import PurePosixPath
+from typing import Any
 
 from syrupy.assertion import SnapshotAssertion
 
@@ -100,3 +103,41 @@ def facts(one: Finding) -> str:
 def test_what_is_said_in_the_words_of_the_indentation_notation(snapshot: SnapshotAssertion) -> None:
     said = (f"{name}\n{told(report_on(other, Report()).diagnostics)}" for name, other in OTHERS.items())
     assert "\n".join(said) == snapshot
+
+
+def turned(value: Any) -> Any:
+    """A JSON value with the attributes of all objects in the reverse order; versions of headers keep theirs."""
+    if isinstance(value, list):
+        return [turned(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    return {key: item if key == "headerVersions" else turned(item) for key, item in reversed(value.items())}
+
+
+def test_the_order_of_attributes_does_not_matter() -> None:
+    compared = 0
+    for name, example in EXAMPLES.items():
+        given = sources(example)
+        try:
+            values = [json.loads(re.sub(r"\A(//.*\n)+", "", source.text)) for source in given]
+        except ValueError:  # in the other notation
+            continue
+        if any(
+            json.dumps(value).count('"') != source.text.count('"')
+            for value, source in zip(values, given, strict=True)
+        ):
+            continue  # an attribute is written twice
+        other = [
+            Source(one.name, json.dumps(turned(value), ensure_ascii=False))
+            for one, value in zip(given, values, strict=True)
+        ]
+        expected = sorted(map(whole, report_on(given, Report()).diagnostics))
+        assert sorted(map(whole, report_on(other, Report()).diagnostics)) == expected, name
+        compared += 1
+    assert compared > 150
+
+
+def whole(one: Diagnostic) -> str:
+    """Everything that a finding says, and the values that it points at."""
+    labels = [f"{label.span.text} {label.text}" for label in (one.primary, *one.others) if len(label.span.text) < 30]
+    return f"{facts(one)} {labels} {one.notes} {one.helps}"
