@@ -258,14 +258,6 @@ def in_ethernet(path: Path, wrap: Callable[[TcpPacket], bytes], made: Sequence[T
     return path
 
 
-def test_tags_of_virtual_networks(path: Path) -> None:
-    def tagged(tags: bytes) -> Callable[[TcpPacket], bytes]:
-        return lambda packet: bytes(12) + tags + b"\x08\x00" + ip_packet(packet)
-
-    assert_whole(in_ethernet(path, tagged(b"\x81\x00\x00\x07")))
-    assert_whole(in_ethernet(path, tagged(b"\x88\xa8\x00\x07\x81\x00\x00\x08")))
-
-
 def test_padding_is_no_data(path: Path) -> None:
     assert_whole(in_ethernet(path, lambda packet: frame(packet, ETHERNET) + b"padding"))
     assert_whole(in_ethernet(path, lambda packet: frame(packet, ETHERNET) + b"padding", packets(SIX)), SIX)

@@ -112,11 +112,6 @@ def test_all_columns_of_an_old_message(tmp_path: Path, magic: int) -> None:
     )
 
 
-@pytest.mark.parametrize("name", RECORDS.names)
-def test_a_column_is_the_same_alone_as_among_all(damaged: Path, name: str) -> None:
-    assert [row[name] for row in rows(damaged, columns=(name,))] == [row[name] for row in rows(damaged)]
-
-
 @pytest.fixture(scope="module")
 def damaged(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Batches of both formats and all sorts of damage between them; an index that is right beside it."""

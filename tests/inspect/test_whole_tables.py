@@ -19,7 +19,6 @@ from syrupy.assertion import SnapshotAssertion
 from kwire.command import main as run
 from kwire_inspect.capture import Peer
 from kwire_inspect.connections import batches
-from kwire_inspect.connections.batches import TABLES as SCHEMAS
 from kwire_inspect.connections.batches import Table
 from kwire_inspect.options import BrokenInputError, Options
 from kwire_inspect.readers import Reader
@@ -156,15 +155,6 @@ def test_some_ports(tmp_path: Path, table: Table) -> None:
     (unseen,) = [row for row in found if row["server_port"] == 5008]
     assert (unseen["client_port"], unseen["problem"]) == (5007, unseen["problem"])
     assert placeless(found) == placeless(captured(write_parts(tmp_path, kept), rows=table, ports="9093,5008"))
-
-
-@pytest.mark.parametrize("table", TABLES)
-def test_each_column_alone(tmp_path: Path, plain: dict[str, Rows], table: Table) -> None:
-    files = write_parts(tmp_path, TRAFFIC)
-    for field in SCHEMAS[table]:
-        found = captured(files, pa.schema([field]), rows=table)
-        expected = [row[field.name] for row in plain[table]]
-        assert [row[field.name] for row in found] == expected or field.name == "source"
 
 
 class Input(NamedTuple):
