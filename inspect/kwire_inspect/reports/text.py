@@ -28,7 +28,7 @@ _SIGNS = r"=+\-@\u207a-\u207c\u208a-\u208c\u2212\ufe62\ufe63\ufe66\ufe6b\uff0b\u
 FORMULA = rf"^(?:[{_INVISIBLE}]*[{_SIGNS}]|[\t\r\n])"
 """The start of a text that a spreadsheet may evaluate, as an expression of both Python and Java."""
 UNPRINTABLE = r"[\p{Cc}\p{Cf}\p{Co}\p{Z}&&[^ ]]"
-"""A character that :func:`~kwire.errors.printable` escapes, as an expression of Java. Unassigned ones
+"""A character that :func:`~kwire_rules.printable` escapes, as an expression of Java. Unassigned ones
 stay, since they depend on the version of Unicode."""
 
 
