@@ -15,9 +15,8 @@ The command ``kwirec`` does the same and prints the report. Names are imported o
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING
-
-from kwire_rules.lazy import lazily
 
 if TYPE_CHECKING:
     from kwirec.diagnostics.diagnostic import Diagnostic as Diagnostic
@@ -51,4 +50,16 @@ _MODULES = {
 }
 
 __all__ = list(_MODULES)
-__getattr__, __dir__ = lazily(__name__, _MODULES)
+
+
+# Not by kwire_rules.lazy: builds of native wheels import this package where no other is found.
+
+
+def __getattr__(name: str) -> object:
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_MODULES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -83,3 +85,10 @@ def test_sources_that_changed_after_they_were_compiled_are_named(tree: Path) -> 
     (tree / "work" / "sources.json").write_text(json.dumps({str(paths[0]): "another"}))
     (tree / "runtime" / f"made{SUFFIX}").unlink()
     assert native.stale() == ""
+
+
+def test_native_wheels_are_built_where_only_the_compiler_is_found() -> None:
+    """As the hook of the build does: without installed packages, with two folders on the path."""
+    root = Path(native.__file__).parents[1]
+    script = f"import sys; sys.path[:0] = {[str(root), str(root / 'compiler')]}; import tools.native"
+    subprocess.run([sys.executable, "-I", "-S", "-c", script], check=True)
