@@ -126,7 +126,7 @@ TESTING_LAYERS = (
 )
 
 PACKAGES = {
-    "runtime/kwire_rules": ("kwire_rules", (("commands", "guide", "lazy"),), set()),
+    "runtime/kwire_rules": ("kwire_rules", (("commands", "guide", "lazy", "markdown"),), set()),
     "compiler/kwirec": ("kwirec", LAYERS, {"kwire_rules"}),
     "runtime/kwire": ("kwire", RUNTIME_LAYERS, {"kwire_rules"}),
     "generated/kwire_kafka": ("kwire_kafka", GENERATED_LAYERS, {"kwire"}),

@@ -21,8 +21,8 @@ from kwirec.diff.layouts import LayoutComparison, Parting, compare_layouts
 from kwirec.driver import load
 from kwirec.ir import Schema
 from kwirec.versions import VersionRange, in_words
+from tools import ROOT
 
-ROOT = Path(__file__).resolve().parents[1]
 REPOSITORY = "https://github.com/twmb/franz-go.git"
 COMMIT = "adb3a18abe14bdb230f1cd738d03623301013d42"
 DEFINITIONS = "generate/definitions"

@@ -19,11 +19,9 @@ from kwirec.driver import load
 from kwirec.ir import Schema
 from kwirec.json_text import definition_text
 from kwirec.merge.history import read_history
-from tools import enum_classes
+from tools import UNION, enum_classes
 from tools.enum_classes import NumberedClass, classes_of, draft, of_the_union, unknown
 from tools.maven import bring
-
-UNION = Path(__file__).resolve().parents[1] / "message_defs" / "kafka"
 
 Numbers = Mapping[str, Mapping[str, int]]
 """Enum → name → number."""

@@ -15,10 +15,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kwirec.merge.history import read_history
+from tools import UNION
 from tools.classes import packages, relocated
 from tools.maven import Jars, clients
 
-UNION = Path(__file__).resolve().parents[1] / "message_defs" / "kafka"
 ERRORS = UNION / "errors.json"
 PROGRAM = Path(__file__).with_name("ErrorCodes.java")
 LINE = re.compile(r"(-?[0-9]{1,5}) ([A-Z][A-Z0-9_]*) (true|false)")

@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from itertools import chain
-from pathlib import Path
 
 from kwire.logs import InternalRecord, embedded, internal_records, scan
 from kwire.message import Message
@@ -23,16 +22,15 @@ from kwire_kafka import PROTOCOL
 from kwirec.diagnostics.diagnostic import Report
 from kwirec.driver import load
 from kwirec.lowering import lower
+from tools import ROOT, UNION
 
-ROOT = Path(__file__).parents[1]
-DEFINITIONS = ROOT / "message_defs" / "kafka"
 FRAMES = ROOT / "tests" / "data" / "real_frames" / "frames.jsonl"
 LOGS = ROOT / "tests" / "data" / "logs"
 LONGEST = 700
 
 
 def main() -> None:
-    layouts = lower(load([DEFINITIONS], Report()).schema).by_message
+    layouts = lower(load([UNION], Report()).schema).by_message
     best: dict[tuple[str, str], tuple[tuple[int, int], dict[str, object]]] = {}
     for source, name, version, data, trace in chain(frames(), records()):
         layout = layouts[name].get(version)
@@ -48,7 +46,7 @@ def main() -> None:
         (line for _, line in best.values()), key=lambda line: (str(line["message"]), str(line["version"]).zfill(3))
     )
     text = "".join(json.dumps(line) + "\n" for line in lines)
-    (DEFINITIONS / EXAMPLES).write_text(text, "utf-8")
+    (UNION / EXAMPLES).write_text(text, "utf-8")
     print(f"{len(lines)} examples, {len(text):,} bytes")
 
 

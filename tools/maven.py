@@ -18,8 +18,8 @@ from pathlib import Path
 
 from kwirec.merge.history import release_key
 from kwirec.versions import RELEASE
+from tools import ROOT
 
-ROOT = Path(__file__).resolve().parents[1]
 CACHE = ROOT / "build" / "releases"
 DIGESTS = ROOT / "tests" / "data" / "kafka_jars.sha256"
 """The digests of jars, as ``sha256sum`` prints them: what a jar was when it was first used it must be ever after."""

@@ -11,11 +11,10 @@ import os
 import shutil
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 
 from kwirec.native import Build, BuildError, codec_modules, compile_in_place, libraries, outdated
+from tools import ROOT
 
-ROOT = Path(__file__).resolve().parents[1]
 RUNTIME = ROOT / "runtime" / "kwire"
 PACKAGE = ROOT / "generated" / "kwire_kafka"
 INSPECT = ROOT / "inspect" / "kwire_inspect"

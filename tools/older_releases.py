@@ -15,9 +15,11 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from kwire_rules import API_VERSIONS
 from kwirec.merge.history import ApiFacts, read_history
 from kwirec.versions import VersionRange, runs_text
-from tools.error_codes import LAST_OF_LINE, UNION
+from tools import UNION
+from tools.error_codes import LAST_OF_LINE
 from tools.maven import LOGGING, MavenError, Module, check_digests, copy
 
 PROGRAM = Path(__file__).with_name("OlderReleases.java")
@@ -26,8 +28,6 @@ WITHOUT_CLIENTS = {"0.8.0": "0.8.0", "0.8.1": "0.8.1.1"}
 """Lines of which Maven has only the broker."""
 BROKER = {"0.8.0": "kafka_2.10", "0.8.1.1": "kafka_2.10"}
 """Brokers that were not compiled for Scala 2.11."""
-API_VERSIONS = 18
-"""A broker that has this API advertises its table."""
 SCALA = {"Offsets": "OffsetRequest", "Metadata": "TopicMetadataRequest", "Produce": "ProducerRequest"}
 """The classes of requests that are not called after their keys."""
 CLIENTS = re.compile(r"([0-9]+) ([A-Z_]+) ([0-9,]*) ([0-9,]*)")

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from kwirec.merge.history import read_history
+from tools import ROOT
 
-ROOT = Path(__file__).resolve().parents[1]
 NEWEST = re.compile(
     r"(from (?:0\.8\.0|2\.2\.0) to |newer than Kafka |--target |submit_readiness\.py |readiness\([^\n]*, \")"
     r"[0-9]+\.[0-9]+\.[0-9]+"

@@ -24,10 +24,9 @@ from kwirec.merge import merge
 from kwirec.merge.draft import MessageDraft, draft_of
 from kwirec.merge.history import History, history_files, read_history
 from kwirec.merge.writer import definition_text
-from tools import enums, error_codes, facts
+from tools import ROOT, UNION, enums, error_codes, facts
 from tools.error_codes import ErrorCode
 from tools.maven import Jars, MavenError, bring
-from tools.update import ROOT, UNION
 
 CLONE = ROOT / "build" / "rehearsal"
 DIFFERENCES = ROOT / "build" / "rehearsal.diff"

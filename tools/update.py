@@ -28,14 +28,11 @@ from kwirec.markdown import prose
 from kwirec.merge import MergeOutcome, merge
 from kwirec.merge.history import read_history, release_key
 from kwirec.versions import RELEASE
-from tools import enum_classes, enums, error_codes, facts
+from tools import ROOT, UNION, enum_classes, enums, error_codes, facts
 from tools.enums import NewEnum
-from tools.error_codes import ErrorCode
+from tools.error_codes import ERRORS, ErrorCode
 from tools.maven import Jars, MavenError, bring, releases
 
-ROOT = Path(__file__).resolve().parents[1]
-UNION = ROOT / "message_defs" / "kafka"
-ERRORS = UNION / "errors.json"
 REPORT = ROOT / "build" / "update.md"
 DIFFERENCES = ROOT / "build" / "conformance" / "differences.txt"
 SHOWN, WIDTH = 20, 600

@@ -1,18 +1,13 @@
-"""Untrusted text → Markdown as GitHub renders it: shown as it is, on one line, without links, mentions or HTML.
-
-:func:`link` alone makes links, from addresses.
-"""
+"""Untrusted text → Markdown as GitHub renders it: shown as it is, on one line, without links, mentions or HTML."""
 
 from __future__ import annotations
 
 import re
-from urllib.parse import quote
 
+from kwire_rules.markdown import entity, escaped
 from kwirec.diagnostics.columns import printable
 
 _PUNCTUATION = re.compile(r"[!-/:-@\[-`{-~]")
-_URL = "/:?#@!$&'()*+,;=%"
-_ACTIVE = re.compile(r"[$&*<>\[\\\]_`{|}~]|:(?=//)|(?<=www)\.", re.IGNORECASE)
 
 
 def code(text: str) -> str:
@@ -20,7 +15,7 @@ def code(text: str) -> str:
     text = printable(text)
     if text and not re.search("[`|]", text):
         return f"`{text}`"
-    return f"<code>{_PUNCTUATION.sub(_entity, text)}</code>"
+    return f"<code>{_PUNCTUATION.sub(entity, text)}</code>"
 
 
 def prose(text: str) -> str:
@@ -28,17 +23,4 @@ def prose(text: str) -> str:
     *parts, last = printable(text).split("`")
     if len(parts) % 2:  # a backtick without its partner
         last = f"{parts.pop()}`{last}"
-    return "".join(code(part) if index % 2 else _plain(part) for index, part in enumerate([*parts, last]))
-
-
-def link(text: str, url: str) -> str:
-    """A link, also in tables. What a URL cannot have is percent-encoded; ``text`` is Markdown."""
-    return f"[{text}](<{quote(url, safe=_URL).replace('&', '&amp;')}>)"
-
-
-def _plain(text: str) -> str:
-    return re.sub("@|(?<!&)#", r"<code>\g<0></code>", _ACTIVE.sub(_entity, text))
-
-
-def _entity(character: re.Match[str]) -> str:
-    return f"&#{ord(character[0])};"
+    return "".join(code(part) if index % 2 else escaped(part) for index, part in enumerate([*parts, last]))

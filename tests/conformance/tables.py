@@ -16,7 +16,7 @@ from kwirec.merge.history import release_key
 from tests.conformance.jvm import Jvm
 from tests.conformance.tally import Tally
 from tests.real_kafka.jars import fetch
-from tools import enum_classes, enums
+from tools import UNION, enum_classes, enums
 
 HEADERS = "header versions of requests and responses"
 ERRORS = "error codes with name and whether they are retriable"
@@ -74,7 +74,7 @@ def _numbers(java: Mapping[int, str], ours: Mapping[int, str], what: str, tally:
 
 def _enums(jvm: Jvm, tally: Tally) -> None:
     theirs = enum_classes.classes_of(fetch(jvm.release))
-    ours = enums.numbers_in(load([enums.UNION], Report()).schema)
+    ours = enums.numbers_in(load([UNION], Report()).schema)
     *_, newest = RELEASES
     found = list(enums.differences(ours, theirs, newest=jvm.release == newest))
     tally.same("enums", len(enum_classes.of_the_union(theirs)) - len({line.partition(".")[0] for line in found}))

@@ -17,6 +17,7 @@ from kwire.schema import walk
 from kwire_guide.inputs import Inputs
 from kwire_guide.site import emit_site
 from kwire_rules.guide import guide_base
+from kwire_rules.markdown import link
 from kwirec import catalogue
 from kwirec.command import main
 from kwirec.diagnostics.diagnostic import Diagnostic, Report, Severity, finding
@@ -25,7 +26,6 @@ from kwirec.driver import load
 from kwirec.guide import field_place, linked, part_of, place_of
 from kwirec.ir.schema import Message
 from kwirec.ir.sites import sites_of
-from kwirec.markdown import link
 from tests.guide.conftest import CLOCKWORK, UNION, inputs, loaded
 from tests.support.effort import examples
 

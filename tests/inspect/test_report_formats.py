@@ -15,10 +15,11 @@ from markdown_it import MarkdownIt
 
 from kwire.command import main as run
 from kwire.guide import Guide
-from kwire_inspect.reports.formats import FORMATS, MARKDOWN_ROWS, escaped, json_text, junit, markdown
+from kwire_inspect.reports.formats import FORMATS, MARKDOWN_ROWS, json_text, junit, markdown
 from kwire_inspect.reports.report import FAILED, PASSED, SKIPPED, Check, Report, Table
 from kwire_inspect.reports.report_files import write_report
 from kwire_kafka import PROTOCOL
+from kwire_rules.markdown import escaped
 from kwirec.markdown import prose
 from tests.support.report_samples import HOSTILE, report
 

@@ -18,7 +18,7 @@ import pytest
 from kwirec.diagnostics.diagnostic import Report
 from kwirec.driver import load
 from tests.merge.support import Union
-from tools import enum_classes, enums
+from tools import UNION, enum_classes, enums
 from tools.enum_classes import ELSEWHERE, SOURCES, NumberedClass, classes_in, classes_of, draft, of_the_union, unknown
 from tools.maven import Jars
 
@@ -30,7 +30,7 @@ JAVA = RECORDED["4.4.0"]
 
 @pytest.fixture(scope="module")
 def ours() -> dict[str, Any]:
-    return {name: dict(values) for name, values in enums.numbers_in(load([enums.UNION], Report()).schema).items()}
+    return {name: dict(values) for name, values in enums.numbers_in(load([UNION], Report()).schema).items()}
 
 
 def classes(numbers: Mapping[str, Mapping[str, int]]) -> list[NumberedClass]:

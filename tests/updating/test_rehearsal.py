@@ -13,10 +13,9 @@ import pytest
 from kwirec.merge.history import RELEASES, history_files, read_history
 from tests.merge.support import Union
 from tests.updating.test_update import PHASE
-from tools import error_codes, facts, rehearsal
+from tools import UNION, error_codes, facts, rehearsal
 from tools.error_codes import ErrorCode
 from tools.rehearsal import Numbers, describe, remove, remove_definitions
-from tools.update import UNION
 
 
 def data(name: str, valid: str, *fields: dict[str, Any], **more: Any) -> dict[str, Any]:

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
+from kwire_rules.markdown import link
 from kwirec.diff.layouts import LayoutComparison, Parting
 from kwirec.guide import place_of
 from kwirec.ir import Message
 from kwirec.json_text import json_line
-from kwirec.markdown import code, link
+from kwirec.markdown import code
 from kwirec.versions import in_words
 
 DIFFERS, OLD, NEW = "differs", "old only", "new only"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from kwire_rules.markdown import link
 from kwirec.diagnostics.diagnostic import Severity
 from kwirec.diagnostics.render_text import summary
 from kwirec.diff.addresses import address_of, place_of_site
@@ -22,7 +23,7 @@ from kwirec.guide import place_of
 from kwirec.ir.literals import default_text
 from kwirec.ir.schema import Message
 from kwirec.ir.sites import FieldSite
-from kwirec.markdown import code, link, prose
+from kwirec.markdown import code, prose
 from kwirec.versions import in_words, runs_text
 
 SIGNS = {Severity.ERROR: "🔴", Severity.WARNING: "🟡", Severity.NOTE: "⚪"}

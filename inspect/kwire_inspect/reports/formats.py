@@ -8,23 +8,17 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Any
-from urllib.parse import quote
 from xml.etree import ElementTree
 
 from kwire_inspect.reports.report import FAILED, SKIPPED, Cell, Report, Table
 from kwire_inspect.reports.text import in_utc, shown_in, visible
+from kwire_rules.markdown import escaped, link
 
 MARKDOWN_ROWS = 200
 """Rows of a table in Markdown: pages of pull requests are limited; the files have all of them."""
-_ACTIVE = re.compile(r"[$&*<>\[\\\]_`{|}~]|:(?=//)|(?<=www)\.", re.IGNORECASE)
-_ADDRESS = "/:?#@!$&'()*+,;=%"
-"""Characters of addresses, beside letters and digits."""
-_NAMING = re.compile("@|(?<!&)#")
-"""``@`` and ``#`` refer to somebody or something, unless they are code."""
 
 
 def json_text(report: Report) -> str:
@@ -68,15 +62,6 @@ def markdown(report: Report) -> str:
     return "\n".join(lines) + "\n"
 
 
-def escaped(text: str) -> str:
-    """A text of one line as Markdown that shows it as it is.
-
-    >>> escaped("*a* @b #1 | https://c")
-    '&#42;a&#42; <code>@</code>b <code>#</code>1 &#124; https&#58;//c'
-    """
-    return _NAMING.sub(r"<code>\g<0></code>", _ACTIVE.sub(lambda found: f"&#{ord(found[0])};", text))
-
-
 def _markdown_table(report: Report, table: Table) -> Iterator[str]:
     if table.note:
         yield from (escaped(visible(table.note, 1000)), "")
@@ -95,7 +80,7 @@ def _markdown_table(report: Report, table: Table) -> Iterator[str]:
 
 def _markdown_cell(report: Report, table: Table, row: Sequence[Cell], place: int) -> str:
     text, address = escaped(shown_in(table.columns[place], row[place])), report.link(table, row, place)
-    return f"[{text}](<{quote(address, safe=_ADDRESS).replace('&', '&amp;')}>)" if address else text
+    return link(text, address) if address else text
 
 
 def junit(report: Report) -> str:
