@@ -70,6 +70,7 @@ class SparkEngine:
     def counted(self, inputs: Inputs, options: Mapping[str, str]) -> Relation:
         from kwire_spark.reading import read_counted
 
+        self.brief = True  # few rows pass through Java, whatever the size of the inputs
         return read_counted(inputs, spark=self.session, **options)
 
     def cached(self, table: Any) -> Relation:

@@ -56,6 +56,9 @@ class SparkBackend:
 
     @contextmanager
     def kept(self, table: DataFrame) -> Iterator[DataFrame]:
+        if table.is_cached:  # by the caller, who needs it afterwards
+            yield table
+            return
         try:
             yield table.persist()
         finally:

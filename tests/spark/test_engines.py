@@ -23,7 +23,7 @@ from kwire_inspect.inputs import Inputs
 from kwire_inspect.options import OptionError, Options
 from kwire_inspect.readers import Reader, read_dealt
 from kwire_inspect.tables.clients import EXCHANGE_COLUMNS, clients
-from kwire_inspect.tables.relations import collect, query
+from kwire_inspect.tables.relations import collect, kept, query
 from kwire_spark import reading
 from kwire_spark.engine import SparkEngine
 from kwire_spark.reading import read_counted, read_exchanges
@@ -120,6 +120,8 @@ def test_a_table_that_spark_keeps_is_computed_once(spark: SparkSession, tmp_path
     table: Any = engine.cached(spark.range(3, numPartitions=1).mapInArrow(noted, "id bigint"))
     more = query("SELECT id + 1 AS id FROM {table}", table=table)
     assert collect("SELECT sum(id) AS ids FROM {more}", more=more) == [{"ids": 6}]
+    with kept(table) as same:
+        assert collect("SELECT count(*) AS rows FROM {same}", same=same) == [{"rows": 3}]
     assert collect("SELECT max(id) AS id FROM {table} WHERE id < 2", table=table) == [{"id": 1}]
     assert computed.read_text() == "computed "
     table.unpersist()
@@ -177,6 +179,14 @@ def test_a_reader_of_spark_gets_the_options_of_the_command(monkeypatch: pytest.M
     engine.read(table, inputs, ("source",) if table != "metrics" else (), {"mode": "failfast"})
     columns = {} if table == "metrics" else {"columns": ("source",)}
     assert given == [(inputs, {"spark": session, "mode": "failfast"} | columns)]
+
+
+def test_what_is_counted_in_workers_needs_little_of_java(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reading, "read_counted", lambda inputs, **options: inputs)
+    large = SparkEngine(None, "parquet", "out", brief=False)
+    large.__dict__["session"] = object()
+    large.counted(Inputs(size=1 << 40), {})
+    assert large.brief
 
 
 def chosen(name: str, size: int = 0, **needs: Any) -> type[Engine]:

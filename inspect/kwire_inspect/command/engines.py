@@ -30,7 +30,7 @@ AUTO, LOCAL, SPARK = ENGINES = "auto", "local", "spark"
 WORTH = 64 << 20
 """Bytes of input that are worth a process: one takes half a second to start."""
 BRIEF_LIMIT = 1 << 30
-"""Inputs of up to this many bytes are read in a brief session: see ``spark_session``."""
+"""Rows of inputs of up to this many bytes are read in a brief session: see ``spark_session``. Clients always are."""
 PARQUET = "parquet"
 PACKAGES = {SPARK: "pyspark"}
 """What each engine of another package needs."""
