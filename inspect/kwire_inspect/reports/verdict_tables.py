@@ -71,7 +71,7 @@ def _table(
         Column("newest_common", comment="Newest version that the client has used and the target accepts."),
         Column("evidence", comment="File and byte offset of an example.", brief=file_name),
         Column("accepted", "target accepts"),
-        "reason",
+        Column("reason", whole=True),
         *WHO[2:],
         OWNER,
         "requests",
