@@ -6,6 +6,7 @@ A finding is compared as code, path and the text under the carets; labels follow
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from math import isqrt
 from typing import Any
@@ -33,7 +34,9 @@ from kwirec.emitters.modules import group_modules
 from kwirec.frontend import parse
 from kwirec.ir import resolve
 from kwirec.lowering import lower
-from kwirec.validation.types import MAX_FIELDS, MAX_LAYOUT_FIELDS, MAX_NESTING
+from kwirec.validation.rule import Rule
+from kwirec.validation.types import MAX_FIELDS, MAX_LAYOUT_FIELDS, MAX_NESTING, deep_nesting, large_message
+from kwirec.validation.versions import MAX_VALID_VERSIONS, many_versions
 from tests.rules.support import Check, CheckFiles
 
 TAG = {"versions": "1+", "taggedVersions": "1+"}
@@ -808,3 +811,16 @@ def test_descriptions_in_the_indentation_notation_say_nothing_of_those_in_json(c
     described = "// Rings.\nBell => data, max version 0, flexible v0+\n  // How loud.\n  Volume: int8\n"
     found = [one for one in check_files(texts | {"Bell.krm": described}) if one.code.number == "K207"]
     assert [one.message for one in found] == ["no message and no struct is described"]
+
+
+@pytest.mark.parametrize(
+    ("rule", "limit"),
+    [
+        (many_versions, MAX_VALID_VERSIONS),
+        (deep_nesting, MAX_NESTING),
+        (large_message, MAX_FIELDS),
+        (large_message, MAX_LAYOUT_FIELDS),
+    ],
+)
+def test_limits_are_those_that_the_pages_name(rule: Rule, limit: int) -> None:
+    assert {str(limit), f"{limit:,}"} & {*re.findall(r"[\d,]*\d", rule.code.what)}
