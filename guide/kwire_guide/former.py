@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from kwire_guide.releases import in_words
 from kwirec.ir.schema import Message
 from kwirec.lowering.layout import MessageLayout
 from kwirec.merge.history import History, release_key, release_runs, span_text
@@ -20,7 +21,7 @@ def former(message: Message, layouts: Mapping[int, MessageLayout], history: Hist
     names = history.names
     away = {release for version in layouts for release in history.unpublished_in(message.name, version)}
     for span, _ in release_runs(names, lambda name: name in away or None):
-        yield f"Not published with {span_text(span).replace('..', ' to ')}: the module of this message was left out."
+        yield f"Not published with {in_words(span_text(span))}: the module of this message was left out."
     for version, layout in layouts.items():
         prints, late = history.prints(message.name, version), list(late_tags(layout))
         otherwise = {
@@ -29,7 +30,7 @@ def former(message: Message, layouts: Mapping[int, MessageLayout], history: Hist
             if (as_of(layout, release) if late else layout).fingerprint != fingerprint
         }
         for span, reason in release_runs(names, otherwise.get):
-            yield f"Version {version} had other bytes in {span_text(span).replace('..', ' to ')}{reason}"
+            yield f"Version {version} had other bytes in {in_words(span_text(span))}{reason}"
         oldest = min(prints.keys() - otherwise.keys(), key=release_key, default="")
         for path, tag, since in late:
             if oldest and release_key(oldest) < release_key(since):

@@ -14,7 +14,7 @@ from kwire_guide.examples import Example, Examples
 from kwire_guide.fields import FieldRow, field_rows
 from kwire_guide.former import former
 from kwire_guide.grammar import grammar
-from kwire_guide.releases import Cell, Releases
+from kwire_guide.releases import Cell, Releases, in_words
 from kwire_guide.remarks import remarks
 from kwire_guide.rows import Row, rows
 from kwirec.emitters.compat_matrix import MessageMatrix
@@ -274,13 +274,8 @@ def _versions(matrix: MessageMatrix, distinct: list[MessageLayout], releases: Re
             header=header if isinstance(header, int) else None,
             flexible=bool(facts["flexible"]),
             status=str(facts["status"]),
-            releases=_spans(facts["releases"]),
+            releases=in_words(str(facts["releases"] or "")),
             fingerprint=str(facts["layout"]),
             joined=layout == before,
         )
         before = layout
-
-
-def _spans(text: object) -> str:
-    """``2.2.2..2.3.1 4.0.0`` → ``2.2.2 to 2.3.1, 4.0.0``"""
-    return str(text or "").replace(" ", ", ").replace("..", " to ")

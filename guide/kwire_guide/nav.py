@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from kwire_guide.pages import Kind, MessagePage, OtherPage, Page
+from kwire_guide.pages import Kind, MessagePage, OtherPage, Page, table_page
 from kwire_guide.releases import Releases
 from kwirec.guide import anchor
 from kwirec.versions import runs_text
@@ -124,18 +124,15 @@ def index_page(title: str, pages: Sequence[MessagePage], releases: Releases) -> 
     """The table of all APIs, with what its filters choose from. The template lists the other groups."""
     apis = sorted((page for page in pages if page.kind is Kind.API), key=by_key)
     rows = [_api_row(page, releases) for page in apis]
-    return OtherPage(
-        path="index.html",
-        title=title,
-        kind=Kind.TABLE,
-        template="index.html.jinja",
-        content={
-            "apis": rows,
-            "listeners": sorted({one for page in apis for one in page.messages[0].message.listeners}),
-            "groups": sorted({str(row["group"]) for row in rows}),
-            "statuses": sorted({str(row["status"]) for row in rows if row["status"]}),
-            "kinds": Kind,
-        },
+    return table_page(
+        "index.html",
+        title,
+        "index.html.jinja",
+        apis=rows,
+        listeners=sorted({name for page in apis for name in page.messages[0].message.listeners}),
+        groups=sorted({str(row["group"]) for row in rows}),
+        statuses=sorted({str(row["status"]) for row in rows if row["status"]}),
+        kinds=Kind,
     )
 
 

@@ -109,3 +109,8 @@ class OtherPage(Page):
             return self.content[name]
         except KeyError:
             raise AttributeError(name) from None
+
+
+def table_page(path: str, title: str, template: str, **content: object) -> OtherPage:
+    """A page that is a table; ``content`` are the variables of its template."""
+    return OtherPage(path=path, title=title, kind=Kind.TABLE, template=template, content=content)

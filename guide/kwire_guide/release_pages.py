@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from kwire_guide.pages import Kind, MessagePage, OtherPage
+from kwire_guide.pages import Kind, MessagePage, OtherPage, table_page
 from kwire_guide.releases import ApiChange, Releases, Upgrade
 from kwirec.emitters.compat_pages import decisive, range_cell
 from kwirec.emitters.release_facts import negotiations
@@ -35,13 +35,8 @@ def release_pages(history: History, releases: Releases, pages: Sequence[MessageP
             shown.append(upgrade)
         else:
             same.setdefault(shown[-1].release, []).append(upgrade.release)
-    yield OtherPage(
-        path="releases/index.html",
-        title="Releases",
-        kind=Kind.TABLE,
-        template="releases.html.jinja",
-        content=_table(history, shown, by_key),
-    )
+    table = _table(history, shown, by_key)
+    yield table_page("releases/index.html", "Releases", "releases.html.jinja", **table)
     for before, upgrade in zip((None, *shown), shown, strict=False):
         content = {
             "upgrade": upgrade,

@@ -87,7 +87,7 @@ class Releases:
 
     def _cell(self, span: tuple[str, str], status: str) -> Cell:
         first, last = span
-        return Cell(span_text(span).replace("..", " to "), self._place[last] - self._place[first] + 1, status)
+        return Cell(in_words(span_text(span)), self._place[last] - self._place[first] + 1, status)
 
     def status(self, key: int | None, version: int, release: str) -> str:
         """How a release treats a version of an API, as in :class:`Cell`."""
@@ -108,6 +108,11 @@ class Releases:
             changes = tuple(_changes(self._known[before].apis if before else {}, release.apis))
             yield Upgrade(name, before, release.source, changes)
             before = name
+
+
+def in_words(spans: str) -> str:
+    """``2.2.2..2.3.1 4.0.0`` → ``2.2.2 to 2.3.1, 4.0.0``"""
+    return spans.replace(" ", ", ").replace("..", " to ")
 
 
 def line_of(release: str) -> str:

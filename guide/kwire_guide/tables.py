@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 
-from kwire_guide.pages import Kind, MessagePage, OtherPage
+from kwire_guide.pages import MessagePage, OtherPage, table_page
 from kwire_guide.types import type_rows, varint_rows
 from kwirec.frontend import ErrorDecl
 from kwirec.ir.schema import Schema
@@ -14,33 +14,19 @@ def table_pages(
     schema: Schema, errors: Sequence[ErrorDecl], pages: Sequence[MessagePage], releases: Container[str] = ()
 ) -> Iterator[OtherPage]:
     """The page of types, and those of errors and enums if there are any. ``releases`` are those that have pages."""
-    yield OtherPage(
-        path="types.html",
-        title="Types",
-        kind=Kind.TABLE,
-        template="types.html.jinja",
-        content={"types": list(type_rows()), "varints": list(varint_rows())},
-    )
+    types, varints = list(type_rows()), list(varint_rows())
+    yield table_page("types.html", "Types", "types.html.jinja", types=types, varints=varints)
     if errors:
-        yield OtherPage(
-            path="errors.html",
-            title="Errors",
-            kind=Kind.TABLE,
-            template="errors.html.jinja",
-            content={
-                "errors": list(_errors(errors, pages)),
-                "has_since": any(one.since for one in errors),
-                "releases": releases,
-            },
+        yield table_page(
+            "errors.html",
+            "Errors",
+            "errors.html.jinja",
+            errors=list(_errors(errors, pages)),
+            has_since=any(error.since for error in errors),
+            releases=releases,
         )
     if schema.enums:
-        yield OtherPage(
-            path="enums.html",
-            title="Enums",
-            kind=Kind.TABLE,
-            template="enums.html.jinja",
-            content={"enums": schema.enums, "uses": _uses(pages)},
-        )
+        yield table_page("enums.html", "Enums", "enums.html.jinja", enums=schema.enums, uses=_uses(pages))
 
 
 def _uses(pages: Sequence[MessagePage]) -> Mapping[str, Sequence[tuple[str, str]]]:
