@@ -21,7 +21,8 @@ from kwire_testing.sessions import Sessions
 from kwire_testing.transactions import Producers
 
 _NAME = re.compile(r"[a-zA-Z0-9._-]{1,249}")
-MAX_PARTITIONS = 10_000
+MAX_PARTITIONS = 100_000
+"""Partitions of a cluster: clients must not fill the memory of the process."""
 
 
 @dataclass(slots=True)
@@ -89,16 +90,20 @@ class Cluster:
             raise Refused(ErrorCode.INVALID_TOPIC_EXCEPTION)
         if name in self.topics:
             raise Refused(ErrorCode.TOPIC_ALREADY_EXISTS)
-        if not 0 < partitions <= MAX_PARTITIONS:
+        if partitions < 1:
             raise Refused(ErrorCode.INVALID_PARTITIONS)
         number = next(self._made)
         topic_id = Uuid(hashlib.sha256(f"{number} {name}".encode()).digest()[:16])
-        topic = self.topics[name] = self.ids[topic_id] = Topic(name, topic_id, configs=dict(configs or {}))
+        topic = Topic(name, topic_id, configs=dict(configs or {}))
         self.extend(topic, partitions)
+        self.topics[name] = self.ids[topic_id] = topic
         return topic
 
     def extend(self, topic: Topic, partitions: int) -> None:
-        """Give a topic more partitions."""
+        """Give a topic more partitions; :class:`Refused` if the cluster would have too many."""
+        others = sum(len(other.partitions) for other in self.topics.values() if other is not topic)
+        if others + partitions > MAX_PARTITIONS:
+            raise Refused(ErrorCode.INVALID_PARTITIONS)
         for index in range(len(topic.partitions), partitions):
             leader = index % len(self.nodes) + 1
             topic.partitions.append(Partition(topic, index, leader))

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import ssl
 import threading
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
 
 from kwire.client import AuthenticationError, BrokerError, Client, Sasl, Security, tls_context
+from kwire.connection import ClientConnection
 from kwire.json_form import to_json
 from kwire_kafka import (
     PROTOCOL,
@@ -24,6 +27,7 @@ from kwire_kafka import (
 from kwire_kafka.api.metadata import MetadataRequestTopic
 from kwire_kafka.errors import ErrorCode
 from kwire_testing import Call, FakeBroker
+from tests.properties.values import RandomSource, make
 from tests.support.certificates import Certificates
 from tests.testing.talking import ask, connected, get, send, talk
 from tests.testing.test_logs import BATCH, filled
@@ -220,3 +224,28 @@ def test_broken_bytes_end_only_their_connection() -> None:
             return (await send(client, "t", BATCH)).error_code
 
     assert asyncio.run(run()) == 0
+
+
+def test_no_request_stops_a_broker() -> None:
+    """Values that make no sense are refused: what a handler raised would be raised here."""
+    source, random = RandomSource(Random(7)), Random(7)
+
+    async def run() -> int:
+        async with FakeBroker("4.4", {"topic-1": 1, "a": 2}) as broker:
+            async with connected(broker) as client:
+                offered = client.versions
+            for _ in range(500):
+                key = random.choice([*offered])
+                request: Any = make(PROTOCOL.request(key), offered[key][-1], source)
+                if hasattr(request, "max_wait_ms"):
+                    request.max_wait_ms = 0
+                port = int(broker.bootstrap_servers.rpartition(":")[2])
+                reader, writer = await asyncio.open_connection("127.0.0.1", port)
+                writer.write(ClientConnection(PROTOCOL).send(request, offered[key][-1]))
+                broker.advance(3600)
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(reader.read(1), 0.01)
+                writer.transport.abort()
+            return len(broker.requests)
+
+    assert asyncio.run(run()) > 450

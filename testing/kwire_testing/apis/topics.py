@@ -129,8 +129,9 @@ def _created(call: Call, asked: CreatableTopic, *, only: bool) -> CreatableTopic
         call.check(topic=asked.name)
         if asked.assignments:
             count, replicas = len(asked.assignments), len(asked.assignments[0].broker_ids)
-            placed = {index for one in asked.assignments for index in one.broker_ids}
-            if not placed <= cluster.nodes.keys():
+            placed = {node for one in asked.assignments for node in one.broker_ids or [-1]}
+            indexes = sorted(one.partition_index for one in asked.assignments)
+            if not placed <= cluster.nodes.keys() or indexes != list(range(count)):
                 raise Refused(ErrorCode.INVALID_REPLICA_ASSIGNMENT)
         else:
             count, replicas = (1 if asked.num_partitions == -1 else asked.num_partitions), abs(replicas)
