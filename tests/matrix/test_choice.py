@@ -120,6 +120,11 @@ def test_what_changes_when_another_broker_answers(client: Any, expected: dict[in
     }
 
 
+def test_choices_ascend_by_api_key() -> None:
+    others = {999: (0, 1), 64: "0", 5: range(2)}
+    assert [*RELEASES.negotiate(others, "2.0")] == [0, 1, 2, 3, 5, 18, 64, 999]
+
+
 def test_an_api_that_neither_side_has_is_unknown() -> None:
     with pytest.raises(UnknownApiError):
         RELEASES.negotiate("1.0", "1.0")[18]
