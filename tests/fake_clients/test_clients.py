@@ -58,7 +58,12 @@ def test_topics_are_made_and_removed(client: Any, release: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("number", "printed"), [(0, "[b'hello']\n"), (1, "[b'hello', b'again']\n{('orders', 0): 2}\n")]
+    ("number", "printed"),
+    [
+        (0, "[b'hello']\n"),
+        (1, "[b'hello', b'again']\n{('orders', 0): 2}\n"),
+        (2, "_FENCED\n[b'kept']\n"),
+    ],
 )
 def test_the_examples_of_the_page_print_what_they_should(number: int, printed: str) -> None:
     example = re.findall(r"```py\n(.*?)```", PAGE.read_text(), re.DOTALL)[number]
