@@ -154,9 +154,10 @@ class LocalEngine:
     told = "Read without Spark."
 
     def __init__(self, processes: int = 1) -> None:
-        from kwire_inspect.readers import leave_out_pandas
+        from kwire_inspect.readers import leave_out_pandas, tune_worker
 
         leave_out_pandas()
+        tune_worker()
         self._processes = processes
 
     @cached_property

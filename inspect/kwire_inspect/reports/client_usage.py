@@ -100,7 +100,7 @@ def _between_brokers(api_key: int, version: int | None) -> bool:
     return verifies or api_key in BETWEEN_BROKERS
 
 
-_ORDER = (*KEYS, "source", "position")
+_ORDER = ("first_seen", *KEYS, "source", "position")
 
 
 def collected(clients: Relation, order: str) -> tuple[list[Row], int]:
@@ -116,7 +116,7 @@ def collected(clients: Relation, order: str) -> tuple[list[Row], int]:
 
 def _earliest_first(row: Row) -> tuple[Any, ...]:
     """The order of rows of CLIENTS, whatever engine they are of."""
-    return row["first_seen"] is None, row["first_seen"], *[repr(row[name]) for name in _ORDER]
+    return tuple(part for name in _ORDER for part in (row[name] is None, row[name]))
 
 
 def by_client(rows: Iterable[Row]) -> list[tuple[Client, Row]]:
