@@ -147,7 +147,7 @@ rehearsal: $(READY)  ## give up the newest release in a clone, take it in with m
 e2e: $(PEERS)/.ready  ## talk to brokers of Kafka 3.9, 4.0 and the newest release: needs java and mvn
 	KWIRE_E2E=1 $(PEERS)/bin/python -m pytest -n 0 --timeout 0 tests/e2e
 
-fake-clients: $(PEERS)/.ready  ## clients in Python and Java against the fake broker as three releases: Java's need a JDK and mvn
+fake-clients: $(PEERS)/.ready  ## clients in five languages against the fake broker as three releases: needs a JDK, mvn, go and npm for theirs
 	KWIRE_FAKE_CLIENTS=1 $(PEERS)/bin/python -m pytest -n 0 --timeout 60 tests/fake_clients
 
 e2e-traffic: $(READY) $(PEERS)/.ready  ## capture clients of many ages with the same brokers: needs tcpdump, a JDK, go and node too

@@ -20,6 +20,7 @@ from kwire_kafka import (
     CreateTopicsRequest,
     DeleteTopicsRequest,
     DescribeClusterRequest,
+    DescribeConfigsRequest,
     FetchRequest,
     ListOffsetsRequest,
     MetadataRequest,
@@ -27,8 +28,9 @@ from kwire_kafka import (
     ProduceRequest,
 )
 from kwire_kafka.api.create_partitions import CreatePartitionsTopic
-from kwire_kafka.api.create_topics import CreatableTopic
+from kwire_kafka.api.create_topics import CreatableTopic, CreatableTopicConfig
 from kwire_kafka.api.delete_topics import DeleteTopicState
+from kwire_kafka.api.describe_configs import DescribeConfigsResource
 from kwire_kafka.api.fetch import FetchPartition, FetchTopic
 from kwire_kafka.api.list_offsets import ListOffsetsPartition, ListOffsetsTopic
 from kwire_kafka.api.metadata import MetadataRequestTopic
@@ -199,6 +201,25 @@ def test_topics_are_made_extended_and_removed() -> None:
         ("a", 3),
         [0, ErrorCode.UNKNOWN_TOPIC_ID],
         [],
+    ]
+
+
+def test_settings_are_described() -> None:
+    async def run(client: Client) -> Any:
+        config = CreatableTopicConfig(name="cleanup.policy", value="compact")
+        made = CreatableTopic(name="a", num_partitions=1, replication_factor=1, configs=[config])
+        await ask(client, CreateTopicsRequest(topics=[made]))
+        asked = [
+            DescribeConfigsResource(resource_type=kind, resource_name=name, configuration_keys=keys)
+            for kind, name, keys in ((2, "a", ["cleanup.policy", "retention.ms"]), (2, "b", None), (4, "1", []))
+        ]
+        found = (await ask(client, DescribeConfigsRequest(resources=asked))).results
+        return [(one.error_code, [(row.name, row.value, row.config_source) for row in one.configs]) for one in found]
+
+    assert talk(FakeBroker("3.9"), run) == [
+        (0, [("cleanup.policy", "compact", 1), ("retention.ms", "604800000", 5)]),
+        (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, []),
+        (0, []),
     ]
 
 

@@ -1,5 +1,27 @@
 """The handlers of all APIs that a broker has, a module for each subject."""
 
-from kwire_testing.apis import consumers, fetch, groups, login, offsets, produce, topics, transactions, versions
+from kwire_testing.apis import (
+    configs,
+    consumers,
+    fetch,
+    groups,
+    login,
+    offsets,
+    produce,
+    topics,
+    transactions,
+    versions,
+)
 
-__all__ = ["consumers", "fetch", "groups", "login", "offsets", "produce", "topics", "transactions", "versions"]
+__all__ = [
+    "configs",
+    "consumers",
+    "fetch",
+    "groups",
+    "login",
+    "offsets",
+    "produce",
+    "topics",
+    "transactions",
+    "versions",
+]
