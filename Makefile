@@ -179,6 +179,9 @@ bench: $(PEERS)/.ready  ## measure against peers, interpreted and compiled
 	$(PEERS)/bin/python -m benchmarks.readiness
 	$(PEERS)/bin/python -m benchmarks.report_page
 
+bench-captures: $(PEERS)/.ready  ## measure readiness of 1 GB and 4 GB, interpreted: by the local engine, Spark and tshark
+	$(PEERS)/bin/python -m benchmarks.readiness --mb 1000 4000 --rounds 1
+
 bench-peers: $(PEERS)/.ready  ## measure beside peers in Python, Go, Rust and Java, and write docs/benchmarks
 	$(PEERS)/bin/python -m benchmarks.peers
 

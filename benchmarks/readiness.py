@@ -1,12 +1,14 @@
-"""What `readiness` needs of a large capture, beside tshark, on one core and on two.
+"""What `readiness` needs of large captures, beside tshark: in all, at the start, and for each further GB.
 
-``python -m benchmarks.readiness [--mb 1000] [--rounds 3]``
+``python -m benchmarks.readiness [--mb 1000 4000] [--rounds 3]``
 
-The capture is half recorded traffic and half data, on many connections, as in :mod:`benchmarks.pipeline_scale`.
+The captures are half recorded traffic and half data, on many connections, as in :mod:`benchmarks.pipeline_scale`.
 *Rows* are read from the file into the columns that `clients` needs, by a process that has read a smaller capture
 before. *Two shares* are two such processes, each with half of the connections. *The command* is ``kwire
-readiness``, from its start to its page, by the local engine and by Spark with Java and its workers. tshark, if it is
-installed, prints addresses, API, version and client id of all frames.
+readiness``, from its start to its page, by the local engine with one process and with two, and by Spark with Java and
+two workers. tshark, if it is installed, prints addresses, API, version and client id of all frames.
+
+Of two sizes, the difference tells what each further GB costs, and that what the start does.
 """
 
 from __future__ import annotations
@@ -19,7 +21,10 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
+from statistics import median
+from typing import NamedTuple
 
 from benchmarks.garbage import read
 from benchmarks.pipeline_scale import FOLDER, write_capture
@@ -33,9 +38,16 @@ WARM = 20
 FIELDS = ("ip.src", "ip.dst", "kafka.api_key", "kafka.api_version", "kafka.client_id")
 
 
+class Times(NamedTuple):
+    """Seconds of CPU of all processes, and by the clock."""
+
+    cpu: float
+    clock: float
+
+
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("--mb", type=int, default=1000)
+    options.add_argument("--mb", type=int, nargs="+", default=[1000])
     options.add_argument("--rounds", type=int, default=3)
     options.add_argument("--share", type=int, nargs=2, help=argparse.SUPPRESS)
     options.add_argument("captures", nargs="*", type=Path, help=argparse.SUPPRESS)
@@ -44,30 +56,55 @@ def main() -> None:
         read_when_told(*given.captures, share=tuple(given.share))
         return
     FOLDER.mkdir(parents=True, exist_ok=True)
-    warm, path = (write_capture(FOLDER / f"readiness-{mb}.pcap", mb) for mb in (WARM, given.mb))
-    size = path.stat().st_size / 1e6
-    measured: dict[str, list[tuple[float, float]]] = {}
-    for _ in range(given.rounds):
-        measured.setdefault("rows", []).append(shares(warm, path, 1))
-        measured.setdefault("rows, two shares", []).append(shares(warm, path, 2))
+    warm, *paths = (write_capture(FOLDER / f"readiness-{mb}.pcap", mb) for mb in (WARM, *sorted(given.mb)))
+    sizes = [path.stat().st_size / 1e9 for path in paths]
+    measured = [medians([ways(warm, path) for _ in range(given.rounds)]) for path in paths]
+    kind = "native" if is_native() else "interpreted"
+    print(f"{kind}, load {os.getloadavg()[0]:.1f}, medians, s of CPU / by the clock")
+    header = ["", *(f"{size:.2f} GB" for size in sizes)]
+    if len(sizes) > 1:
+        header += ["at the start", "each further GB"]
+    print(table(header, [[name, *cells([each[name] for each in measured], sizes)] for name in measured[0]]))
+
+
+def ways(warm: Path, path: Path) -> dict[str, Times]:
+    """What each way to read a capture takes."""
+    found = {"rows": shares(warm, path, 1), "rows, two shares": shares(warm, path, 2)}
+    engines = {
+        "the command": ["local", "--processes", "1"],
+        "the command, two processes": ["local", "--processes", "2"],
+        "the command, by Spark": ["spark", "--master", "local[2]"],
+    }
+    for name, engine in engines.items():
         with tempfile.TemporaryDirectory() as out:
             words = ["-m", "kwire", "readiness", "--target", "4.4.0", str(path), "--out", out, "-q", "--engine"]
-            measured.setdefault("the command", []).append(finished(sys.executable, *words, "local"))
-            measured.setdefault("the command, by Spark", []).append(finished(sys.executable, *words, "spark"))
-        if tshark := shutil.which("tshark"):
-            asked = [word for field in FIELDS for word in ("-e", field)]
-            measured.setdefault("tshark", []).append(
-                finished(tshark, "-r", str(path), "-d", "tcp.port==9092,kafka", "-Y", "kafka", "-T", "fields", *asked)
-            )
-    rows = []
-    for name, times in measured.items():
-        cpu, clock = (sorted(each)[len(times) // 2] for each in zip(*times, strict=True))
-        rows.append([name, f"{cpu:.2f}", f"{clock:.2f}", f"{size / cpu:.0f}", f"{size / clock:.0f}"])
-    print(f"{size:.0f} MB, {'native' if is_native() else 'interpreted'}, load {os.getloadavg()[0]:.1f}, medians")
-    print(table(["", "s of CPU", "s by the clock", "MB per s of CPU", "MB per s"], rows))
+            found[name] = finished(sys.executable, *words, *engine)
+    if tshark := shutil.which("tshark"):
+        fields = [word for field in FIELDS for word in ("-e", field)]
+        words = ["-r", str(path), "-d", "tcp.port==9092,kafka", "-Y", "kafka", "-T", "fields", *fields]
+        found["tshark"] = finished(tshark, *words)
+    return found
 
 
-def finished(*words: str) -> tuple[float, float]:
+def medians(rounds: Sequence[dict[str, Times]]) -> dict[str, Times]:
+    """The medians of CPU and of the clock, each for itself."""
+    return {
+        name: Times(*(median(times) for times in zip(*(found[name] for found in rounds), strict=True)))
+        for name in rounds[0]
+    }
+
+
+def cells(times: Sequence[Times], sizes: Sequence[float]) -> list[str]:
+    """The times of all sizes; of several, also what the start takes and what each further GB does."""
+    shown = [*times]
+    if len(times) > 1:
+        further = [(last - first) / (sizes[-1] - sizes[0]) for first, last in zip(times[0], times[-1], strict=True)]
+        start = [first - each * sizes[0] for first, each in zip(times[0], further, strict=True)]
+        shown += [Times(*start), Times(*further)]
+    return [f"{cpu:.1f} / {clock:.1f}" for cpu, clock in shown]
+
+
+def finished(*words: str) -> Times:
     """Seconds of CPU and by the clock that a program takes, with all processes that it starts: by what the system
     adds up, or by watching them, since Spark leaves some without having waited for them."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -76,10 +113,10 @@ def finished(*words: str) -> tuple[float, float]:
         subprocess.run(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         clock = time.perf_counter() - start
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return max(started.cpu, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime), clock
+    return Times(max(started.cpu, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime), clock)
 
 
-def shares(warm: Path, path: Path, of: int) -> tuple[float, float]:
+def shares(warm: Path, path: Path, of: int) -> Times:
     """Seconds of CPU of all shares, and by the clock until the last one is read, all begun at once."""
     words = [sys.executable, "-m", "benchmarks.readiness", str(warm), str(path), "--share"]
     begun = [
@@ -97,7 +134,7 @@ def shares(warm: Path, path: Path, of: int) -> tuple[float, float]:
     clock = time.perf_counter() - start
     for one in begun:
         one.wait()
-    return cpu, clock
+    return Times(cpu, clock)
 
 
 def read_when_told(warm: Path, path: Path, *, share: tuple[int, int]) -> None:

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from kwire.connection import Event, RequestEvent, ResponseEvent
     from kwire.protocol import MessageRegistry
     from kwire_inspect.connections.request_context import RequestContext
-    from kwire_inspect.rows import Row
 
 Table = Literal["frames", "exchanges"]
 Bodies = Literal["all", "codes"]
