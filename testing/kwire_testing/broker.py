@@ -46,8 +46,8 @@ class FakeBroker:
         ports: Sequence[int] = (),
         keep_requests: int = KEPT_REQUESTS,
     ) -> None:
-        """Set it up. ``users`` are names with passwords: without them no login is needed. ``ports`` are those of the
-        nodes, by default free ones. ``keep_requests`` is how many requests are kept at most."""
+        """Set it up. ``users`` are names with passwords: without them no login is needed. The nodes listen
+        on ``ports``, by default on free ones. ``keep_requests`` is how many requests are kept at most."""
         found = RELEASES.newest if release is None else RELEASES[release]
         self._cluster = Cluster(found, nodes, topics or {}, auto_create=auto_create)
         self._requests: deque[Call] = deque(maxlen=keep_requests)
@@ -60,22 +60,22 @@ class FakeBroker:
 
     @property
     def release(self) -> str:
-        """The name of the release."""
+        """Return the name of the release."""
         return self._cluster.release.name
 
     @property
     def bootstrap_servers(self) -> str:
-        """The addresses of all nodes, as clients want them."""
+        """Return the addresses of all nodes, as clients want them."""
         return ",".join(f"{node.host}:{node.port}" for node in self._cluster.nodes.values() if node.port)
 
     @property
     def clock(self) -> Clock:
-        """The time of the brokers. From another thread, use :meth:`advance`."""
+        """Return the time of the brokers. From another thread, use :meth:`advance`."""
         return self._cluster.clock
 
     @property
     def requests(self) -> list[Call]:
-        """The requests so far, oldest first."""
+        """Return the requests so far, oldest first."""
         return self._on_loop(lambda: list(self._requests))
 
     async def __aenter__(self) -> Self:
@@ -159,9 +159,9 @@ class FakeBroker:
         return self._on_loop(append)
 
     def records(self, topic: str, partition: int | None = None, *, committed: bool = True) -> list[Record]:
-        """The records of a topic, partition after partition, or of one partition.
+        """Return the records of a topic, partition after partition, or of one partition.
 
-        ``committed`` leaves out those of open and aborted transactions.
+        ``committed`` leaves out records of open and aborted transactions.
         """
 
         def collect() -> list[Record]:
@@ -171,7 +171,7 @@ class FakeBroker:
         return self._on_loop(collect)
 
     def offsets(self, group: str) -> dict[tuple[str, int], int]:
-        """The committed offsets of a group, by topic and partition."""
+        """Return the committed offsets of a group, by topic and partition."""
         groups = self._cluster.groups
         return self._on_loop(
             lambda: {place: found.offset for place, found in groups[group].offsets.items()} if group in groups else {}
@@ -186,8 +186,8 @@ class FakeBroker:
         return self._rule(name, dict(which), handler=handler)
 
     def fail(self, api: str, error: ErrorCode, **which: Unpack[Named]) -> Rule:
-        """Answer requests of an API with an error, for what they name or for one topic, partition, group or
-        transactional id (``key``). What failed is not done."""
+        """Answer requests of an API with an error, for each topic or group in them, or only for one topic,
+        partition or ``key``, a group or transactional id. The broker does nothing else with them."""
         return self._rule(api, dict(which), error=error)
 
     def delay(self, api: str, seconds: float, **which: Unpack[Which]) -> Rule:
@@ -239,7 +239,7 @@ class FakeBroker:
             raise ValueError(f"no node {node}: there are {', '.join(map(str, self._cluster.nodes))}")
 
     def _on_loop(self, what: Callable[[], T]) -> T:
-        """The result of ``what``, which runs on the thread of the brokers."""
+        """Return the result of ``what``, which runs on the thread of the brokers."""
         loop = self._loop
         if loop is None:
             return what()

@@ -36,7 +36,7 @@ def answers(request: type[Q]) -> Callable[[Callable[[Call, Q], Answer]], Callabl
 
 @dataclass(slots=True, eq=False)
 class Call:
-    """A request with what a handler may want to know of it. ``connection`` numbers the connections of a broker."""
+    """A request and its context. ``connection`` numbers the connections of a broker."""
 
     cluster: Cluster
     node: int
@@ -51,22 +51,22 @@ class Call:
 
     @property
     def name(self) -> str:
-        """The name of the API."""
+        """Return the name of the API."""
         return self.event.name
 
     @property
     def version(self) -> int:
-        """The version of the request."""
+        """Return the version of the request."""
         return self.event.version
 
     @property
     def client_id(self) -> str | None:
-        """The client id in the header."""
+        """Return the client id in the header."""
         return self.event.client_id
 
     @property
     def message(self) -> Any:
-        """The request."""
+        """Return the request."""
         return self.event.message
 
     def check(self, **entity: object) -> None:

@@ -33,12 +33,12 @@ class Clock:
 
     @property
     def now(self) -> float:
-        """Seconds since 1970."""
+        """Return seconds since 1970."""
         return time.monotonic() + self._ahead
 
     @property
     def ms(self) -> int:
-        """Milliseconds since 1970."""
+        """Return milliseconds since 1970."""
         return int(self.now * 1000)
 
     def advance(self, seconds: float) -> None:

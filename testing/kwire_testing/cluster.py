@@ -36,7 +36,7 @@ class Node:
 
 @dataclass(slots=True, eq=False)
 class Partition:
-    """A partition: its leader, and what the leader has."""
+    """A partition with its leader and its log."""
 
     topic: Topic
     index: int
@@ -64,7 +64,7 @@ class Topic:
 
 
 class Cluster:
-    """What all brokers of a cluster share."""
+    """The state that all brokers of a cluster share."""
 
     def __init__(self, release: Release, nodes: int, topics: Mapping[str, int], *, auto_create: bool) -> None:
         self.release = release
@@ -115,9 +115,9 @@ class Cluster:
             partition.log.wake()
 
     def find(self, name: str | None, topic_id: bytes = bytes(16)) -> Topic | None:
-        """The topic with this name, or else with this id."""
+        """Return the topic with this name, or else with this id."""
         return self.topics.get(name) if name else self.ids.get(topic_id)
 
     def coordinator(self, key: str) -> Node:
-        """The node that coordinates a group or a transactional id."""
+        """Return the node that coordinates a group or a transactional id."""
         return self.nodes[self.coordinators.get(key) or crc32(key.encode()) % len(self.nodes) + 1]

@@ -27,7 +27,7 @@ Topics = Mapping[str, tuple[Uuid, int]]
 
 @dataclass(slots=True, eq=False)
 class ConsumerMember:
-    """A member: ``assigned`` is what it may read, ``revoking`` what it has to give up first."""
+    """A member, which may read the partitions ``assigned`` and has yet to give up those ``revoking``."""
 
     id: str
     client_id: str
@@ -66,7 +66,7 @@ class ConsumerGroup:
 
     @property
     def state(self) -> str:
-        """The state, as Kafka names it."""
+        """Return the state, as Kafka names it."""
         if not self.members:
             return "Empty"
         settled = all(one.epoch == self.epoch and one.assigned == one.target for one in self.members.values())
@@ -160,7 +160,7 @@ class ConsumerGroup:
             self.assignor = request.server_assignor
 
     def _reconcile(self, member: ConsumerMember, owned: Places | None) -> None:
-        """Take from a member what others shall have; when it has let go of that, give it what is free."""
+        """Revoke partitions that other members shall have. After the member released them, assign it free ones."""
         member.revoking |= member.assigned - member.target
         member.assigned &= member.target
         if owned is not None:
@@ -178,7 +178,7 @@ class ConsumerGroup:
         member.assigned |= member.target - held
 
     def _uniform(self, wanted: Mapping[str, set[str]], topics: Topics) -> dict[str, Places]:
-        """Equal numbers of partitions; members keep what they have."""
+        """Return equal numbers of partitions; members keep what they have."""
         places = list(_places(wanted, topics))
         share, more = divmod(len(places), max(len(self.members), 1))
         targets: dict[str, Places] = {name: set() for name in self.members}
@@ -219,7 +219,7 @@ def _places(wanted: Mapping[str, set[str]], topics: Topics) -> Iterable[tuple[st
 
 
 def _ranges(wanted: Mapping[str, set[str]], topics: Topics) -> dict[str, Places]:
-    """Neighbouring partitions of each topic."""
+    """Return neighbouring partitions of each topic."""
     targets: dict[str, Places] = defaultdict(set)
     for name, (topic_id, index) in _places(wanted, topics):
         readers = sorted(member for member in wanted if name in wanted[member])

@@ -1,4 +1,4 @@
-"""What a test asks of a broker: errors, delays, lost connections, handlers of its own."""
+"""Rules by which a test interferes: errors, delays, lost connections, handlers."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ if TYPE_CHECKING:
     from kwire_testing.call import Call
 
 Handler = Callable[[Any, "Call"], Message | Awaitable[Message | None] | None]
-"""A handler of a test: takes a request and the :class:`Call`, returns the response, or ``None`` to let the broker
-answer."""
+"""A handler of a test. It gets a request and the :class:`Call`, and returns the response. With ``None`` the broker
+answers."""
 
 
 class Which(TypedDict, total=False):
-    """The requests that a rule is for: so many ``times``, at a ``node``, from a ``client_id``."""
+    """Selects requests: the first ``times``, at a ``node``, from a ``client_id``."""
 
     times: int | None
     node: int | None
@@ -26,7 +26,7 @@ class Which(TypedDict, total=False):
 
 
 class Named(Which, total=False):
-    """What a request names: a topic, a partition, or as ``key`` a group or transactional id."""
+    """Selects also by topic, partition, or ``key``, a group or transactional id."""
 
     topic: str | None
     partition: int | None
@@ -35,7 +35,7 @@ class Named(Which, total=False):
 
 @dataclass(slots=True, eq=False, kw_only=True)
 class Rule:
-    """What happens to the requests of an API. Leaving ``with`` removes it, and so does :meth:`remove`.
+    """A rule for the requests of an API. Leaving ``with`` removes it, and so does :meth:`remove`.
 
     ``where`` selects by ``node``, ``client_id``, ``topic``, ``partition`` or ``key``, the name of a group or of a
     transactional id. ``used`` counts the requests that it met.
@@ -64,7 +64,7 @@ class Rule:
             self.rules.remove(self)
 
     def matches(self, entity: Mapping[str, object]) -> bool:
-        """Whether ``entity`` has all that ``where`` asks for."""
+        """Return whether ``entity`` has all that ``where`` asks for."""
         return all(entity.get(name) == value for name, value in self.where.items())
 
     def use(self) -> bool:

@@ -48,12 +48,12 @@ class Group:
 
     @property
     def state(self) -> str:
-        """The state, as Kafka names it."""
+        """Return the state, as Kafka names it."""
         return self.members.state if self.members else EMPTY
 
     @property
     def protocol_type(self) -> str:
-        """The type of the members' protocol."""
+        """Return the type of the members' protocol."""
         return self.members.protocol_type if self.members else ""
 
     def classic(self) -> ClassicGroup:
@@ -105,7 +105,7 @@ class Member:
 
 
 class ClassicGroup:
-    """Members that join, of which one assigns the partitions of all."""
+    """Members that join. Their leader assigns the partitions."""
 
     kind = "classic"
 
@@ -220,7 +220,7 @@ class ClassicGroup:
             raise Refused(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
 
     def _static(self, request: JoinGroupRequest) -> Member | None:
-        """The member with the instance id of a request."""
+        """Return the member with the instance id of a request."""
         instance = request.group_instance_id
         member = next((one for one in self.members.values() if instance and one.instance == instance), None)
         if member is not None and request.member_id not in ("", member.id):
@@ -277,7 +277,7 @@ class ClassicGroup:
             member.joining.set_result(self._joined(member))
 
     def _elected(self) -> str:
-        """The protocol that all members have and most prefer."""
+        """Return the protocol that all members have and most prefer."""
         common = set.intersection(*(set(member.protocols) for member in self.members.values()))
         votes = Counter(next(name for name in member.protocols if name in common) for member in self.members.values())
         return votes.most_common(1)[0][0]

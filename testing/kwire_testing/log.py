@@ -30,7 +30,7 @@ class Aborted(NamedTuple):
 
 @dataclass(slots=True)
 class Producer:
-    """What a partition knows of an idempotent producer: sequences and offsets of its last batches."""
+    """An idempotent producer: sequences and offsets of its last batches in a partition."""
 
     epoch: int
     batches: deque[tuple[int, int, int]] = field(default_factory=lambda: deque(maxlen=KEPT_BATCHES))
@@ -53,7 +53,7 @@ class PartitionLog:
 
     @property
     def stable(self) -> int:
-        """The last stable offset."""
+        """Return the last stable offset."""
         return min(self.ongoing.values(), default=self.end)
 
     def append(self, batches: list[Batch], leader_epoch: int = 0) -> int:
@@ -79,9 +79,9 @@ class PartitionLog:
         self._add(_placed(batch, self.end, leader_epoch), 1)
 
     def read(self, offset: int, end: int, size: int, version: int) -> bytes:
-        """The batches from the one with ``offset`` on, before ``end``: at least one, others while they fit ``size``.
+        """Return the batches from ``offset`` to ``end``: at least one, and more while they fit ``size``.
 
-        ``version`` is that of Fetch: older clients get message sets.
+        ``version`` is the version of Fetch. Older clients get message sets.
         """
         found: list[bytes] = []
         for batch in self._from(offset):
@@ -95,7 +95,7 @@ class PartitionLog:
         return b"".join(found)
 
     def records(self, *, committed: bool = True) -> list[Record]:
-        """All records, without markers and, if ``committed``, without those of open and aborted transactions."""
+        """Return all records; ``committed`` leaves out open and aborted transactions."""
         return [
             record
             for batch in self.batches
@@ -104,7 +104,7 @@ class PartitionLog:
         ]
 
     def at_time(self, timestamp: int) -> tuple[int, int] | None:
-        """Timestamp and offset of the first record that is not older."""
+        """Return timestamp and offset of the first record that is not older."""
         for batch in self.batches:
             if batch.max_timestamp >= timestamp:
                 for record in batch.records():
@@ -113,7 +113,7 @@ class PartitionLog:
         return None
 
     def newest(self) -> tuple[int, int] | None:
-        """The largest timestamp and its offset."""
+        """Return the largest timestamp and its offset."""
         newest = max(self.batches, key=lambda batch: batch.max_timestamp, default=None)
         return None if newest is None else self.at_time(newest.max_timestamp)
 
@@ -138,7 +138,7 @@ class PartitionLog:
         self.wake()
 
     def _known(self, batch: Batch) -> int | None:
-        """The offset of a batch that came before; :class:`Refused` if it is not the producer's next one."""
+        """Return the offset of a batch that came before; :class:`Refused` if it is not the producer's next one."""
         producer = self.producers.get(batch.producer_id)
         if producer is None:
             return None
@@ -180,7 +180,7 @@ def read(data: bytes | None) -> list[Batch]:
 
 
 def _placed(batch: Batch, offset: int, leader_epoch: int) -> Batch:
-    """The batch at its place in the log. Checksums of magic 2 cover neither offset nor epoch."""
+    """Return the batch at its place in the log. Checksums of magic 2 cover neither offset nor epoch."""
     data = batch.data
     if batch.magic == 2:
         data = offset.to_bytes(8, "big") + data[8:12] + leader_epoch.to_bytes(4, "big") + data[16:]
@@ -194,7 +194,7 @@ def _placed(batch: Batch, offset: int, leader_epoch: int) -> Batch:
 
 
 def _for_fetch(batch: Batch, version: int) -> bytes:
-    """The bytes of a batch for this version of Fetch."""
+    """Return the bytes of a batch for this version of Fetch."""
     magic = 2 if version >= 4 else min(version // 2, 1)
     if batch.magic <= magic:
         return batch.data

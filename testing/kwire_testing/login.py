@@ -40,7 +40,7 @@ class Login:
         next(self._talk)
 
     def answer(self, token: bytes) -> bytes:
-        """The answer to a token of the client; :class:`Refused` if it proves nothing."""
+        """Return the answer to a token of the client; :class:`Refused` if it proves nothing."""
         if self._talk is None:
             raise Refused(ErrorCode.ILLEGAL_SASL_STATE)
         try:

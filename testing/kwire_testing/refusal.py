@@ -6,7 +6,7 @@ from kwire_kafka.errors import ErrorCode
 
 
 class Refused(Exception):
-    """What a handler raises to answer with an error code."""
+    """Raised by handlers to answer with an error code."""
 
     def __init__(self, error: ErrorCode) -> None:
         super().__init__(error)

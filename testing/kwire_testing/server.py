@@ -77,7 +77,7 @@ class Server:
         await asyncio.sleep(0)  # transports close their sockets in the next turn of the loop
 
     async def answer(self, call: Call) -> Message | None:
-        """The response to a request; ``None`` to close the connection instead."""
+        """Return the response to a request; ``None`` to close the connection instead."""
         cluster, rules = self._cluster, []
         entity = {"node": call.node, "client_id": call.client_id}
         for rule in [rule for rule in cluster.rules if rule.api in (call.name, "*")]:
@@ -149,7 +149,7 @@ class _Connection:
             await self._writer.drain()
 
     async def _answer(self, event: Any) -> bytes | None:
-        """The bytes of the response; ``None`` to close the connection."""
+        """Return the bytes of the response; ``None`` to close the connection."""
         self._pause = 0.0
         if isinstance(event, SaslToken):
             with suppress(Refused):

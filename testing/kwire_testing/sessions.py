@@ -23,7 +23,7 @@ Key = tuple[str, Uuid, int]
 
 @dataclass(slots=True)
 class Session:
-    """What a client reads, and the end and start of each partition that it was told."""
+    """A client's partitions, and the end and start that each had in the last response."""
 
     id: int
     node: int

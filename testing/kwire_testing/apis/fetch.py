@@ -1,4 +1,4 @@
-"""What reads logs: Fetch, ListOffsets, OffsetForLeaderEpoch."""
+"""Fetch, ListOffsets and OffsetForLeaderEpoch."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ def _offset(
 
 
 def _found(partition: Partition, request: ListOffsetsRequest, timestamp: int) -> tuple[int, int]:
-    """Timestamp and offset, each -1 if there is none."""
+    """Return timestamp and offset, each -1 if no record has them."""
     log = partition.log
     match timestamp:
         case ListOffsetsTimestamp.EARLIEST | ListOffsetsTimestamp.EARLIEST_LOCAL:

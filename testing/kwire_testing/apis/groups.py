@@ -1,4 +1,4 @@
-"""Groups of the classic kind, and what lists and removes groups of any kind."""
+"""Groups of the classic kind; lists and removal of groups of any kind."""
 
 from __future__ import annotations
 

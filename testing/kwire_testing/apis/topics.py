@@ -1,4 +1,4 @@
-"""Metadata, and what makes and removes topics."""
+"""Metadata, coordinators, and topics that are created, extended and deleted."""
 
 from __future__ import annotations
 
