@@ -8,7 +8,7 @@ before. *Two shares* are two such processes, each with half of the connections. 
 readiness``, from its start to its page, by the local engine with one process and with two, and by Spark with Java and
 two workers. tshark, if it is installed, prints addresses, API, version and client id of all frames.
 
-Of two sizes, the difference tells what each further GB costs, and that what the start does.
+The difference of two sizes is the cost of each further GB; the rest is the cost of the start.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def main() -> None:
 
 
 def ways(warm: Path, path: Path) -> dict[str, Times]:
-    """What each way to read a capture takes."""
+    """Return the times of each way to read a capture."""
     found = {"rows": shares(warm, path, 1), "rows, two shares": shares(warm, path, 2)}
     engines = {
         "the command": ["local", "--processes", "1"],
@@ -95,7 +95,7 @@ def medians(rounds: Sequence[dict[str, Times]]) -> dict[str, Times]:
 
 
 def cells(times: Sequence[Times], sizes: Sequence[float]) -> list[str]:
-    """The times of all sizes; of several, also what the start takes and what each further GB does."""
+    """Return the times of all sizes; for several also those of the start and of each further GB."""
     shown = [*times]
     if len(times) > 1:
         further = [(last - first) / (sizes[-1] - sizes[0]) for first, last in zip(times[0], times[-1], strict=True)]
