@@ -24,7 +24,7 @@ CONNECTOR = (
     ("org.apache.kafka", "kafka-clients", "3.9.2"),
     ("org.apache.commons", "commons-pool2", "2.13.1"),
 )
-"""What docs/pipeline.md says: Spark has the rest."""
+"""The jars that docs/watch.md lists; Spark has the rest."""
 PARTITIONS = 2
 
 

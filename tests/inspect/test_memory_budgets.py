@@ -1,4 +1,4 @@
-"""What one task of a capture keeps in memory, however hostile the capture: the promise of docs/pipeline.md."""
+"""What one task of a capture keeps in memory, however hostile the capture: the promise of docs/spark.md."""
 
 from __future__ import annotations
 
