@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import io
 import random
 import shutil
 import struct
@@ -10,7 +11,9 @@ import subprocess
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
+from typing import Any, BinaryIO
 
 import pytest
 import zstandard
@@ -20,12 +23,15 @@ from hypothesis import strategies as st
 from kwire import is_native
 from kwire.connection import CLIENT, SERVER, Direction
 from kwire_inspect.capture import Broken, Peer, Piece, pcapng, read_pieces
-from kwire_inspect.capture.packet_files import file_packets
+from kwire_inspect.capture.packet_files import capture_blocks, file_packets
 from kwire_inspect.capture.packets import Link, Packet
 from kwire_inspect.capture.pcap import Report, Taker, pcap_records
-from kwire_inspect.storage import Window
+from kwire_inspect.storage import Window, places
 from kwire_spark.packets import packet_batches
 from tests.support.capture_files import (
+    ACK,
+    ALICE,
+    BROKER,
     COOKED,
     COOKED2,
     EPOCH,
@@ -558,3 +564,40 @@ def test_packets_behind_zeros_are_found_if_times_begin_at_zero(tmp_path: Path, o
     assert window.advance(0)
     deque(pcap_records(window, Report("a"), Noted()), maxlen=0)
     assert found == [60, 60]
+
+
+@pytest.mark.parametrize("block_size", [100, 250, 1 << 17])
+@pytest.mark.parametrize(("files", "times"), [("ab", (0, 1, 1, 2, 3, 3, 4)), ("abc", (0, 1, 1, 2))])
+def test_packets_of_several_files_come_by_time(
+    path: Path, monkeypatch: pytest.MonkeyPatch, block_size: int, files: str, times: Sequence[int]
+) -> None:
+    """However they are dealt out to the files, and however many there are in a block of a file: each comes once."""
+    sent = [TcpPacket(EPOCH + time, ALICE, BROKER, ACK, number, 9, b"data") for number, time in enumerate(times)]
+    data: dict[str, bytes] = {}
+    monkeypatch.setattr(places, "opened", lambda name, **_: io.BufferedReader(io.BytesIO(data[name])))
+    monkeypatch.setattr(places, "CHUNK", block_size)
+    for dealt in product(files, repeat=len(sent)):
+        mine = {name: [one for one, file in zip(sent, dealt, strict=True) if file == name] for name in files}
+        data |= {name: write_pcap(path, made).read_bytes() for name, made in mine.items()}
+        blocks = list(capture_blocks(files))
+        assert all(blocks)
+        found = [one for block in blocks for one in block if isinstance(one, Packet)]
+        assert [one.time for one in found] == [one.time for one in sent]
+        for name in files:
+            assert [one.seq for one in found if one.source == name] == [one.seq for one in mine[name]]
+
+
+def test_files_are_open_only_while_packets_of_them_come(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a long file and many short ones, two at a time: a system has a limit for all."""
+    times = [(0, 100), *((10 * number, 10 * number + 9) for number in range(1, 9))]
+    sent = [[TcpPacket(EPOCH + at, ALICE, BROKER, ACK, at, 9, b"data") for at in each] for each in times]
+    files = [str(write_pcap(tmp_path / f"{number}.pcap", made)) for number, made in enumerate(sent)]
+    opened: list[BinaryIO] = []
+    really = places.opened
+
+    def noted(name: str, **options: Any) -> BinaryIO:
+        opened.append(file := really(name, **options))
+        return file
+
+    monkeypatch.setattr(places, "opened", noted)
+    assert [sum(not file.closed for file in opened) for _ in capture_blocks(files)] == [1, *[2] * 8, 1]
