@@ -20,7 +20,7 @@ PACKETS_AT_ONCE = 200_000
 """Largest number of records in a batch."""
 NO_CONNECTOR = (
     "Spark lacks its connector for Kafka, spark-sql-kafka-0-10: name a folder with its jars by --connector "
-    "(docs/pipeline.md says how to make one)"
+    "(docs/watch.md says how to make one)"
 )
 
 
