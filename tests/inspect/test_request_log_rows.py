@@ -7,7 +7,8 @@ import json
 import re
 from base64 import b64encode
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+from itertools import product
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -361,6 +362,20 @@ def test_batches_end_when_their_lines_have_many_bytes(tmp_path: Path, monkeypatc
 def test_times_are_those_of_the_broker(tmp_path: Path) -> None:
     (row,) = of(tmp_path, lines("4.1.1")[0], zone=ZoneInfo("Europe/Berlin"))
     assert row["time"].astimezone(UTC).hour == 15
+
+
+def test_each_line_has_its_own_time(tmp_path: Path) -> None:
+    """Whatever the time, the day and the layout of the line before are; also of a line without a time."""
+    zone, start = ZoneInfo("Europe/Berlin"), datetime(2025, 10, 24, 10, 15, 41, 379_000)
+    steps = {"microseconds": 1000, "seconds": 1, "minutes": 1, "hours": 1, "days": 1, "weeks": 1}
+    times = [start, *(start + timedelta(**{unit: count}) for unit, count in steps.items()), start.replace(year=2026)]
+    usual = [f"[{time:%Y-%m-%d %H:%M:%S},{time.microsecond // 1000:03}] DEBUG " for time in times]
+    layouts = [*zip(usual, times, strict=True), (f"{start:%d %b %Y %H:%M:%S},379 ", start), ("DEBUG ", None)]
+    message = lines("4.1.1")[0].partition(b"Completed request:")[2]
+    given = [one for pair in product(layouts, repeat=2) for one in pair]
+    text = b"".join(b"%sCompleted request:%s" % (prefix.encode(), message) for prefix, _ in given)
+    found = of(tmp_path, text, columns=["time"], zone=zone)
+    assert [row["time"] for row in found] == [time and time.replace(tzinfo=zone) for _, time in given]
 
 
 def line_of(header: dict[str, Any], request: dict[str, Any], response: dict[str, Any]) -> bytes:
