@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import pickle
+from collections.abc import Callable
+from itertools import product
+from typing import Any
 
 import pytest
 
-from kwire import DecodeError, EncodeError, MessageRegistry, UnexpectedMessageError
+from kwire import LIKE_KAFKA, STRICT, DecodeError, EncodeError, MessageRegistry, Policy, UnexpectedMessageError
 from kwire.connection import (
     CLIENT,
     SERVER,
@@ -20,7 +23,7 @@ from kwire.connection import (
     ServerConnection,
     Undecodable,
 )
-from kwire.frames import frame
+from kwire.frames import MAX_FRAME, frame
 from kwire_kafka import (
     MODULES,
     PROTOCOL,
@@ -307,3 +310,50 @@ def test_in_other_protocols_keys_mean_something_else(key: int) -> None:
     watching.feed(CLIENT, data, 1.0)
     (answer,) = watching.feed(SERVER, frame(bytes(4) + HeartbeatResponse(error_code=3).encode(0)), 2.0)
     assert answer.expect(HeartbeatResponse).error_code == 3
+
+
+ODD_ENDS = [b"\0", b"\0?", b"\1\5\1x", b"\2\6\1x\5\1y", b"\2\5\1x\5\1y"]
+"""Tagged fields at the end of a message: none, none and a byte, one, two in the wrong order, the same one twice."""
+POLICIES = [STRICT, LIKE_KAFKA, Policy(tags="kafka"), Policy(tags="preserve"), Policy(utf8="replace")]
+
+
+@pytest.mark.parametrize("policy", [None, *POLICIES])
+def test_each_end_reads_what_its_policy_allows(policy: Policy | None) -> None:
+    """By default a server reads what Kafka reads, and a client nothing unusual."""
+    options: dict[str, Any] = {} if policy is None else {"policy": policy}
+    request = PROTOCOL.encode_request(HeartbeatRequest(group_id="ok"), 4, correlation_id=0)
+    response = PROTOCOL.encode_response(MetadataResponse(cluster_id="ok"), 12, correlation_id=0)
+    for group, odd in product((b"ok", b"o\xff"), ODD_ENDS):
+        asked, answered = (data.replace(b"ok", group)[:-1] + odd for data in (request, response))
+        (event,) = ServerConnection(PROTOCOL, **options).receive(frame(asked))
+        assert found(event) == read(PROTOCOL.decode_request, asked, policy or LIKE_KAFKA)
+        client = ClientConnection(PROTOCOL, **options)
+        client.send(MetadataRequest(), 12)
+        (answer,) = client.receive(frame(answered))
+        assert found(answer) == read(PROTOCOL.decode_response, answered, 3, 12, policy or STRICT)
+
+
+def found(event: Any) -> object:
+    """The message, or why there is none."""
+    return event.message if hasattr(event, "message") else str(event.error)
+
+
+def read(decode: Callable[..., Any], *arguments: object) -> object:
+    try:
+        return decode(*arguments).message
+    except DecodeError as error:
+        return str(error)
+
+
+@pytest.mark.parametrize("limit", [None, 100])
+@pytest.mark.parametrize("end", [ClientConnection, ServerConnection])
+def test_a_frame_as_large_as_the_limit_is_the_largest(
+    end: type[ClientConnection | ServerConnection], limit: int | None
+) -> None:
+    """One that is larger is refused before its bytes arrive."""
+    most = limit or MAX_FRAME
+    connection = end(PROTOCOL) if limit is None else end(PROTOCOL, max_frame=limit)
+    assert connection.receive(most.to_bytes(4, "big")) == []
+    connection = end(PROTOCOL) if limit is None else end(PROTOCOL, max_frame=limit)
+    with pytest.raises(ProtocolViolationError, match=f"a frame of {most + 1} bytes, the limit is {most}"):
+        connection.receive((most + 1).to_bytes(4, "big"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import fields
+from itertools import cycle
 from typing import Any, Literal, NamedTuple
 
 import pytest
@@ -275,18 +276,22 @@ ASKED = [number for number in TALKS if TALKS[number][0] is not None]
     st.lists(st.integers(1, 150), min_size=1, max_size=5),
 )
 def test_both_ends_hear_what_an_observer_sees(talk: list[tuple[int, int, bool]], sizes: list[int]) -> None:
-    """Requests all at once, then all their responses: in pieces at the ends, each whole for the observer."""
+    """Requests, as messages or as bytes, then all their responses, a few at a time: in pieces at the ends, each whole
+    for the observer."""
     client, server, observer = ClientConnection(PROTOCOL, client_id="me"), ServerConnection(PROTOCOL), decoder()
     frames = [a_request(number, "me", acks, broken) for number, acks, broken in talk]
     sent = []
-    for one in frames:
-        header = one.row["header"]
-        body = one.payload[8:]
-        key, version = header.api_key, header.api_version
-        sent.append(client.send_raw(key, version, body, header_version=0, correlation_id=one.number, time=1.0))
+    for turn, one in enumerate(frames):
+        header, message, time = one.row["header"], one.row.get("message"), time_of(turn)
+        key, version, number = header.api_key, header.api_version, one.number
+        if message is not None and turn % 2:
+            sent.append(client.send(message, version, correlation_id=number, time=time))
+        else:
+            body = one.payload[8:]
+            sent.append(client.send_raw(key, version, body, header_version=0, correlation_id=number, time=time))
     assert sent == [frame(one.payload) for one in frames]
-    seen = [event for data in sent for event in observer.feed(CLIENT, data, 1.0)]
-    asked = in_pieces(server, b"".join(sent), 1.0, sizes)
+    seen = [event for turn, data in enumerate(sent) for event in observer.feed(CLIENT, data, time_of(turn))]
+    asked = in_pieces(server, sent, 0, sizes)
     assert [shown(event) for event in asked] == [shown(event) for event in seen]
     waiting = [(one, event) for one, event in zip(frames, asked, strict=True) if one.waits]
     assert client.in_flight == observer.in_flight == len(waiting)
@@ -299,18 +304,30 @@ def test_both_ends_hear_what_an_observer_sees(talk: list[tuple[int, int, bool]],
             assert answers[-1] == frame(PROTOCOL.encode_response(message, version, correlation_id=one.number))
         else:
             answers.append(server.send_raw(event, message.encode(version)[:-1]))
-    seen = [event for data in answers for event in observer.feed(SERVER, data, 2.5)]
-    heard = in_pieces(client, b"".join(answers), 2.5, sizes)
-    assert [shown(event) for event in heard] == [shown(event) for event in seen]
+    told = [event for turn, data in enumerate(answers) for event in observer.feed(SERVER, data, 20 + time_of(turn))]
+    heard = in_pieces(client, answers, 20, sizes)
+    assert [shown(event) for event in heard] == [shown(event) for event in told]
+    assert [shown(event.request) for event in heard] == [shown(event) for _, event in waiting]
+    assert [getattr(event, "latency", None) for event in heard] == [getattr(event, "latency", None) for event in told]
     assert client.in_flight == observer.in_flight == 0
 
 
-def in_pieces(end: ClientConnection | ServerConnection, data: bytes, time: float, sizes: list[int]) -> list[Any]:
+def time_of(turn: int) -> float:
+    """Three frames arrive at the same time."""
+    return 1 + 1.5 * (turn // 3)
+
+
+def in_pieces(
+    end: ClientConnection | ServerConnection, frames: list[bytes], start: float, sizes: list[int]
+) -> list[Any]:
     events: list[Any] = []
-    for turn in range(len(data)):
-        size = sizes[turn % len(sizes)]
-        events += end.receive(data[:size], time)
-        data = data[size:]
+    for turn in range(0, len(frames), 3):
+        data = b"".join(frames[turn : turn + 3])
+        for size in cycle(sizes):
+            events += end.receive(data[:size], start + time_of(turn))
+            data = data[size:]
+            if not data:
+                break
     return events
 
 
