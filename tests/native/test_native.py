@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import os
+import re
 import shutil
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from kwirec.native import (
     INTERPRETED,
+    MARKER,
     RUNTIME,
+    SUFFIX,
+    Build,
     BuildError,
     build_native,
     codec_modules,
@@ -90,6 +97,156 @@ def test_a_build_that_fails_tells_why_and_starts_anew_without_its_archive(
         compile_in_place(RUNTIME_FOLDER, PACKAGE, modules=MODULES, work=tmp_path)
     assert str(raised.value) == told
     assert (tmp_path / "tools.txt").exists() is has_archive
+
+
+class Tree:
+    """Two packages to compile, with a stand-in for mypyc that makes a library or two for each module it is given."""
+
+    def __init__(self, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("kwirec.native.RUNTIME", ("wire", "connection/decoder"))
+        monkeypatch.setattr("kwirec.native.subprocess.run", self.compile)
+        self.root, self.work = root, root / "work"
+        self.runtime, self.package, self.inspect = (root / "src" / name for name in ("kwire", "wire", "inspect"))
+        sources = [self.runtime / name for name in ("wire.py", "policy.py", "connection/decoder.py")]
+        sources += [self.package / name for name in ("api/fetch.py", "api/produce.py", "head.py")]
+        for path in [*sources, self.inspect / "rows.py"]:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text("LINE = 1\n" * 3)
+        self.reused: list[bool] = []
+
+    def compile(self, command: list[str], cwd: Path, **_: object) -> subprocess.CompletedProcess[str]:
+        objects = self.work / "objects"
+        self.reused.append(objects.exists())
+        objects.mkdir(exist_ok=True)
+        for name in re.findall(r"'([^']+)\.py'", (self.work / "setup.py").read_text()):
+            for ending in ("", "__mypyc"):
+                (cwd / f"{name}{ending}{SUFFIX}").write_bytes(b"12345")
+        return subprocess.CompletedProcess(command, 0, "", "")
+
+    def build(self, *modules: str, also: bool = False, level: int = 1) -> Build:
+        more = {self.inspect: ["rows"]} if also else {}
+        return compile_in_place(self.runtime, self.package, modules=modules, work=self.work, also=more, level=level)
+
+    def libraries(self) -> set[str]:
+        """The modules that have both libraries, and nothing else."""
+        found = [path.relative_to(self.root / "src").as_posix() for path in libraries(self.root / "src")]
+        assert len(found) == 2 * len({name.partition("__mypyc")[0].partition(".")[0] for name in found})
+        return {name.removesuffix(SUFFIX) for name in found if "__mypyc" not in name}
+
+
+@pytest.fixture
+def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Tree:
+    return Tree(tmp_path, monkeypatch)
+
+
+ALWAYS = ("kwire/wire", "kwire/connection/decoder")
+BUILDS = [(), ("head",), ("api/fetch",), ("api/produce", "head"), ("api/fetch", "api/produce", "head")]
+
+
+@pytest.mark.parametrize("first", BUILDS, ids=str)
+def test_a_build_leaves_its_own_libraries_and_removes_those_of_other_modules(
+    first: Sequence[str], tree: Tree
+) -> None:
+    """Those for other Pythons are left alone, and so is all else."""
+    others = [tree.package / "head.other-python.so", tree.package / "api" / "notes.txt"]
+    for path in others:
+        path.touch()
+    for second in BUILDS:
+        tree.build(*first)
+        made = tree.build(*second)
+        modules = (*ALWAYS, *(f"wire/{name}" for name in second))
+        assert tree.libraries() == {*modules}
+        assert made.modules == modules
+        assert {*made.libraries} == {*libraries(tree.root / "src")}
+        assert (made.folder, made.lines, made.size) == (tree.root / "src", 3 * len(modules), 10 * len(modules))
+        assert outdated(tree.work) == []
+    assert all(path.exists() for path in [*others, *(tree.package / f"{name}.py" for name in BUILDS[-1])])
+    assert tree.reused == [False, *[True] * (2 * len(BUILDS) - 1)]
+
+
+def test_libraries_of_a_module_that_is_gone_are_removed(tree: Tree) -> None:
+    """In every package of the build: Python would import them."""
+    tree.build("head", "api/fetch", also=True)
+    assert tree.libraries() == {*ALWAYS, "wire/head", "wire/api/fetch", "inspect/rows"}
+    (tree.package / "head.py").unlink()
+    assert outdated(tree.work) == [tree.package / "head.py"]
+    stray = tree.inspect / f"earlier{SUFFIX}"
+    stray.touch()
+    tree.build("api/fetch", also=True)
+    assert tree.libraries() == {*ALWAYS, "wire/api/fetch", "inspect/rows"}
+    assert outdated(tree.work) == []
+    with (tree.inspect / "rows.py").open("a") as file:
+        file.write("MORE = 2\n")
+    assert outdated(tree.work) == [tree.inspect / "rows.py"]
+
+
+@pytest.mark.parametrize("tool", ["level", "python", "mypy", "setuptools", "operations", "nothing"])
+def test_what_other_tools_compiled_is_not_reused(tool: str, tree: Tree, monkeypatch: pytest.MonkeyPatch) -> None:
+    tree.build("head")
+    tree.build("head")
+    version = importlib.metadata.version
+    if tool == "python":
+        monkeypatch.setattr("sys.version", "4.0")
+    if tool == "operations":
+        copy = shutil.copytree(ROOT / "compiler" / "kwirec", tree.root / "kwirec", ignore=SOURCES)
+        (copy / "native_ops.py").write_text("# others\n")
+        monkeypatch.setattr("kwirec.native.__file__", str(copy / "native.py"))
+    monkeypatch.setattr("importlib.metadata.version", lambda name: "99" if name == tool else version(name))
+    level = 3 if tool == "level" else 1
+    tree.build("head", level=level)
+    tree.build("head", level=level)
+    assert tree.reused == [False, True, tool == "nothing", True]
+    assert f'opt_level="{level}"' in (tree.work / "setup.py").read_text()
+
+
+@pytest.mark.parametrize("crashes", [0, 1, 2])
+@pytest.mark.parametrize("has_cache", [True, False])
+def test_mypyc_that_crashes_on_its_cache_is_asked_once_more_without(
+    has_cache: bool, crashes: int, tree: Tree, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tree.build("head")
+    cache = tree.work / "mypy"
+    cache.mkdir() if has_cache else None
+    had: list[bool] = []
+
+    def run(command: list[str], **options: Any) -> subprocess.CompletedProcess[str]:
+        had.append(cache.exists())
+        if len(had) <= crashes:
+            return subprocess.CompletedProcess(command, 1, "", '  File "mypyc/ir/ops.py", line 1\nerror: crash')
+        return tree.compile(command, **options)
+
+    monkeypatch.setattr("kwirec.native.subprocess.run", run)
+    if crashes > has_cache:
+        with pytest.raises(BuildError, match="crash"):
+            tree.build("api/fetch")
+        assert tree.libraries() == {*ALWAYS, "wire/head"}  # as before
+        assert outdated(tree.work) == []
+    else:
+        tree.build("api/fetch")
+        assert tree.libraries() == {*ALWAYS, "wire/api/fetch"}
+    assert had == ([True, False] if has_cache and crashes else [has_cache])
+
+
+def test_a_copy_has_the_sources_of_now_and_no_libraries(tree: Tree, monkeypatch: pytest.MonkeyPatch) -> None:
+    target, rules = tree.root / "copy", tree.root / "src" / "kwire_rules"
+    rules.mkdir()
+    tree.work = target / "build"
+
+    def built(*modules: str) -> set[str]:
+        made = build_native(target, runtime=tree.runtime, package=tree.package, modules=modules)
+        assert made.folder == target
+        assert {path.relative_to(target).parts[0] for path in libraries(target)} <= {"kwire", "wire"}
+        (target / "mine.txt").touch()
+        return {path.relative_to(target).as_posix() for path in target.glob("wire/**/*.*")}
+
+    for ending in (SUFFIX, ".other-python.so"):
+        (tree.package / f"head{ending}").touch()
+    sources = {"wire/head.py", "wire/api/fetch.py", "wire/api/produce.py"}
+    assert built("api/fetch") == sources | {f"wire/api/fetch{ending}{SUFFIX}" for ending in ("", "__mypyc")}
+    (tree.package / "head.py").unlink()
+    assert built() == sources - {"wire/head.py"}
+    assert tree.reused == [False, True]
+    assert {path.name for path in target.iterdir()} == {"build", "kwire", "kwire_rules", "mine.txt", "wire", MARKER}
 
 
 @on_demand
