@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import os
 import signal
 import threading
 import time
+from contextlib import nullcontext
+from itertools import product
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -22,6 +25,7 @@ from kwire.protocol import MessageRegistry
 from kwire_inspect.tables.clients import EXCHANGE_COLUMNS
 from kwire_spark.command import watch
 from kwire_spark.command.watch import ProgressPrinter
+from kwire_spark.command.watch_inputs import FolderInput
 from tests.inspect.test_interfaces import LO, Install, capture_in
 from tests.inspect.test_interfaces import install as install
 from tests.support.capture_files import packets, recorded, write_pcap
@@ -134,16 +138,103 @@ def test_it_runs_until_it_is_interrupted(
     assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL, "the handlers are those from before"
 
 
-def test_packets_that_came_too_late_are_told_once(capsys: pytest.CaptureFixture[str]) -> None:
-    query = SimpleNamespace(recentProgress=[])
-    progress = ProgressPrinter(Console(stderr=True))
-    for number, late in enumerate([0, 3]):
-        state = {"numRowsDroppedByWatermark": late}
-        query.recentProgress.append({"batchId": number, "numInputRows": 10, "stateOperators": [state]})
-        progress.update(cast(Any, query))
-        progress.update(cast(Any, query))
-    assert str(progress) == "20 packets in 2 batches"
-    assert capsys.readouterr().err == "dropped 3 packets that arrived too late: see --late\n"
+def progress_of(number: int, rows: int, late: int = 0) -> dict[str, Any]:
+    """What Spark tells of a batch; without rows, of one in which only time passed, or that is yet to come."""
+    return {"batchId": number, "numInputRows": rows, "stateOperators": [{"numRowsDroppedByWatermark": late}]}
+
+
+FIRST, IDLE, SECOND, LAST = progress_of(0, 10), progress_of(1, 0), progress_of(1, 200), progress_of(2, 3000)
+
+
+@pytest.mark.parametrize(
+    ("looks", "pages"),
+    [
+        ([], []),
+        ([[]], [0]),
+        ([[], [progress_of(0, 0)], [], [FIRST], []], [0, 0, 0, 1]),
+        ([[FIRST], [IDLE], [], [SECOND], []], [1, 2]),
+        ([[FIRST, IDLE], [SECOND], [progress_of(2, 0)]], [1, 2]),
+    ],
+)
+@pytest.mark.parametrize("ended", ["before", "at stop", "after waiting", "after reading"])
+def test_a_page_follows_each_batch_and_the_last_page_has_all(
+    stream: Any,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    looks: list[list[Any]],
+    pages: list[int | str],
+    ended: str,
+) -> None:
+    """Each look at the query finds some progress; the last batch ends after the last look. A page counts batches."""
+    query, left, done, lost = stream.query, [*looks], list[int | str](), [0]
+    query.isActive = ended != "before"
+    query.status = {"isDataAvailable": True, "isTriggerActive": ended == "after waiting"}
+
+    def finish(how: str) -> None:
+        done.append(how)
+        if LAST not in query.recentProgress:
+            query.recentProgress.append(LAST)
+        query.status["isTriggerActive"], lost[0] = False, 3
+
+    def wait(_: float) -> bool:
+        if not left:
+            return True
+        query.recentProgress.extend(left.pop(0))
+        return False
+
+    def update() -> bool:
+        done.append(sum(batch["numInputRows"] > 0 for batch in query.recentProgress))
+        return done[-1] != 0
+
+    query.stop.side_effect = lambda: finish("at stop")
+    query.processAllAvailable.side_effect = lambda: finish("after reading")
+    monkeypatch.setattr(FolderInput, "end", lambda _: ended in ("before", "after reading"))
+    monkeypatch.setattr(FolderInput, "dropped", property(lambda _: lost[0]))
+    monkeypatch.setattr(watch, "interruption", lambda: nullcontext(SimpleNamespace(wait=wait)))
+    monkeypatch.setattr(
+        watch, "time", SimpleNamespace(monotonic=time.monotonic, sleep=lambda _: finish("after waiting"))
+    )
+    monkeypatch.setattr("kwire_inspect.command.live.live_report", lambda *_: SimpleNamespace(update=update))
+    out = str(tmp_path / "out")
+    assert run(["watch", str(tmp_path), "--target", "4.1", "--out", out]) == 0
+    looks = looks if ended != "before" else []
+    batches = [LAST, *(one for look in looks for one in look if one["numInputRows"])]
+    assert done == [*pages[: len(looks)], *[ended] * ended.startswith("after"), "at stop", len(batches)]
+    told = capsys.readouterr().err
+    packets = sum(one["numInputRows"] for one in batches)
+    assert f"{packets:,} packets in {len(batches)} batch{'es' if batches[1:] else ''}; the table is" in told
+    assert told.count("dropped 3 packets while capturing") == 1
+
+
+def test_packets_lost_while_capturing_are_told_when_there_are_more(capsys: pytest.CaptureFixture[str]) -> None:
+    progress = ProgressPrinter(Console(stderr=True, width=200))
+    for lost in (0, 3, 3, 5, 5, 6):
+        progress.lost(lost)
+    told = capsys.readouterr().err.splitlines()
+    assert [line.partition(" while")[0] for line in told] == [f"dropped {lost} packets" for lost in (3, 5, 6)]
+
+
+@pytest.mark.parametrize("forgets", [False, True])
+def test_batches_are_counted_once_whenever_one_looks(forgets: bool) -> None:
+    """The progress of an idle query has the number of the batch to come. Spark keeps some progress, not all."""
+    for kinds, looks in product(product(("idle", "empty", "full", "late"), repeat=3), product((0, 1), repeat=2)):
+        printed, told, since = io.StringIO(), list[str](), list[tuple[int, int]]()
+        query, progress, number = SimpleNamespace(recentProgress=[]), ProgressPrinter(Console(file=printed)), 0
+        for place, (kind, look) in enumerate(zip(kinds, (*looks, 1), strict=True)):
+            rows, late = 10**place * (kind in ("full", "late")), (place + 1) * (kind == "late")
+            query.recentProgress.append(progress_of(number, rows, late))
+            number += kind != "idle"
+            since += [(rows, late)] if rows else []
+            if look:
+                assert [progress.update(cast(Any, query)) for _ in range(2)] == [bool(since), False]
+                if lost := sum(late for _, late in since):
+                    told.append(f"dropped {lost} packets that arrived too late: see --late")
+                query.recentProgress, since = query.recentProgress[-1:] if forgets else query.recentProgress, []
+        full = [place for place, kind in enumerate(kinds) if kind in ("full", "late")]
+        assert (progress.batches, progress.packets) == (len(full), sum(10**place for place in full))
+        assert progress.late == sum(place + 1 for place, kind in enumerate(kinds) if kind == "late")
+        assert printed.getvalue().splitlines() == told
 
 
 def test_it_names_what_it_watches_and_whether_it_reads_or_waits(capsys: pytest.CaptureFixture[str]) -> None:
