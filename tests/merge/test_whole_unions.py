@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 
 import pytest
@@ -117,6 +118,27 @@ def test_the_union_is_the_same_in_any_order(new_union: Callable[[str], Union], o
     for place in (*order, order[1]):
         assert not other.merge(names[int(place)], *RELEASES[names[int(place)]]).failed
     assert shown(other) == shown(first)
+
+
+@pytest.mark.parametrize(
+    "numbers", [("0.9.0.1", "0.10.0.0", "0.11.0.2", "1.0.0"), ("2.8.2", "3.9.1", "3.10.0", "10.0.0")]
+)
+@pytest.mark.parametrize("order", ["0123", "3210", "2031"])
+def test_releases_follow_each_other_by_their_numbers(
+    new_union: Callable[[str], Union], numbers: Sequence[str], order: str
+) -> None:
+    """As numbers, not as texts. All else is the same whatever they are, what merges say and the union."""
+    renamed = dict(zip(RELEASES, numbers, strict=True))
+    first, other = new_union("first"), new_union("other")
+
+    def as_other(text: str) -> str:
+        text = re.sub(r"\b\d+\.\d\.0\b", lambda found: renamed[found[0]], text)
+        return text.replace(str(first.root), str(other.root))
+
+    for place in order:
+        name = list(RELEASES)[int(place)]
+        assert merged(other, renamed[name], RELEASES[name]) == as_other(merged(first, name))
+    assert shown(other) == as_other(shown(first))
 
 
 def test_what_refused_merges_say(union: Union, snapshot: SnapshotAssertion) -> None:
