@@ -11,6 +11,7 @@ import zlib
 from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -737,3 +738,57 @@ def test_large_records_come_a_few_at_a_time(tmp_path: Path) -> None:
     batches = list(record_batches(task, RECORDS))
     assert sum(batch.num_rows for batch in batches) == 10
     assert max(batch.nbytes for batch in batches) < 2 * BATCH_BYTES
+
+
+KINDS: dict[str, tuple[int, Callable[[list[Record]], bytes]]] = {
+    "whole": (100, encode_batch),
+    "in parts": (2, encode_batch),
+    "in parts, compressed": (2, partial(encode_batch, codec=4)),
+    "one by one": (100, encode_batch),
+    "old": (100, partial(encode_message_set, magic=1, codec=1)),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_each_record_is_there_once_however_few_come_at_a_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    """Records of all sizes around the limits, in two batches."""
+    believed, encode = KINDS[kind]
+    for name, limit in (("BYTES", 50), ("ROWS", 3), ("BELIEVED", believed)):
+        monkeypatch.setattr(gathering, name, limit)
+    if kind == "one by one":
+        monkeypatch.setattr(RecordBuilder, "take", lambda *_: False)
+    for sizes in product((0, 50, 51), repeat=4):
+        records = [Record(None, bytes([n]) * size, (), TIMES + n, n) for n, size in enumerate((*sizes, 7))]
+        first, second = encode(records[:4]), encode(records[4:])
+        found = rows(segment(tmp_path, first, second), columns=("offset", "value", "position", "problem"))
+        assert [tuple(row.values()) for row in found] == [
+            (record.offset, record.value, len(first) if record is records[4] else 0, None) for record in records
+        ]
+
+
+@pytest.mark.parametrize(
+    ("count", "content", "before"),
+    [
+        *(
+            (10, [PLAIN] * good + [PLAIN[:4] + b"\x7e" + PLAIN[5:]] + [PLAIN] * (9 - good), good)
+            for good in range(10)
+        ),
+        (10, [PLAIN] * 11, 10),
+        (11, [PLAIN] * 10, 10),
+        (12, [PLAIN] * 10, 10),
+        (12, [PLAIN] * 8, 8),
+    ],
+)
+def test_of_more_records_than_are_believed_those_before_damage_are_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, count: int, content: list[bytes], before: int
+) -> None:
+    """Wherever a part ends; and what follows the batch."""
+    monkeypatch.setattr(gathering, "BELIEVED", 5)
+    monkeypatch.setattr(gathering, "ROWS", 4)
+    bad = with_records(count, b"".join(content))
+    found = rows(segment(tmp_path, BATCHES[0], bad, BATCHES[1]))
+    positions = [0] * 10 + [SIZE] * (before + 1) + [SIZE + len(bad)] * 10
+    assert [row["position"] for row in found] == positions
+    assert [number for number, row in enumerate(found) if row["problem"]] == [10 + before]
