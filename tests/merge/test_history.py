@@ -76,15 +76,19 @@ def test_facts_and_exceptions_read_as_they_were_written() -> None:
     history.exceptions = [
         ExceptionEntry("B", 1, ["3.10.0"], None, "narrower"),
         ExceptionEntry("B", 1, ["2.8.2"], None, "wider"),
-        ExceptionEntry("A", 1, ["3.0.2", "2.8.2"], 0, "ünder"),
+        ExceptionEntry("A", 1, ["3.9.1", "2.8.2"], 0, "ünder"),
         ExceptionEntry("A", 1, ["3.10.0"], 0, "ünder"),
+        ExceptionEntry("C", 1, ["3.10.0"], None, "longer"),
+        ExceptionEntry("C", 1, ["3.9.1"], None, "shorter"),
     ]
     again = written_and_read(history)
     assert (again.releases, again.sources) == (history.releases, history.sources)
     assert again.exceptions == [
-        ExceptionEntry("A", 1, ["2.8.2", "3.0.2", "3.10.0"], 0, "ünder"),
+        ExceptionEntry("A", 1, ["2.8.2", "3.9.1", "3.10.0"], 0, "ünder"),
         ExceptionEntry("B", 1, ["2.8.2"], None, "wider"),
         ExceptionEntry("B", 1, ["3.10.0"], None, "narrower"),
+        ExceptionEntry("C", 1, ["3.9.1"], None, "shorter"),
+        ExceptionEntry("C", 1, ["3.10.0"], None, "longer"),
     ]
 
 

@@ -297,11 +297,34 @@ def test_a_release_is_not_merged_again_with_fewer_of_its_modules(union: Union, l
     assert union.files() == before
 
 
-def test_the_note_on_other_bytes_names_ranges_of_releases(union: Union) -> None:
-    for release in ("1.0.0", "1.1.0", "1.2.0"):
+@pytest.mark.parametrize("releases", [("1.0.0", "1.1.0", "1.2.0"), ("0.9.0", "0.10.0", "0.11.0")])
+def test_the_note_on_other_bytes_names_ranges_of_releases(union: Union, releases: tuple[str, ...]) -> None:
+    for release in releases:
         union.merge(release, data(field("Time", "int32")))
     outcome = union.merge("2.0.0", data(field("Time", "int64")))
-    assert outcome.notes == ["Clock version 0: other bytes in 1.0.0..1.2.0; say why in exceptions.json"]
+    named = f"{releases[0]}..{releases[2]}"
+    assert outcome.notes == [f"Clock version 0: other bytes in {named}; say why in exceptions.json"]
+    assert f'"releases": "{named}"' in (union.root / "exceptions.json").read_text()
+
+
+def test_the_release_before_is_that_with_the_next_lower_number(union: Union) -> None:
+    """0.10 comes after 0.9: for what is advertised, and for what was not published."""
+    for release, messages in (
+        ("0.9.0", [request(field("Id"), valid="1")]),
+        ("0.10.9", [request(field("Id"), valid="1")]),
+        ("0.10.10", [request(field("Id"), valid="1"), data(field("Time"))]),
+    ):
+        union.merge(release, *messages)
+    path = union.root / "releases.json"
+    facts = json.loads(path.read_text())
+    facts["0.10.10"]["apis"]["7"]["advertises"] = "none"
+    path.write_text(json.dumps(facts))
+    for release in ("0.10.11", "0.11.0"):
+        source = union.bundle(release, [request(field("Id"), valid="1")])
+        outcome = merge(union.root, release, [source], Report(), incomplete=True)
+        before = "0.10.10" if release == "0.10.11" else "0.10.11"
+        assert outcome.notes == [f"Clock: assumed not to be advertised, as in {before}"]
+        assert json.loads(path.read_text())[release]["unpublished"] == ["Clock"]
 
 
 def test_an_array_may_become_one_of_structs_with_that_field_alone(union: Union) -> None:
