@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import random
 from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -26,7 +28,7 @@ from tests.support.capture_files import (
     recordings,
     write_pcap,
 )
-from tests.support.connection_pieces import answered, asked, cells, conversation_pieces, pieces
+from tests.support.connection_pieces import answered, asked, cells, conversation_pieces, gap, pieces
 from tests.support.effort import one_in
 
 SAMPLE = Path(__file__).parents[1] / "data" / "traffic"
@@ -106,7 +108,7 @@ def test_a_late_capture_names_no_wrong_client_version_or_side(tmp_path: Path, cu
             assert row["api_key"] is None or tuple(row[name] for name in KEY) in known, row
 
 
-def late(segments: list[Segment], *, swapped: bool, server: int = 0) -> list[Piece]:
+def late(segments: Sequence[Segment | Piece], *, swapped: bool, server: int = 0) -> list[Piece]:
     """The pieces of a connection between the ports 5000 and 40000, of which 5000 is taken for the client and, if
     ``swapped``, is the broker. ``server`` is the port to which a handshake of another connection was seen."""
     servers, client, broker = Servers(), Peer("10.0.0.1", 5000), Peer("10.0.0.9", 40000)
@@ -115,8 +117,10 @@ def late(segments: list[Segment], *, swapped: bool, server: int = 0) -> list[Pie
         ends = [key[0], key[1], b"\0\7", key[3]] if server == 40000 else [key[1], key[0], b"\0\7", key[2]]
         servers.learn(Packet(b"".join(ends), EPOCH, "", 0, 0, 0, SYN, b""))
     connection = Connection(client, broker, EPOCH, False, Guess(servers, b"".join(key)))
-    turned = [(OPPOSITE[side] if swapped else side, time, data) for side, time, data in segments]
-    return pieces(turned, connection=connection)
+    made = pieces([replace(one) if isinstance(one, Piece) else one for one in segments], connection=connection)
+    for piece in made[:-1] if swapped else []:
+        piece.direction = OPPOSITE[piece.direction]
+    return made
 
 
 @pytest.mark.parametrize("port", [9092, 9099, 19094, 29093, 39092, 9100, 8080])
@@ -174,13 +178,28 @@ def test_the_client_of_what_is_not_kafka_is_the_likely_one(server: int, port: in
     assert found == [{"client_port": port, "problem": HTTP}] * 2
 
 
+NOISE: list[Segment | Piece] = [
+    *((SERVER, 0.0, b"\xfe" * 3000), gap(SERVER, 3000)),
+    *((CLIENT, 0.0, b"\xfe" * 1000), gap(CLIENT, 1000)),
+]
+"""Bytes that show nothing, and as many that are missing."""
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 4, 220, 221, 222, 223, 224, 225, 300, 500, 900])
+def test_all_bytes_of_an_undecided_connection_are_told(count: int) -> None:
+    """However many there are, and what is missing among them too."""
+    given = late((NOISE * count)[:count], swapped=False)
+    (row,) = cells(given, "problem", "unread", table="exchanges")
+    assert row == {"problem": UNDECIDED, "unread": sum(piece.size for piece in given)}
+
+
 @pytest.mark.parametrize("swapped", [False, True])
 def test_bytes_that_did_not_wait_for_a_decision_are_told_with_their_direction(swapped: bool) -> None:
-    noise: list[Segment] = [(SERVER, 0.0, b"\xfe" * 3000), (CLIENT, 0.0, b"\xfe" * 1000)] * 150
     talk = [
         step for number in range(4000) for step in (asked(BEAT, 4, number, 1.0), answered(BEATEN, 4, number, 1.0))
     ]
-    rows = cells(late([*noise, *talk], swapped=swapped), "kind", "direction", "size", "reason", "client_port", "time")
+    given = late([*NOISE * 130, *talk], swapped=swapped)
+    rows = cells(given, "kind", "direction", "size", "reason", "client_port", "time")
     first, second, *rest = rows
     assert {row["client_port"] for row in rows} == {40000 if swapped else 5000}
     assert {row["direction"]: row["kind"] for row in (first, second)} == {CLIENT: "skipped", SERVER: "skipped"}
@@ -188,8 +207,7 @@ def test_bytes_that_did_not_wait_for_a_decision_are_told_with_their_direction(sw
     sizes = {row["direction"]: row["size"] for row in (first, second)}
     assert 2 < sizes[SERVER] / sizes[CLIENT] < 4
     assert [row["kind"] for row in rest].count("response") == 4000
-    sent = sum(len(data) for _, _, data in [*noise, *talk])
-    assert sum(row["size"] or 0 for row in rows) == sent
+    assert sum(row["size"] or 0 for row in rows) == sum(piece.size for piece in given[:-1])
 
 
 @pytest.mark.parametrize(("records", "reason"), [(1, UNDECIDED), (2, LIKE_TLS)])
