@@ -34,6 +34,7 @@ from kwire_kafka import (
 from tests.inspect.test_late_captures import OTHER_PORTS
 from tests.support.capture_files import (
     ACK,
+    EPOCH,
     FIN,
     Conversation,
     Segment,
@@ -73,6 +74,30 @@ def test_a_request_with_its_response() -> None:
         "problem": None,
     }
     assert {name: row[name] for name in expected} == expected
+
+
+def test_times_are_those_of_the_bytes_wherever_packets_end() -> None:
+    """A request is complete with its last byte, and so is a response: the time between them is the latency."""
+    asks = [asked(BEAT, 4, number)[2] for number in (1, 2)]
+    answers = [answered(BEATEN, 4, number)[2] for number in (1, 2)]
+    for cut in range(1, len(asks[0]) * 2):
+        given: list[Segment] = []
+        seen = []  # when the first and the last byte of each frame were
+        sides: list[tuple[Direction, list[bytes], int, int, int]]
+        sides = [(CLIENT, asks, cut, 1, 2), (SERVER, answers, 1 + cut % (2 * len(answers[0]) - 1), 4, 8)]
+        for side, frames, at, early, late in sides:
+            whole, size = b"".join(frames), len(frames[0])
+            given += [(side, early, whole[:at]), (side, late, whole[at:])]
+            seen += [(early if start < at else late, early if start + size <= at else late) for start in (0, size)]
+        latencies = [1000.0 * (seen[2 + number][1] - seen[number][1]) for number in (0, 1)]
+        rows = values(pieces(given), "started", "time", "latency_ms")
+        assert [(first.timestamp() - EPOCH, last.timestamp() - EPOCH) for first, last, _ in rows] == seen
+        assert [latency for *_, latency in rows] == [None, None, *latencies]
+        found = values(pieces(given), "time", "position", "correlation_id", "latency_ms", table="exchanges")
+        assert [(time.timestamp() - EPOCH, *others) for time, *others in found] == [
+            (end, end - 1, number, latency)
+            for (_, end), number, latency in zip(seen[:2], (1, 2), latencies, strict=True)
+        ]
 
 
 @pytest.mark.parametrize("name", recordings())
