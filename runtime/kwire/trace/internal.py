@@ -56,8 +56,11 @@ def _mirrored(
     if not MIRRORS[name]:
         return keys, trace_message(cls, value, 0, policy)
     head = _prefix(record, value, ("version",), "int16", read_int16)
-    if head.error or (version := read_int16(value, 0)[0]) not in cls.VALID_VERSIONS:
-        return keys, head.unread(f"unknown version of {cls.__name__}")
+    if head.error:
+        return keys, head
+    version, _ = read_int16(value, 0)
+    if version not in cls.VALID_VERSIONS:
+        return keys, head.unread(f"unknown version {version} of {cls.__name__}")
     return keys, head.then(cls, version, policy)
 
 
