@@ -6,6 +6,7 @@ import json
 import pickle
 import re
 from functools import cache, partial
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -572,6 +573,51 @@ def test_records_of_the_metadata_are_traced_under_the_policy_that_they_are_decod
     _, found = trace_record(PROTOCOL, "__cluster_metadata", None, b"\1\2\0" + value, policy)
     assert found
     assert (str(found.error) if found.error else None) == row.reason
+
+
+RECORD_TYPES: dict[str, int | str] = {
+    "__consumer_offsets": 1,
+    "__transaction_state": 0,
+    "__share_group_state": 0,
+    "__cluster_metadata": 2,
+    "__remote_log_metadata": 0,
+    "heartbeats": "MirrorHeartbeat",
+    "a.checkpoints.internal": "MirrorCheckpoint",
+    "mm2-offset-syncs.a.internal": "MirrorOffsetSync",
+}
+"""A type of record, by number or by name, in each kind of internal topic."""
+
+
+def record_of(topic: str) -> tuple[bytes, bytes]:
+    """Key and value of a record in an internal topic."""
+    kind = RECORD_TYPES[topic]
+    if isinstance(kind, str):
+        key, value = (make(PROTOCOL[kind + part], 0, FIXED["min"]).encode(0) for part in ("Key", "Value"))
+        return key, value if kind == "MirrorOffsetSync" else b"\0\0" + value
+    key_class, value_class = PROTOCOL.record(TOPICS[topic], kind)
+    assert value_class is not None
+    version = value_class.VALID_VERSIONS[-1]
+    value = make(value_class, version, FIXED["min"]).encode(version)
+    if key_class is None:
+        return b"", bytes((1, kind, version)) + value
+    start = key_class.VALID_VERSIONS.start
+    key = make(key_class, start, FIXED["min"]).encode(start)
+    return kind.to_bytes(2, "big") + key, version.to_bytes(2, "big") + value
+
+
+@pytest.mark.parametrize("topic", RECORD_TYPES)
+def test_a_record_with_any_wrong_byte_is_traced_to_the_error_of_its_decoding(topic: str) -> None:
+    """In its key or in its value, under every policy: what decoding allows is traced, and what it refuses is said."""
+    good = record_of(topic)
+    for part, raw in enumerate(good):
+        wrong = [raw[:place] + b"\xff" + raw[place + 1 :] for place in range(len(raw))]
+        more = (Policy(utf8="replace"), Policy(trailing="ignore"))
+        for bad, policy in product([raw, raw + b"?", raw[:-1], raw[:1], *wrong], (*POLICIES, *more)):
+            key, value = (bad, good[1]) if part == 0 else (good[0], bad)
+            reason = decode_record(PROTOCOL, topic, key, value, policy).reason
+            traces = [found for found in trace_record(PROTOCOL, topic, key, value, policy) if found]
+            told = [str(found.error or found.unknown) for found in traces if found.error or found.unknown]
+            assert told[:1] == ([reason] if reason else []), (bad, policy)
 
 
 def test_records_of_internal_topics_without_key_or_value() -> None:
