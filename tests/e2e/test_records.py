@@ -94,6 +94,7 @@ def test_trap_45_zstd_is_not_for_old_versions(old_walk: Walk) -> None:
 def test_trap_08_produce_without_acknowledgement_is_not_answered(walk: Walk) -> None:
     """The next response is that of the next request."""
     topic_id = walk.topic("unanswered")
+    fetch(walk, "unanswered", topic_id)  # waits for its leader: without one, the broker closes the connection
     version = walk.versions("Produce")[-1]
     partition = {"index": 0, "records": encode_batch(some_records(), codec=Codec.LZ4)}
     topics = [{"name": "unanswered", "topic_id": topic_id, "partition_data": [partition]}]
