@@ -447,7 +447,9 @@ def test_which_tables_are_decoded_of_which_inputs(
     assert "Based on 1 " in told
 
 
-@pytest.mark.parametrize(("count", "more"), [(1, []), (5, []), (8, ["skipped 3 more files"])])
+@pytest.mark.parametrize(
+    ("count", "more"), [(1, []), (5, []), (6, ["skipped 1 more file"]), (8, ["skipped 3 more files"])]
+)
 def test_of_many_skipped_files_some_are_named(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], count: int, more: list[str]
 ) -> None:

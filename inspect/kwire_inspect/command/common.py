@@ -33,7 +33,7 @@ from kwire_inspect.inputs import Inputs, find
 from kwire_inspect.options import FAILFAST, KINDS, BrokenInputError, OptionError, Options, only
 from kwire_inspect.reasons import advice
 from kwire_inspect.reports.formats import FORMATS
-from kwire_inspect.reports.text import visible
+from kwire_inspect.reports.text import counted, visible
 from kwire_inspect.storage.folders import claimed, private_folder
 from kwire_inspect.tls.decryption import checked_key_log
 
@@ -341,7 +341,7 @@ def _find_inputs(paths: Sequence[str], progress: Console, failfast: bool) -> Inp
     inputs = find(paths)
     skipped = [escape(f"{visible(path)}: {visible(reason)}") for path, reason in inputs.skipped[:MAX_NAMED]]
     if len(inputs.skipped) > MAX_NAMED:
-        skipped.append(f"{len(inputs.skipped) - MAX_NAMED} more files")
+        skipped.append(counted(len(inputs.skipped) - MAX_NAMED, "more file"))
     for line in skipped:
         progress.print(f"[yellow]skipped[/yellow] {line}", highlight=False, soft_wrap=True)
     if inputs.unreadable and failfast:
