@@ -4,27 +4,45 @@ from __future__ import annotations
 
 import shutil
 import ssl
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from kwire.command import main as run
+from kwire.connection import CLIENT, SERVER, Direction
+from kwire_inspect.capture import Piece
 from kwire_inspect.capture.packet_files import file_packets
 from kwire_inspect.capture.packets import Packet, reverse
 from kwire_inspect.connections.batches import ConnectionProjection
 from kwire_inspect.reasons import NO_SECRETS, TLS
 from kwire_inspect.rows import Row
 from kwire_inspect.tls import KeyLog, followed_key_log, growing_key_log, read_key_log
-from kwire_spark.streams.ends import NO_KEYS, PATIENCE, Ends
-from tests.inspect.test_tls import LONG, SUITES, V13, by_session
-from tests.support.capture_files import Conversation, packets, recorded, write_pcap
+from kwire_spark.streams.ends import NO_KEYS, PATIENCE, Ends, _Pickler, _Unpickler
+from tests.inspect.test_tls import LONG, SUITES, V13, by_session, hello
+from tests.support.capture_files import Conversation, Segment, packets, recorded, write_pcap
+from tests.support.connection_pieces import gap, pieces
 from tests.support.tls_talks import Recorder, Tls
 
 pytest.importorskip("cryptography")
 
-from kwire_inspect.tls import connection, decryption
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+from kwire_inspect.tls import TlsConnection, connection, decryption
 from kwire_inspect.tls.connection import APPLICATION, HANDSHAKE
+from kwire_inspect.tls.protection import expand_label
+from kwire_inspect.tls.records import (
+    APPLICATION_DATA,
+    CLIENT_HELLO,
+    FINISHED,
+    KEY_UPDATE,
+    SERVER_HELLO,
+)
+from kwire_inspect.tls.records import (
+    HANDSHAKE as MESSAGES,
+)
+from kwire_inspect.tls.suites import TLS13
 
 RECORDING = "librdkafka-on-4.1.1"
 
@@ -246,3 +264,101 @@ def test_a_key_log_may_be_empty_and_has_to_be_there(tmp_path: Path, keys: Path) 
     keys.touch()
     assert growing_key_log(str(keys)) == str(keys)
     assert run(["watch", str(tmp_path), "--key-log", str(tmp_path / "missing")]) == 2
+
+
+class Sealed:
+    """One side of TLS 1.3 that can renew its keys, as Python's ssl cannot: each record follows from what was sent."""
+
+    suite, nonce = TLS13[0x1301], 12
+
+    def __init__(self, shaking: bytes, secret: bytes) -> None:
+        self.secret, self.following, self.number = shaking, secret, 0
+
+    def record(self, kind: int, data: bytes) -> bytes:
+        parts = ((b"key", self.suite.key), (b"iv", self.nonce))
+        key, first = (expand_label(self.secret, label, size, self.suite.hash) for label, size in parts)
+        nonce = (int.from_bytes(first, "big") ^ self.number).to_bytes(self.nonce, "big")
+        header = b"\x17\3\3" + (len(data) + 1 + 16).to_bytes(2, "big")
+        self.number += 1
+        return header + AESGCM(key).encrypt(nonce, data + bytes([kind]), header)
+
+    def renewing(self, message: int) -> bytes:
+        """A message after which the keys are others: the last of the handshake, or an update."""
+        made = self.record(MESSAGES, bytes([message]) + b"\0\0\1\0")
+        self.secret, self.number = self.following, 0
+        self.following = expand_label(self.secret, b"traffic upd", 32, self.suite.hash)
+        return made
+
+
+def renewed(client: Direction) -> tuple[list[Segment], list[bytes], KeyLog]:
+    """The records of a connection, what each says, and the key log; ``client`` is the direction of TLS's client."""
+    server: Direction = SERVER if client == CLIENT else CLIENT
+    secrets = {label: bytes([n]) * 32 for n, label in enumerate((*HANDSHAKE, *APPLICATION))}
+    known = KeyLog()
+    known.add(b"".join(f"{label} {b'c'.hex() * 32} {one.hex()}\n".encode() for label, one in secrets.items()))
+    shaking, then = ([secrets[label] for label in labels] for labels in (HANDSHAKE, APPLICATION))
+    sides = {
+        side: Sealed(*pair) for side, pair in zip((client, server), zip(shaking, then, strict=True), strict=True)
+    }
+    hellos = (client, CLIENT_HELLO, b"\3\3" + b"c" * 32), (
+        server,
+        SERVER_HELLO,
+        hello(suite=0x1301, extensions=b"\0\x2b\0\2\3\4"),
+    )
+    made: list[tuple[Direction, bytes, bytes]] = []
+    for side, kind, body in hellos:
+        message = bytes([kind]) + len(body).to_bytes(3, "big") + body
+        made.append((side, b"\x16\3\3" + len(message).to_bytes(2, "big") + message, b""))
+    made += [(side, sides[side].renewing(FINISHED), b"") for side in (server, client)]
+    for number, side in enumerate([client, server, *[client, server, client, server, server, client, client] * 3]):
+        if number % 5 == 3:
+            made.append((side, sides[side].renewing(KEY_UPDATE), b""))
+        said = bytes([number]) * (number + 1)
+        made.append((side, sides[side].record(APPLICATION_DATA, said), said))
+    return [(side, n / 10, data) for n, (side, data, _) in enumerate(made)], [said for *_, said in made], known
+
+
+def heard(given: list[Piece], known: KeyLog, *, store: bool) -> list[tuple[str, Direction, bytes, int]]:
+    """What the pieces of one connection carry. With ``store`` it is stored and restored after each of them."""
+    one, wanted = TlsConnection(given[0].connection, known), ConnectionProjection("exchanges")
+    found: list[Piece] = []
+    for piece in given:
+        found += one.feed(piece)
+        if store:
+            _Pickler(file := BytesIO(), wanted, known).dump(one)
+            one = _Unpickler(file.getvalue(), wanted, known).load()
+    return [(piece.kind, piece.direction, piece.data, piece.size) for piece in found]
+
+
+@pytest.mark.parametrize("store", [False, True], ids=["at once", "stored after each record"])
+@pytest.mark.parametrize("client", [CLIENT, SERVER])
+@pytest.mark.parametrize("run", [1, 3])
+def test_whichever_records_are_lost_the_others_are_read(client: Direction, store: bool, run: int) -> None:
+    """Also after updates of keys on both sides, or if such an update is lost, and whoever is the client of TLS."""
+    segments, said, known = renewed(client)
+    for first in range(4, len(segments) + 1):
+        lost = range(first, first + run)
+        given = [gap(one[0], len(one[2])) if n in lost else one for n, one in enumerate(segments)]
+        wanted = [
+            ("gap", side, b"", 0) if n in lost else ("data", side, said[n], len(said[n]))
+            for n, (side, *_) in enumerate(segments)
+            if said[n] or n in lost
+        ]
+        assert heard(pieces(given), known, store=store) == [*wanted, ("closed", CLIENT, b"", 0)], first
+
+
+@pytest.mark.parametrize("client", [CLIENT, SERVER])
+def test_a_connection_may_be_stored_within_records(client: Direction) -> None:
+    """Whichever bytes are lost: the record that they belong to is missing, and all others are there."""
+    segments, said, known = renewed(client)
+    size = 12
+    cut = [(n, at) for n, (*_, data) in enumerate(segments) for at in range(0, len(data), size)]
+    parts = [(segments[n][0], n / 10, segments[n][2][at : at + size]) for n, at in cut]
+    begin = cut.index((4, 0))
+    for lost in range(begin, len(parts) + 1, 5):
+        given = [gap(one[0], len(one[2])) if n == lost else one for n, one in enumerate(parts)]
+        found = heard(pieces(given), known, store=True)
+        assert found == heard(pieces(given), known, store=False)
+        missing = cut[lost][0] if lost < len(cut) else None
+        wanted = [(segments[n][0], what) for n, what in enumerate(said) if what and n != missing]
+        assert [(side, data) for kind, side, data, _ in found if kind == "data"] == wanted
