@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -50,7 +51,7 @@ from kwire_inspect.tls import KeyLog, TlsConnection, decrypted, decryption, read
 from kwire_inspect.tls.connection import TRIES
 from kwire_inspect.tls.hello import Hello, NotDecryptedError, NotTlsError, client_random, server_hello
 from kwire_inspect.tls.protection import Protection13, derive_tls12_keys, expand_label
-from kwire_inspect.tls.records import MAX_HELLO, Records
+from kwire_inspect.tls.records import MAX_HELLO, Messages, Records
 from kwire_inspect.tls.suites import TLS12, TLS13, Suite
 
 NO_ENCRYPT_THEN_MAC = 1 << 19
@@ -313,13 +314,14 @@ def test_fragments_of_any_size_are_none_of_theirs(suite: Suite, etm: bool) -> No
 
 
 @pytest.mark.parametrize("padding", [0, 1, 1000])
-@pytest.mark.parametrize("data", [b"", b"said", b"said\0\0"])
-def test_the_padding_of_a_record_is_none_of_its_contents(data: bytes, padding: int) -> None:
-    """Zeros may follow what a record carries and its type, to hide its size [RFC 8446 5.4]."""
-    secret, header = b"s" * 32, b"\x17\3\3" + (len(data) + 1 + padding + 16).to_bytes(2, "big")
+@pytest.mark.parametrize("said", [b"\x17", b"said\x17", b"said\0\0\x17", b""])
+def test_the_padding_of_a_record_is_none_of_its_contents(said: bytes, padding: int) -> None:
+    """Zeros may follow what a record carries and its type, to hide its size [RFC 8446 5.4]. Without a type it is no
+    record."""
+    secret, header = b"s" * 32, b"\x17\3\3" + (len(said) + padding + 16).to_bytes(2, "big")
     key, nonce = (expand_label(secret, label, size, "sha256") for label, size in ((b"key", 16), (b"iv", 12)))
-    fragment = AESGCM(key).encrypt(nonce, data + b"\x17" + bytes(padding), header)
-    assert Protection13(TLS13[0x1301], secret).open(0, header, fragment) == (0x17, data)
+    fragment = AESGCM(key).encrypt(nonce, said + bytes(padding), header)
+    assert Protection13(TLS13[0x1301], secret).open(0, header, fragment) == ((0x17, said[:-1]) if said else None)
 
 
 def test_what_is_no_record_after_a_hello_is_passed_on_as_it_is(keys: Path, pem: Path) -> None:
@@ -717,3 +719,62 @@ def test_a_record_after_a_loss_is_found_whatever_there_is_of_the_next() -> None:
         records = Records()
         records.gap(9)
         assert [one.fragment for one in records.feed(b"lost" + record + record[:size])] == [bytes(4)]
+
+
+RECORDS = [
+    b"\x17\3\3" + len(one).to_bytes(2, "big") + one for one in (b"a", b"bcde", b"fghijklmn", b"opq", b"rstuvw")
+]
+
+
+def test_whichever_bytes_are_lost_all_other_records_are_found() -> None:
+    """Losses begin and end anywhere, and what was sent and what was lost are cut anywhere."""
+    sent, chance = b"".join(RECORDS), random.Random(1)
+    at = [sum(map(len, RECORDS[:n])) for n in range(len(RECORDS))]
+    for _ in range(3000):
+        places = sorted({0, *chance.choices(range(len(sent)), k=chance.randint(1, 6)), len(sent)})
+        records, found, missing = Records(), list[bytes](), set[int]()
+        for start, end in pairwise(places):
+            if chance.random() < 0.4:
+                records.gap(end - start)
+                missing |= {*range(start, end)}
+            else:
+                found += (one.fragment for one in records.feed(sent[start:end]))
+        there = [one for n, one in zip(at, RECORDS, strict=True) if missing.isdisjoint(range(n, n + len(one)))]
+        assert found == [one[5:] for one in there], (places, missing)
+
+
+def test_the_size_of_a_record_of_which_bytes_are_lost_is_known_after_its_header() -> None:
+    first = RECORDS[2]
+    for start in range(len(first)):
+        for end in range(start + 1, len(first) + 3):
+            records = Records()
+            assert [*records.feed(first[:start])] == []
+            assert records.gap(end - start) == (len(first) - 5 if start >= 5 and end <= len(first) else 0)
+
+
+@pytest.mark.parametrize(
+    "other", [b"", b"lost", b"\x17\3", b"\x17\3\3", b"\x17\3\3\0\0", b"\x17\3\3\xff\xff", b"\x17\3\3\0\1xy"]
+)
+def test_what_looks_like_a_record_after_a_loss_is_none(other: bytes) -> None:
+    """A record is one if another follows; also in its contents there may be what looks like one."""
+    whole = b"\x17\3\3\0\x0c" + b"a\x17\3\3\x40\0abcdef"
+    sent = other + whole + RECORDS[0]
+    for cut in range(len(other), len(sent) + 1):
+        records = Records()
+        if other == b"lost":  # where a record was known to begin
+            assert [*records.feed(RECORDS[2][:7])] == []
+        records.gap(len(RECORDS[2]) - 7)
+        found = [one.fragment for part in (sent[:cut], sent[cut:]) for one in records.feed(part)]
+        assert found == [whole[5:], b"a"], cut
+
+
+def test_messages_of_a_handshake_may_be_cut_anywhere() -> None:
+    """Of hellos their bodies are told, of others that they ended."""
+    said = [(1, b"hello"), (11, b"\x18\0\0\0"), (14, b""), (2, b""), (20, b"x" * 9), (24, b"\0"), (1, b"again")]
+    sent = b"".join(bytes([kind]) + len(body).to_bytes(3, "big") + body for kind, body in said)
+    for first in range(len(sent)):
+        for second in range(first, len(sent)):
+            messages = Messages()
+            parts = sent[:first], sent[first:second], sent[second:]
+            found = [one for part in parts for one in messages.feed(part)]
+            assert found == [(kind, body if kind < 3 else b"") for kind, body in said]

@@ -280,7 +280,8 @@ class Sealed:
         nonce = (int.from_bytes(first, "big") ^ self.number).to_bytes(self.nonce, "big")
         header = b"\x17\3\3" + (len(data) + 1 + 16).to_bytes(2, "big")
         self.number += 1
-        return header + AESGCM(key).encrypt(nonce, data + bytes([kind]), header)
+        sealed: bytes = AESGCM(key).encrypt(nonce, data + bytes([kind]), header)
+        return header + sealed
 
     def renewing(self, message: int) -> bytes:
         """A message after which the keys are others: the last of the handshake, or an update."""
@@ -300,13 +301,9 @@ def renewed(client: Direction) -> tuple[list[Segment], list[bytes], KeyLog]:
     sides = {
         side: Sealed(*pair) for side, pair in zip((client, server), zip(shaking, then, strict=True), strict=True)
     }
-    hellos = (client, CLIENT_HELLO, b"\3\3" + b"c" * 32), (
-        server,
-        SERVER_HELLO,
-        hello(suite=0x1301, extensions=b"\0\x2b\0\2\3\4"),
-    )
+    chosen = hello(suite=0x1301, extensions=b"\0\x2b\0\2\3\4")
     made: list[tuple[Direction, bytes, bytes]] = []
-    for side, kind, body in hellos:
+    for side, kind, body in ((client, CLIENT_HELLO, b"\3\3" + b"c" * 32), (server, SERVER_HELLO, chosen)):
         message = bytes([kind]) + len(body).to_bytes(3, "big") + body
         made.append((side, b"\x16\3\3" + len(message).to_bytes(2, "big") + message, b""))
     made += [(side, sides[side].renewing(FINISHED), b"") for side in (server, client)]
@@ -362,3 +359,17 @@ def test_a_connection_may_be_stored_within_records(client: Direction) -> None:
         missing = cut[lost][0] if lost < len(cut) else None
         wanted = [(segments[n][0], what) for n, what in enumerate(said) if what and n != missing]
         assert [(side, data) for kind, side, data, _ in found if kind == "data"] == wanted
+
+
+@pytest.mark.parametrize("together", [False, True])
+def test_what_cannot_be_understood_is_lost_and_the_rest_is_read(together: bool) -> None:
+    """As a hello of a size that none has, in the middle of a connection: the bytes after it are still records."""
+    segments, _, known = renewed(CLIENT)
+    side = Sealed(b"\0" * 32, b"\2" * 32)
+    side.renewing(FINISHED)
+    made = [side.record(APPLICATION_DATA, b"one"), side.record(MESSAGES, b"\1\xff\xff\xff")]
+    made += [side.record(APPLICATION_DATA, data) for data in (b"two", b"three", b"four")]
+    if together:
+        made[1:3] = [made[1] + made[2]]
+    found = heard(pieces([*segments[:4], *((CLIENT, 1.0, one) for one in made)]), known, store=True)
+    assert [data or kind for kind, _, data, _ in found] == [b"one", "gap", b"two", b"three", b"four", "closed"]
