@@ -1,4 +1,4 @@
-"""The search for the next packet of a pcap file where very many bytes might begin one: all positions at once."""
+"""Searches all positions of a buffer at once for the next packet of a pcap file, where many are possible."""
 
 from __future__ import annotations
 
@@ -12,18 +12,21 @@ if TYPE_CHECKING:
     Places = npt.NDArray[np.int64]
 
 PIECE = 1 << 16
-"""Positions that are looked at together."""
+"""Number of positions that are examined together."""
 
 
 class Headers:
-    """Finds what ``plausible`` of a ``Mark`` accepts: a header, and another where its packet ends, or the end of the
-    file. ``times``, ``sizes`` are the least and the greatest of a packet, ``head`` is the size of a header."""
+    """Finds positions that ``plausible`` of a ``Mark`` accepts: a header that another header or the end of the file
+    follows.
+
+    ``times`` and ``sizes`` are the minimum and maximum of a packet. ``head`` is the size of a header.
+    """
 
     def __init__(self, order: str, head: int, times: tuple[int, int], sizes: tuple[int, int]) -> None:
         self._order, self._head, self._times, self._sizes = order, head, times, sizes
 
     def first(self, buffer: bytes, start: int, stop: int) -> int:
-        """The first position from ``start`` on, and before ``stop``; -1 if there is none."""
+        """Return the first position from ``start`` up to ``stop``, or -1."""
         data = np.frombuffer(buffer, np.uint8)
         for begin in range(start, stop, PIECE):
             places = np.arange(begin, min(begin + PIECE, stop), dtype=np.int64)
@@ -36,7 +39,7 @@ class Headers:
         return -1
 
     def _headers(self, data: npt.NDArray[np.uint8], places: Places) -> tuple[Places, Places]:
-        """The places that may be headers, and where the packets of these end."""
+        """Return the places of possible headers, and the ends of their packets."""
         places = places[places <= len(data) - self._head]
         seconds = self._word(data, places)
         places = places[(seconds >= self._times[0]) & (seconds <= self._times[1])]
@@ -47,7 +50,7 @@ class Headers:
         return places, places + self._head + size[good]
 
     def _word(self, data: npt.NDArray[np.uint8], places: Places) -> Places:
-        """The numbers of four bytes at these places."""
+        """Return the four-byte numbers at these places."""
         shifts = (0, 8, 16, 24) if self._order == "<" else (24, 16, 8, 0)
         word = np.zeros(len(places), np.int64)
         for index, shift in enumerate(shifts):

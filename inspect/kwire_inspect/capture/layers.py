@@ -20,13 +20,13 @@ from kwire_inspect.capture.walk import (
 
 LLC_SNAP = b"\xaa\xaa\x03"
 ETHERNET = 1
-"""As pcap files number it."""
+"""Link type in pcap files."""
 ETHERNET_IN_SNAP = {b"\0\0\0", b"\0\0\xf8"}
 """Organizations in SNAP whose protocols are EtherTypes [RFC 1042, IEEE 802.1H]."""
 MIN_TYPE = 0x0600
-"""A smaller number in the place of an EtherType is the size of what follows [IEEE 802.3]."""
+"""Minimum EtherType. A smaller number in its place is the size of the payload [IEEE 802.3]."""
 PPP_CONTROL = 0x4000
-"""PPP protocols from here on control the link."""
+"""First PPP protocol number that controls the link."""
 HOP_BY_HOP, ROUTING, FRAGMENT, AUTHENTICATION, OPTIONS, MOBILITY, HIP, SHIM6 = 0, 43, 44, 51, 60, 135, 139, 140
 EXTENSIONS = {HOP_BY_HOP, ROUTING, AUTHENTICATION, OPTIONS, MOBILITY, HIP, SHIM6}
 MORE, DONT, OFFSET = 0x2000, 0x4000, 0x1FFF
@@ -34,29 +34,29 @@ MORE, DONT, OFFSET = 0x2000, 0x4000, 0x1FFF
 BAD = "IP headers that contradict themselves"
 VXLAN_PORTS, VXLAN_GPE_PORT, GENEVE_PORT, MPLS_PORT = {4789, 8472}, 4790, 6081, 6635
 TUNNEL_PORTS = VXLAN_PORTS | {VXLAN_GPE_PORT, GENEVE_PORT}
-"""Of tunnels whose headers have eight bytes."""
+"""Ports of tunnels with headers of eight bytes."""
 INSTANCE, GPE = 0x08, 0x04
-"""Flags of VXLAN: the network's number is valid; the last reserved byte says which protocol follows."""
+"""Flags of VXLAN: a valid network number, and a protocol in the last reserved byte."""
 GPE_PROTOCOLS = {1: "ipv4", 2: "ipv6", 3: "ethernet"}
 CARRYING_PORTS = {1701: "L2TP", 2152: "GTP", 3544: "Teredo", 4500: "ESP", 4754: "GRE", 5247: "CAPWAP", 6080: "GUE"}
-"""Ports of UDP, by IANA's registry, whose packets may contain others and are not read."""
+"""UDP ports in IANA's registry whose packets may contain other packets, which are not read."""
 WIREGUARD = {b"\1\0\0\0", b"\2\0\0\0", b"\3\0\0\0", b"\4\0\0\0"}
 WIREGUARD_PORT = 51820
 CHECKSUM, ROUTING, KEY, SEQUENCE, ACKNOWLEDGED = 0x8000, 0x4000, 0x2000, 0x1000, 0x0080
 """Flags of GRE."""
 IP_IN_ERSPAN = 2
-"""What is mirrored, in ERSPAN III, if it is not Ethernet."""
+"""Protocol number in ERSPAN III of mirrored IP, in place of Ethernet."""
 _IPV4 = {bytes([0x40 | size]) for size in range(5, 16)}
 
 
 def ethernet(walk: Walk) -> str:
-    """[IEEE 802.3]"""
+    """Read an Ethernet header [IEEE 802.3]."""
     at = walk.take(14)
     return _typed(walk, at + 12)
 
 
 def vlan(walk: Walk) -> str:
-    """A tag, after its EtherType [IEEE 802.1Q]."""
+    """Read a VLAN tag after its EtherType [IEEE 802.1Q]."""
     at = walk.take(4)
     return _typed(walk, at + 2)
 
@@ -71,7 +71,7 @@ def _typed(walk: Walk, at: int) -> str:
 
 
 def llc(walk: Walk) -> str:
-    """[IEEE 802.2, RFC 1042]"""
+    """Read an LLC header [IEEE 802.2, RFC 1042]."""
     at = walk.take(3)
     if walk.buffer[at : at + 3] != LLC_SNAP:
         raise UnreadError("802.2 LLC")
@@ -82,12 +82,12 @@ def llc(walk: Walk) -> str:
 
 
 def cooked(walk: Walk) -> str:
-    """[LINKTYPE_LINUX_SLL]"""
+    """Read a header of Linux cooked capture [LINKTYPE_LINUX_SLL]."""
     return _cooked(walk, walk.take(16) + 14)
 
 
 def cooked2(walk: Walk) -> str:
-    """[LINKTYPE_LINUX_SLL2]"""
+    """Read a header of Linux cooked capture, version 2 [LINKTYPE_LINUX_SLL2]."""
     return _cooked(walk, walk.take(20))
 
 
@@ -101,13 +101,13 @@ def _cooked(walk: Walk, at: int) -> str:
 
 
 def loopback(walk: Walk) -> str:
-    """Four bytes with an address family, which operating systems number differently."""
+    """Read four bytes with an address family, which operating systems number differently."""
     walk.take(4)
     return "ip"
 
 
 def cisco_hdlc(walk: Walk) -> str:
-    """[LINKTYPE_C_HDLC]"""
+    """Read a Cisco HDLC header [LINKTYPE_C_HDLC]."""
     kind = walk.number(walk.take(4) + 2)
     if kind == 0x8035:
         raise UnreadError("Cisco SLARP")
@@ -115,7 +115,7 @@ def cisco_hdlc(walk: Walk) -> str:
 
 
 def pppoe(walk: Walk) -> str:
-    """A session [RFC 2516]."""
+    """Read the header of a session [RFC 2516]."""
     walk.enter("PPPoE")
     at = walk.take(6)
     if walk.buffer[at : at + 2] != b"\x11\0":
@@ -127,7 +127,7 @@ def pppoe(walk: Walk) -> str:
 
 
 def ppp(walk: Walk) -> str:
-    """The protocol, perhaps in one byte [RFC 1661], perhaps after address and control [RFC 1662]."""
+    """Read the protocol, in one or two bytes [RFC 1661], with or without address and control [RFC 1662]."""
     if walk.buffer[walk.at : walk.at + 2] == b"\xff\x03":
         walk.take(2)
     at = walk.take(1)
@@ -140,8 +140,9 @@ def ppp(walk: Walk) -> str:
 
 
 def mpls(walk: Walk) -> str:
-    """A stack of labels [RFC 3032], and what follows, which nothing says: IP, or Ethernet with or without a control
-    word [RFC 4385]."""
+    """Read a stack of labels [RFC 3032]. No field names the next layer: IP, or Ethernet with or without a control
+    word [RFC 4385].
+    """
     walk.enter("MPLS")
     while not walk.buffer[walk.take(4) + 2] & 1:
         pass
@@ -160,7 +161,7 @@ def mpls(walk: Walk) -> str:
 
 
 def looks_like_ip(walk: Walk, at: int) -> bool:
-    """Whether bytes are the beginning of an IP packet of a size that fits."""
+    """Return whether an IP packet of a fitting size may begin here."""
     buffer, room = walk.buffer, walk.end - at
     if buffer[at] >> 4 == 4:
         return buffer[at] & 15 >= 5 and (buffer[at] & 15) * 4 <= walk.number(at + 2) <= room
@@ -168,7 +169,9 @@ def looks_like_ip(walk: Walk, at: int) -> bool:
 
 
 class FragmentError(Exception):
-    """Not the end of a walk, but a fragment: of which packet, at which byte of it, and whether it is the last."""
+    """A fragment ends the walk. Its attributes are the packet, the position in it, and whether it is the last
+    fragment.
+    """
 
     def __init__(self, number: int, at: int, *, last: bool) -> None:
         super().__init__(number, at)
@@ -176,7 +179,7 @@ class FragmentError(Exception):
 
 
 def ip(walk: Walk) -> str:
-    """Whichever version the first byte says."""
+    """Read the IP version of the first byte."""
     kind = walk.buffer[walk.take(1)] >> 4
     walk.at -= 1
     if kind not in (4, 6):
@@ -185,7 +188,7 @@ def ip(walk: Walk) -> str:
 
 
 def ipv4(walk: Walk) -> str:
-    """[RFC 791]"""
+    """Read an IPv4 header [RFC 791]."""
     _inside_of_ip(walk, "IPv4")
     at = walk.take(20)
     buffer, header = walk.buffer, (walk.buffer[at] & 15) * 4
@@ -202,7 +205,7 @@ def ipv4(walk: Walk) -> str:
 
 
 def ipv6(walk: Walk) -> str:
-    """[RFC 8200]"""
+    """Read an IPv6 header [RFC 8200]."""
     _inside_of_ip(walk, "IPv6")
     at = walk.take(40)
     if walk.buffer[at] >> 4 != 6:
@@ -214,19 +217,19 @@ def ipv6(walk: Walk) -> str:
 
 
 def _inside_of_ip(walk: Walk, name: str) -> None:
-    """Note a tunnel where IP follows another header of IP."""
+    """Note a tunnel if IP follows another IP header."""
     if walk.ends:
         walk.enter(name)
 
 
 def after_ip(walk: Walk) -> str:
-    """The layer that follows IP, its extensions included."""
+    """Return the layer after IP and its extensions."""
     if walk.protocol == AUTHENTICATION or (walk.protocol in EXTENSIONS and len(walk.ends) > 8):
         return "extension"
     if walk.protocol == FRAGMENT and len(walk.ends) > 8:
         at = walk.take(8)
         walk.protocol, fragment = walk.buffer[at], walk.number(at + 2)
-        if fragment & 0xFFF9:  # else it is alone
+        if fragment & 0xFFF9:  # otherwise it is the only fragment
             number = int.from_bytes(walk.buffer[at + 4 : at + 8], "big")
             raise FragmentError(number, fragment & 0xFFF8, last=not fragment & 1)
         return "protocol"
@@ -234,7 +237,7 @@ def after_ip(walk: Walk) -> str:
 
 
 def extension(walk: Walk) -> str:
-    """An extension of IPv6 [RFC 8200], or the authentication header of either version [RFC 4302]."""
+    """Read an extension of IPv6 [RFC 8200], or the authentication header of either version [RFC 4302]."""
     kind, at = walk.protocol, walk.take(2)
     size = walk.buffer[at + 1]
     walk.protocol = walk.buffer[at]
@@ -243,7 +246,7 @@ def extension(walk: Walk) -> str:
 
 
 def gre(walk: Walk) -> str:
-    """[RFC 2784, RFC 2890]; version 1 is that of PPTP [RFC 2637]."""
+    """Read a GRE header [RFC 2784, RFC 2890]. Version 1 belongs to PPTP [RFC 2637]."""
     walk.enter("GRE")
     at = walk.take(4)
     flags, kind = walk.number(at), walk.number(at + 2)
@@ -259,7 +262,7 @@ def gre(walk: Walk) -> str:
 
 
 def erspan(walk: Walk) -> str:
-    """ERSPAN II [draft-foschiano-erspan]."""
+    """Read an ERSPAN II header [draft-foschiano-erspan]."""
     at = walk.take(8)
     if walk.buffer[at] >> 4 != 1:
         raise UnreadError("ERSPAN of an unknown version", hidden=True)
@@ -267,7 +270,7 @@ def erspan(walk: Walk) -> str:
 
 
 def erspan3(walk: Walk) -> str:
-    """ERSPAN III [draft-foschiano-erspan]."""
+    """Read an ERSPAN III header [draft-foschiano-erspan]."""
     at = walk.take(12)
     if walk.buffer[at] >> 4 != 2:
         raise UnreadError("ERSPAN of an unknown version", hidden=True)
@@ -278,14 +281,14 @@ def erspan3(walk: Walk) -> str:
 
 
 def etherip(walk: Walk) -> str:
-    """[RFC 3378]"""
+    """Read an EtherIP header [RFC 3378]."""
     walk.enter("EtherIP")
     walk.take(2)
     return "ethernet"
 
 
 def udp(walk: Walk) -> str:
-    """Tunnels in UDP are recognized by their headers on any port, and on their own ports by less of these."""
+    """Recognize tunnels in UDP by their headers. On the tunnels' own ports, a smaller part of the header suffices."""
     at = walk.take(8)
     source, target = walk.number(at), walk.number(at + 2)
     if target in TUNNEL_PORTS and walk.stop < min(walk.at + 8, walk.end):
@@ -304,7 +307,7 @@ def udp(walk: Walk) -> str:
 
 
 def _vxlan(walk: Walk, port: int) -> str:
-    """[RFC 7348, draft-ietf-nvo3-vxlan-gpe]"""
+    """Read a VXLAN header [RFC 7348, draft-ietf-nvo3-vxlan-gpe]."""
     buffer, at = walk.buffer, walk.at
     if walk.stop < at + 8:
         return ""
@@ -324,7 +327,7 @@ def _vxlan(walk: Walk, port: int) -> str:
 
 
 def _geneve(walk: Walk, port: int) -> str:
-    """[RFC 8926]"""
+    """Read a Geneve header [RFC 8926]."""
     buffer, at = walk.buffer, walk.at
     if walk.stop < at + 8 or buffer[at] >> 6 or buffer[at + 1] & 63 or buffer[at + 7]:
         return ""
@@ -338,7 +341,7 @@ def _geneve(walk: Walk, port: int) -> str:
 
 
 def _is_frame(walk: Walk, at: int) -> bool:
-    """Whether bytes look like a frame of Ethernet with something that is read."""
+    """Return whether an Ethernet frame with a supported payload may begin here."""
     if walk.stop < at + 15:
         return False
     kind = walk.number(at + 12)

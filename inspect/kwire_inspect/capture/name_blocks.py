@@ -1,7 +1,7 @@
-"""Names of addresses that a pcapng file has in name resolution blocks [draft-ietf-opsawg-pcapng, 4.5].
+"""Reads names of addresses from name resolution blocks of pcapng files [draft-ietf-opsawg-pcapng, 4.5].
 
-Programs that write them do so before the first packet or after the last one. Only there are they looked for, so no
-file is read whole: of a compressed one, or of the standard input, the beginning alone.
+Programs write these blocks before the first packet or after the last packet. Only both ends of a file are searched,
+so no file is read whole. Compressed files and the standard input are searched only at the beginning.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from kwire_inspect.storage import STDIN, DamagedStreamError, Window, is_compress
 NAMES = 4
 PACKETS = (OLD_PACKET, SIMPLE_PACKET, PACKET)
 NEAR = 1 << 20
-"""Bytes at the beginning and at the end of a file that are looked at."""
+"""Bytes to search at the beginning and at the end of a file."""
 MAX_NAMES, MAX_LENGTH = 100_000, 255
-"""Names, and characters of a name: those of DNS have at most 253."""
+"""Maximum number of names, and maximum characters of a name. DNS names have at most 253."""
 SIZES = {1: 4, 2: 16}
-"""Kinds of records with a name: of an address of IPv4, and of IPv6."""
+"""Address sizes in bytes by the type of the record: IPv4 and IPv6."""
 
 
 def address_names(paths: Sequence[str]) -> dict[str, str]:
-    """Address → its first name in captures. What cannot be read has none: readers of packets report that."""
+    """Return the first name of each address in captures. Skip unreadable files: readers of packets report them."""
     return _first(pair for names in map_inputs(_of_file, paths) for pair in names.items())
 
 
@@ -34,7 +34,7 @@ def _of_file(path: str) -> dict[str, str]:
 
 
 def _first(names: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """The first name of each address, until there are too many or no more can be read."""
+    """Return the first name of each address. Stop at ``MAX_NAMES``, or at the first error."""
     found: dict[str, str] = {}
     with suppress(OSError, DamagedStreamError):
         for address, name in names:
@@ -44,7 +44,7 @@ def _first(names: Iterable[tuple[str, str]]) -> dict[str, str]:
 
 
 def _blocks(path: str) -> Iterator[tuple[str, bytes]]:
-    """The blocks with names, and the byte order of each."""
+    """Yield the blocks with names, each with its byte order."""
     with closing(Window(path, peek=True)) as window:
         while len(window.buffer) < 12 and window.advance(0):
             pass
@@ -80,7 +80,7 @@ def _number(data: bytes, at: int, order: str) -> int:
 
 
 def _size(data: bytes, at: int, order: str) -> int:
-    """The size of a block that is whole; 0 if there is none."""
+    """Return the size of a complete block, or 0."""
     if not 0 <= at <= len(data) - 12:
         return 0
     size = _number(data, at + 4, order)

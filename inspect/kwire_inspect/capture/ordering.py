@@ -1,9 +1,10 @@
 """Puts the bytes of one connection in order, despite lost, repeated and late packets [RFC 9293].
 
-A capture differs from what the ends saw: it may begin late, miss packets that arrived, repeat them or reorder them.
-The other side's acknowledgements show what did arrive. A packet is delivered when it continues its direction and when
-what it acknowledges of the other has been delivered, so that no response comes before its request. Packets wait for
-that; when they wait for too long, what they wait for is a gap.
+A capture differs from the traffic that the ends saw. It may begin late, miss packets that arrived, repeat packets or
+reorder them. The other side's acknowledgements show which bytes arrived.
+
+A packet is delivered when it continues its direction, and when all data that it acknowledges has been delivered. So
+no response comes before its request. Packets wait for missing data. After a limit, the missing data is a gap.
 """
 
 from __future__ import annotations
@@ -23,19 +24,19 @@ if TYPE_CHECKING:
 MASK: Final = 0xFFFFFFFF
 HALF: Final = 1 << 31
 FAR: Final = 1 << 30
-"""A window has at most 2**30 bytes [RFC 7323]: a packet farther away belongs to another connection."""
+"""Maximum bytes of a window [RFC 7323]. A packet farther away belongs to another connection."""
 PieceKind = Literal["data", "gap", "closed"]
 MAX_BYTES: Final = 4 << 20
 MAX_PACKETS: Final = 1000
-"""How many bytes and packets may wait on a connection."""
+"""Maximum bytes and packets that wait on a connection."""
 PACKET_SIZE: Final = 512
-"""About how many bytes of memory a packet takes without its data."""
+"""Approximate memory of a packet without its data, in bytes."""
 PATIENCE: Final = 1.0
-"""How many seconds a packet waits for bytes that the other side has already received."""
+"""Maximum seconds that a packet waits for bytes that the other side has already received."""
 
 
 def unwrapped(number: int, near: int) -> int:
-    """The byte count nearest to ``near`` that a sequence number can represent."""
+    """Return the byte count nearest to ``near`` that a sequence number can represent."""
     return near + ((number - near + HALF) & MASK) - HALF
 
 
@@ -82,7 +83,7 @@ class TcpStream:
             self.acked = unwrapped(self.acked & MASK, start)
 
     def acknowledge(self, ack: int) -> None:
-        """Note an acknowledgement of the other side; one that is out of range is ignored."""
+        """Note an acknowledgement of the other side. Ignore it if it is out of range."""
         if self.acked is None:
             self.heard = ack
             self.acked = ack if self.next is None else unwrapped(ack, self.next)
@@ -92,7 +93,7 @@ class TcpStream:
             self.acked = count
 
     def missed_by(self, packet: Packet) -> int:
-        """Number of undelivered bytes of this direction that a packet of the other acknowledges."""
+        """Return the number of undelivered bytes here that a packet of the other direction acknowledges."""
         if self.next is None or not packet.flags & ACK:
             return 0
         size = (packet.ack - self.next) & MASK
@@ -105,16 +106,16 @@ class TcpStream:
 
     @property
     def hole(self) -> int:
-        """How many bytes are missing here that the other side has received."""
+        """Number of missing bytes here that the other side has received."""
         if self.next is None or self.acked is None or self.ready:
             return 0
         end = min(self.acked, self.held[0][0]) if self.held else self.acked
         return max(end - self.next, 0)
 
     def missing_at_end(self, *, closing: bool) -> int:
-        """Number of missing bytes at the end that the other side has received.
+        """Return the number of missing bytes at the end that the other side has received.
 
-        One of them is a FIN if the connection was ``closing``, or if there is only one.
+        A FIN counts as a byte if the connection was ``closing``, or if only one byte is missing.
         """
         if self.acked is None or self.heard is None or self.ended:
             return 0
@@ -123,7 +124,7 @@ class TcpStream:
 
 
 def length(packet: Packet) -> int:
-    """The sequence numbers that a packet takes, one of them for a FIN."""
+    """Return the number of sequence numbers that a packet uses. A FIN uses one."""
     return len(packet.data) + packet.missing + (packet.flags & FIN)
 
 
@@ -181,10 +182,10 @@ class Piece:
 
 
 class Ordering:
-    """Both directions of a connection; packets in the ``forward`` direction have the connection's own key.
+    """Both directions of a connection. Packets in the ``forward`` direction have the connection's own key.
 
-    ``waiting`` is the number of packets that the two hold; ``time`` is that of the last delivery; ``source`` and
-    ``position`` locate the last packet; ``closing`` is the first direction to end.
+    ``waiting`` is the number of packets that both directions hold. ``time`` is the time of the last delivery.
+    ``source`` and ``position`` locate the last packet. ``closing`` is the first direction to end.
     """
 
     __slots__ = (
@@ -214,11 +215,11 @@ class Ordering:
         self.source, self.position, self.delivered, self.closing, self.waiting, self._order, self._bytes = state
 
     def add(self, packet: Packet, lane: TcpStream, other: TcpStream, seq: int) -> list[Piece]:
-        """Process a packet whose data begins at ``seq``; return the pieces that are now in order."""
+        """Process a packet whose data begins at ``seq``. Return the pieces that are now in order."""
         pieces: list[Piece] = []
         self.source, self.position = packet.source, packet.position
         self._take(packet, lane, other, seq)
-        if lane.held and lane.held[0][2] is packet:  # else nothing has changed
+        if lane.held and lane.held[0][2] is packet:  # otherwise nothing has changed
             self._drain(pieces)
         while self._too_much(packet.time):
             self._give_up(pieces)
@@ -227,11 +228,11 @@ class Ordering:
 
     @property
     def held(self) -> int:
-        """About how many bytes of memory the waiting packets take."""
+        """Approximate memory of the waiting packets, in bytes."""
         return self._bytes + PACKET_SIZE * self.waiting
 
     def give_up(self) -> list[Piece]:
-        """The pieces of all waiting packets, with gaps before them."""
+        """Return the pieces of all waiting packets, with gaps before them."""
         pieces: list[Piece] = []
         while self.waiting:
             self._give_up(pieces)
@@ -239,7 +240,7 @@ class Ordering:
         return pieces
 
     def close(self) -> list[Piece]:
-        """The pieces left when no more packets follow."""
+        """Return the remaining pieces after the last packet."""
         pieces = self.give_up()
         for lane, other in self._both():
             if missing := lane.missing_at_end(closing=other.ended):
@@ -278,7 +279,7 @@ class Ordering:
                     progress = True
 
     def _deliver(self, lane: TcpStream, pieces: list[Piece]) -> None:
-        """The new data of the next packet of a direction."""
+        """Deliver the new data of the next packet of a direction."""
         count, _, packet = heappop(lane.held)
         size = length(packet)
         self.waiting -= 1
@@ -300,7 +301,7 @@ class Ordering:
         lane.next = count + size
 
     def _too_much(self, now: float) -> bool:
-        """Whether packets have waited too long."""
+        """Return whether packets have waited too long."""
         if not self.waiting:
             return False
         if self.waiting > MAX_PACKETS or self._bytes > MAX_BYTES:
@@ -309,8 +310,10 @@ class Ordering:
         return now > oldest + PATIENCE and bool(self.forward.hole or self.backward.hole)
 
     def _give_up(self, pieces: list[Piece]) -> None:
-        """Deliver waiting data after a gap: bytes that the other side has, or else those before the next packet, are
-        missing."""
+        """Deliver waiting data after a gap.
+
+        The gap has the bytes that the other side has received, or else the bytes before the next packet.
+        """
         lanes = (self.forward, self.backward)
         for lane, other in self._both():
             if hole := lane.hole:
@@ -328,7 +331,7 @@ class Ordering:
         assert lane.next is not None
         lane.next += size
         if size == 1 and not lane.held and not answered:
-            lane.ended = True  # a FIN that was not captured, unless more follows
+            lane.ended = True  # a FIN that was not captured, unless more data follows
         else:
             pieces.append(self._piece("gap", lane, b"", size))
 

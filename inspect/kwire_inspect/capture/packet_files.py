@@ -1,4 +1,4 @@
-"""Reads the packets of TCP in files of either format, in blocks and by time."""
+"""Reads the TCP packets of files in either format, in blocks and by time."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 ALWAYS, NEVER = float("-inf"), float("inf")
 MORE: Final = 0x20
-"""The bit of IPv4's flags that the first fragment of a packet has: no other packet follows its header as usual."""
+"""Bit of IPv4's flags that the first fragment of a packet has. Its IP header is not followed by a whole packet."""
 LONGEST: Final = 1 << 20
-"""How many bytes of a packet are read: twice as many as a network card merges."""
+"""Maximum bytes to read of a packet: twice the size that a network card merges."""
 BEGINNING = 64
-"""How many bytes identify the format of a file; decompression may yield fewer at first."""
+"""Bytes that identify the format of a file. Decompression may yield fewer at first."""
 Block = list[Packet | Broken]
 """Packets that follow each other in a file, and the file's problems."""
 
@@ -36,10 +36,10 @@ def file_packets(
     end: float = NEVER,
     secrets: Secrets | None = None,
 ) -> Iterator[Packet | Broken]:
-    """The TCP packets of a file from ``start`` to ``end``, exclusive, and the file's problems.
+    """Yield the TCP packets of a file from ``start`` to ``end``, exclusive, and the file's problems.
 
-    Packets whose key is in ``passed`` are skipped as fast as possible; the set may grow meanwhile. ``secrets`` takes
-    the key logs in the file.
+    Packets whose key is in ``passed`` are skipped as fast as possible. The set may grow meanwhile. ``secrets``
+    receives the key logs in the file.
     """
     for block in file_blocks(path, passed, start, end, secrets):
         yield from block
@@ -48,7 +48,7 @@ def file_packets(
 def file_blocks(
     path: str, passed: AbstractSet[bytes], start: float, end: float, secrets: Secrets | None
 ) -> Iterator[Block]:
-    """The same in blocks of some 128 KB of the file, none of which is empty."""
+    """Yield the packets of ``file_packets`` in blocks of about 128 KB of the file. No block is empty."""
     report = Report(path, secrets)
     with closing(Window(path)) as window:
         sieve = Sieve(report, passed, start, end)
@@ -65,8 +65,9 @@ def file_blocks(
 
 
 class Sieve(Taker):
-    """Makes packets of TCP of those that are not passed over. ``has_tcp`` says whether there was any, passed over
-    or not."""
+    """Makes TCP packets of all packets that are not passed over. ``has_tcp`` says whether any packet had TCP, even if
+    it was passed over.
+    """
 
     __slots__ = (
         "_cut",
@@ -92,12 +93,12 @@ class Sieve(Taker):
         self.has_tcp = False
 
     def taken(self) -> Block:
-        """What was found since the last call."""
+        """Return the packets and problems since the last call."""
         found, self._found = self._found, []
         return found
 
     def close(self) -> Block:
-        """What the end of the file completes."""
+        """Return the packets that the end of the file completes."""
         last: Block = []
         if self._unwrapper is not None:
             self._unwrapper.has_tcp |= self.has_tcp
@@ -116,7 +117,7 @@ class Sieve(Taker):
             self._report.add(place, reason)
         ip = begin + link.header
         if link.header >= 0 and ip + 24 <= stop:
-            # In a packet with tags or options these are other bytes than addresses and ports, and equal to no key.
+            # In a packet with tags or options, other bytes are at the place of the key, and equal no key.
             if buffer[ip] >> 4 == 6:
                 if buffer[ip + 8 : ip + 44] in self._passed:
                     self.has_tcp = True
@@ -137,7 +138,7 @@ class Sieve(Taker):
 
 
 def first_time(path: str) -> float:
-    """The time of the first packet of a file; 0 if it has none."""
+    """Return the time of the first packet of a file, or 0 if it has no packets."""
     with suppress(OSError, DamagedStreamError), closing(Window(path, peek=True)) as window:
         clock = _Clock()
         for _ in _records(window, Report(path), clock):
@@ -147,7 +148,7 @@ def first_time(path: str) -> float:
 
 
 class _Clock(Taker):
-    """The time of the first packet."""
+    """Notes the time of the first packet."""
 
     __slots__ = ("first",)
 
@@ -181,7 +182,7 @@ def capture_blocks(
     end: float = NEVER,
     secrets: Secrets | None = None,
 ) -> Iterator[Block]:
-    """The TCP packets of all files by time, and errors; arguments as for ``file_packets``."""
+    """Yield the TCP packets of all files by time, and errors. Arguments are as for ``file_packets``."""
     waiting = deque(sorted((first_time(path), path) for path in files))
     readers: list[_Reader] = []
     while readers or waiting:
@@ -194,7 +195,7 @@ def capture_blocks(
 
 
 class _Reader:
-    """The packets of a file. ``time`` is that of the next one."""
+    """The packets of a file. ``time`` is the time of the next packet."""
 
     def __init__(self, blocks: Iterator[Block]) -> None:
         self._blocks = blocks
@@ -206,7 +207,7 @@ class _Reader:
         return not self._next
 
     def until(self, time: float) -> Iterator[Block]:
-        """The next packet, and all others before the first that comes after ``time``."""
+        """Yield the next packet, and all packets up to ``time``."""
         skipped = 1
         while self._next:
             block = self._next

@@ -1,11 +1,11 @@
-"""Packets of TCP, and what they say about the two ends of a connection.
+"""TCP packets, and their evidence about the two ends of a connection.
 
 In these frames TCP follows IP: Ethernet with tags, Linux cooked, loopback, raw. The link types are listed at
 https://www.tcpdump.org/linktypes.html.
 
-Handshakes decide which end is the server. Without one there are only hints: another connection's handshake with the
-same address and port, an end that many others talk to, ports that are usual for Kafka. The lower port means nothing:
-brokers listen on mapped and node ports, above those of their clients.
+Handshakes decide which end is the server. Without a handshake there are only hints: another connection's handshake
+with the same address and port, an end that many ends talk to, and Kafka's usual ports. The lower port means nothing:
+brokers listen on mapped and node ports, which are higher than their clients' ports.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ RST: Final = 4
 ACK: Final = 16
 IPV4: Final = 0x0800
 IPV6: Final = 0x86DD
-"""EtherTypes."""
+"""EtherTypes of IP."""
 TAGS: Final = (0x8100, 0x88A8, 0x9100)
 """EtherTypes of VLAN tags [IEEE 802.1Q, 802.1ad]."""
 PLAIN: Final = 0x45
-"""The first byte of an IPv4 header without options."""
+"""First byte of an IPv4 header without options."""
 FRAGMENTED: Final = 0x3F
-"""The bits of the byte with IPv4's flags that only fragments have; the next byte is 0 in others, too."""
+"""Bits of the byte with IPv4's flags that only fragments have. The next byte may be 0 in any packet."""
 U32: Final = 0xFFFFFFFF
 _ENDS = struct.Struct(">HH").unpack_from
 NAMES = {
@@ -53,22 +53,22 @@ NAMES = {
     239: "NFLOG",
     253: "Netlink",
 }
-"""Of some that are not supported."""
+"""Names of link types that are not supported."""
 USUAL = frozenset(port for start in (9092, 19092, 29092, 39092) for port in range(start, start + 8))
-"""The ports of brokers and controllers in examples, images and most installations."""
+"""Ports of brokers and controllers in examples, images and most installations."""
 MANY = 3
-"""How many others talk to a server, and how many times as many as to the other end."""
+"""Minimum peers of a server, and minimum ratio to the peers of the other end."""
 MAX_ENDS = 1 << 16
-"""How many ends are kept, each with 200 bytes."""
+"""Maximum number of ends to keep. Each needs 200 bytes."""
 
 
 @mypyc_attr(acyclic=True)
 @dataclass(slots=True, eq=False, init=False)
 class Packet:
-    """A TCP packet, or the part of it that was captured.
+    """A TCP packet, or the captured part of it.
 
-    ``key`` is source address, target address, source port, target port, as in the packet; ``data`` is the captured
-    part of the payload, ``missing`` the number of other bytes. ``source`` and ``position`` locate it in a file.
+    ``key`` is source address, target address, source port and target port, as in the packet. ``data`` is the captured
+    part of the payload, and ``missing`` the number of other bytes. ``source`` and ``position`` locate it in a file.
     """
 
     key: bytes
@@ -109,13 +109,13 @@ class Packet:
 
 
 def reverse(key: bytes) -> bytes:
-    """The key of packets in the other direction."""
+    """Return the key of packets in the other direction."""
     half = len(key) // 2 - 2
     return key[half : 2 * half] + key[:half] + key[-2:] + key[-4:-2]
 
 
 def ports_of(key: bytes) -> tuple[int, int]:
-    """The ports of source and target."""
+    """Return the ports of source and target."""
     source, target = _ENDS(key, len(key) - 4)
     return source, target
 
@@ -123,8 +123,10 @@ def ports_of(key: bytes) -> tuple[int, int]:
 def packet(
     buffer: bytes, start: i64, stop: i64, length: i64, link: Link, time: float, source: str, position: i64
 ) -> Packet | None:
-    """The TCP packet in ``buffer[start:stop]``, the captured part of ``length`` bytes; ``None`` if there is none
-    right after IP: then ``unwrapping`` looks for it."""
+    """Return the TCP packet in ``buffer[start:stop]``, the captured part of ``length`` bytes.
+
+    Return ``None`` if TCP does not follow IP directly. Then ``unwrapping`` searches for it.
+    """
     ip = link.network(buffer, start, stop)
     if ip < 0 or ip + 34 > stop:
         return None
@@ -143,7 +145,7 @@ def packet(
         return None
     numbers = read_i64_be(buffer, at + 4)
     begin, end = at + (buffer[at + 12] >> 4) * 4, start + length
-    if at <= ip + size < end:  # else nothing follows the packet, or the network card fills in the size
+    if at <= ip + size < end:  # otherwise nothing follows the packet, or the network card fills in the size
         end = ip + size
     data = buffer[begin : end if end < stop else stop]
     missing = end - begin - len(data)
@@ -154,8 +156,10 @@ def packet(
 
 @mypyc_attr(acyclic=True)
 class Link:
-    """A link type: its ``layer`` in ``unwrapping``; how many bytes its header has, and where in these its EtherType
-    is, -1 if it has none. Packets of links whose ``header`` is -1 are always unwrapped.
+    """A link type.
+
+    ``layer`` is its layer in ``unwrapping``. ``header`` is the size of its header in bytes, and ``typed`` the
+    position of the EtherType in it, or -1. Packets of links whose ``header`` is -1 are always unwrapped.
 
     Operating systems number address families in loopback headers differently, so the IP version is read from the IP
     header.
@@ -169,7 +173,7 @@ class Link:
         self.typed = typed
 
     def network(self, buffer: bytes, start: i64, stop: i64) -> i64:
-        """Where the IP packet begins in the frame ``buffer[start:stop]``, after VLAN tags; -1 if there is none."""
+        """Return the position of the IP packet in the frame ``buffer[start:stop]``, after VLAN tags, or -1."""
         at = start + self.header
         if self.header < 0 or self.typed < 0:
             return -1 if self.header < 0 else at
@@ -203,16 +207,18 @@ LINKS = {
     229: _RAW,
     276: Link("cooked2", 20, 0),
 }
-"""The supported link types by their number in files."""
+"""Supported link types by their number in files."""
 
 
 def link_of(number: int) -> Link:
-    """The link type with this number; of one that is not supported, the layer has its name alone."""
+    """Return the link type with this number. If it is unsupported, its layer is only a name."""
     return LINKS.get(number) or Link(f"link type {number}" + (f" ({NAMES[number]})" if number in NAMES else ""))
 
 
 class Servers:
-    """Learns from the first packet of every pair of ends, in all shares of a capture alike; ``ports`` are given."""
+    """Learns servers from the first packet of every pair of ends, in all shares of a capture alike. ``ports`` are
+    given.
+    """
 
     __slots__ = ("_asked", "_others", "ports")
 
@@ -235,11 +241,13 @@ class Servers:
             self._asked.add(source if packet.flags & ACK else target)
 
     def asked(self, key: bytes) -> bool | None:
-        """Whether packets with this key come from the client, as the given ports say; ``None`` if they do not."""
+        """Return whether packets with this key come from the client by the given ports, or ``None`` if these do not
+        decide.
+        """
         return _only(*(port in self.ports for port in ports_of(key)))
 
     def hint(self, key: bytes) -> bool | None:
-        """The same as far as anything hints at it."""
+        """Return whether packets with this key come from the client by any hint, or ``None`` without hints."""
         source, target = ends_of(key)
         is_asked = _only(source in self._asked, target in self._asked)
         if is_asked is None:
@@ -250,7 +258,7 @@ class Servers:
 
 @dataclass(frozen=True, slots=True)
 class Guess:
-    """That packets with this key come from the client of a connection whose handshake was not seen."""
+    """The guess that packets with this key come from the client of a connection without a captured handshake."""
 
     servers: Servers
     key: bytes
@@ -260,18 +268,18 @@ class Guess:
 
     @property
     def likely(self) -> bool | None:
-        """Whether that is so, by everything that was learnt up to now; ``None`` if nothing hints at it."""
+        """Return whether the guess is right by everything learnt so far, or ``None`` without hints."""
         return self.servers.hint(self.key)
 
 
 def ends_of(key: bytes) -> tuple[bytes, bytes]:
-    """Address and port of source and target."""
+    """Return address and port of source and target."""
     half = len(key) // 2 - 2
     return key[:half] + key[-4:-2], key[half : 2 * half] + key[-2:]
 
 
 def _only(source: bool, target: bool) -> bool | None:
-    """Whether the target alone is a server; ``None`` if both are, or neither."""
+    """Return whether only the target is a server, or ``None`` if both or neither are."""
     return target if source != target else None
 
 
@@ -291,11 +299,11 @@ class Peer:
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """One TCP connection; ``started`` is when it was first seen, in seconds since the epoch.
+    """A TCP connection. ``started`` is when it was first seen, in seconds since the epoch.
 
     ``complete`` is true if its handshake was captured: then nothing is missing at the beginning. ``guess`` is set if
-    it is uncertain which side is the client: neither a handshake nor given ports say so. ``encryption`` says why a
-    TLS connection was not decrypted although there are secrets.
+    neither a handshake nor the given ports decide which side is the client. ``encryption`` is the reason why a TLS
+    connection was not decrypted although secrets were given.
     """
 
     client: Peer
@@ -315,7 +323,7 @@ class Connection:
 
 
 def peers(key: bytes) -> tuple[Peer, Peer]:
-    """The source and target of packets with this key."""
+    """Return the source and target of packets with this key."""
     half = len(key) // 2 - 2
     family = socket.AF_INET if half == 4 else socket.AF_INET6
     source, target = ports_of(key)

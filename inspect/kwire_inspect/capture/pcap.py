@@ -19,27 +19,30 @@ if TYPE_CHECKING:
     from kwire_inspect.capture.candidates import Headers
 
 MAX_PACKET = 1 << 18
-"""The largest packet in bytes, unless the file announces larger ones: libpcap's own limit."""
+"""Maximum bytes of a packet, unless the file announces larger packets. libpcap has the same limit."""
 BELIEVED = 1 << 24
-"""Limit of the packet size that a file can announce."""
+"""Maximum packet size in bytes that a file can announce."""
 LATEST = 1 << 33
-"""Seconds since the epoch, in 2242: packets with a later time, or one before the epoch, are rejected. Spark and
-pandas cannot represent such times, and a stream takes the latest time as the present."""
+"""Maximum time of a packet in seconds since the epoch, in the year 2242.
+
+Packets with later times, or times before the epoch, are rejected. Spark and pandas cannot represent these times, and
+a stream regards the latest time as the present.
+"""
 MAX_REASONS = 100
-"""How many reasons are counted in a file each for itself."""
+"""Maximum reasons that are counted separately in a file."""
 MAX_COUNTED = 1 << 48
-"""How many packets and bytes are counted in a file: hostile ones claim more than tables can add up."""
+"""Maximum packets and bytes to count in a file. Hostile files claim more than tables can add up."""
 Secrets = Callable[[bytes], None]
-"""Takes the text of a key log."""
+"""Receives the text of a key log."""
 HEADER = 24
 MIN_PACKET = 24
-"""Minimum size of a packet after invalid bytes."""
+"""Minimum bytes of a packet after invalid bytes."""
 APART = 30 * 86400
-"""Maximum difference in seconds between such a packet and the first of the file."""
+"""Maximum seconds between a packet after invalid bytes and the file's first packet."""
 MAX_TRIES = 200
-"""The number of positions of a window that are tried singly. After that, the rest is looked at together."""
+"""Maximum positions of a window to try singly. All later positions are examined together."""
 SIZE_END = 12
-"""Where the size of a packet, which is not 0, ends in its header."""
+"""End of the packet size in its header. The size is not 0."""
 MICROSECONDS, NANOSECONDS, MODIFIED = 0xA1B2C3D4, 0xA1B23C4D, 0xA1B2CD34
 MAGICS = {
     struct.pack(order + "I", magic): (order, magic)
@@ -52,7 +55,8 @@ MAGICS = {
 class Broken:
     """A problem of a capture file, reported once for each cause.
 
-    Of packets that are not read, ``packets`` is the number, and ``unread`` that of the bytes which may be traffic.
+    ``packets`` is the number of packets that are not read. ``unread`` is the number of their bytes that may be
+    traffic.
     """
 
     source: str
@@ -63,14 +67,15 @@ class Broken:
 
 
 def limit_of(snaplen: int) -> int:
-    """The largest packet size to accept in a file with this ``snaplen``; a ``snaplen`` of 0 means no limit."""
+    """Return the largest packet size to accept in a file with this ``snaplen``. A ``snaplen`` of 0 means no limit."""
     return max(MAX_PACKET, snaplen if snaplen <= BELIEVED else 0)
 
 
 class Report:
-    """The problems of a file: each kind once, at its first position. Those of packets are counted until the end.
+    """The problems of a file. Each kind is reported once, at its first position. Problems of packets are counted
+    until the end.
 
-    ``secrets`` takes the key logs in the file, if anybody wants them.
+    ``secrets``, if given, receives the key logs in the file.
     """
 
     __slots__ = ("_counted", "_known", "new", "secrets", "source")
@@ -83,13 +88,13 @@ class Report:
         self.new: list[Broken] = []
 
     def add(self, position: int, reason: str, kind: str = "") -> None:
-        """``kind`` identifies the same problem when the messages differ."""
+        """Report a problem. ``kind`` identifies the same problem when the messages differ."""
         if (kind or reason) not in self._known:
             self._known.add(kind or reason)
             self.new.append(Broken(self.source, position, reason))
 
     def count(self, position: int, reason: str, size: int, packets: int = 1) -> None:
-        """Count a packet with ``size`` bytes that may be traffic and are not read."""
+        """Count an unread packet with ``size`` bytes that may be traffic."""
         if reason not in self._counted and len(self._counted) >= MAX_REASONS:
             reason = OTHER_REASONS
         known = self._counted.get(reason) or Broken(self.source, position, reason)
@@ -97,7 +102,7 @@ class Report:
         self._counted[reason] = replace(known, unread=unread, packets=packets)
 
     def end(self) -> None:
-        """Make what was counted new."""
+        """Report the counted packets."""
         self.new += self._counted.values()
         self._counted = {}
 
@@ -107,18 +112,19 @@ class Report:
 
 
 class Taker:
-    """Takes the packets of a file, one by one."""
+    """Receives the packets of a file, one by one."""
 
     __slots__ = ()
 
     def take(self, buffer: bytes, begin: i64, stop: i64, length: i64, place: i64, link: Link, time: float) -> None:
-        """The packet ``buffer[begin:stop]``, of which ``length`` bytes were on the wire, in the record at ``place``
-        in the file."""
+        """Receive the packet ``buffer[begin:stop]``, from the record at ``place`` in the file. It had ``length``
+        bytes on the wire.
+        """
         raise NotImplementedError
 
 
 def pcap_records(window: Window, report: Report, taker: Taker) -> Iterator[None]:
-    """Gives the packets of the file in ``window`` to ``taker``; yields after those of each window."""
+    """Pass the packets of the file in ``window`` to ``taker``. Yield after the packets of each window."""
     if len(window.buffer) < HEADER:
         report.add(0, f"truncated: the file ends in its header, after {len(window.buffer)} bytes")
         return
@@ -166,9 +172,10 @@ def pcap_records(window: Window, report: Report, taker: Taker) -> Iterator[None]
 class Mark:
     """How to recognize a packet or block (``name``) after damage.
 
-    ``pattern`` matches ``before`` bytes after its beginning, and looks at no more than ``ahead`` bytes from there. A
-    group is a run of zeros: no packet begins there, but for its last :data:`SIZE_END` bytes.
-    ``plausible`` takes a buffer and a position, with ``reach`` bytes after it or all that are left in the file.
+    ``pattern`` matches ``before`` bytes after its beginning, and examines at most ``ahead`` bytes from there. A group
+    of the pattern is a run of zeros. No packet begins in the run except in its last ``SIZE_END`` bytes.
+
+    ``plausible`` accepts a buffer and a position, with ``reach`` bytes after it or all remaining bytes of the file.
     """
 
     name: str
@@ -178,15 +185,15 @@ class Mark:
     plausible: Callable[[bytes, int], bool]
     reach: int
     headers: Callable[[], Headers] | None = None
-    """Makes what finds the same, at a speed that does not depend on the bytes. It needs numpy."""
+    """Makes a search with the same result, whose speed does not depend on the bytes. It needs numpy."""
 
 
 def _mark(order: str, head: int, first: int, limit: int) -> Mark:
-    """Recognizes two consecutive packet headers with times near ``first``, or one before the end of the file."""
+    """Recognize two consecutive packet headers with times near ``first``, or one header before the file's end."""
     unpack = struct.Struct(order + "IIII").unpack_from
 
     def end(buffer: bytes, at: int) -> int:
-        """The end of the packet whose header may be here; -1 if it is not a header."""
+        """Return the end of the packet whose header may be here, or -1 if it is not a header."""
         if at + head > len(buffer):
             return -1
         seconds, fraction, size, length = unpack(buffer, at)
@@ -203,9 +210,10 @@ def _mark(order: str, head: int, first: int, limit: int) -> Mark:
 
         return Headers(order, head, (first - APART, first + APART), (MIN_PACKET, limit))
 
-    # Tells the most bytes apart without a call: the highest byte of the time, a possible fraction, a possible size.
+    # These bytes reject most positions without a call: the highest byte of the time, a possible fraction and a
+    # possible size.
     near = re.escape((first >> 24).to_bytes(1, "big"))
-    runs = rb"(\0{16,})|" if first >> 24 == 0 else b""  # or each byte of a run would be looked at
+    runs = rb"(\0{16,})|" if first >> 24 == 0 else b""  # otherwise each byte of a run would be examined
     if order == ">":
         pattern = near + b"(?:" + runs + rb"(?=...[\x00-\x3b]...(?!\x00\x00\x00[\x00-\x17])[\x00\x01]...))"
         return Mark("packet", re.compile(pattern, re.DOTALL), 0, 12, plausible, limit + 2 * head, headers)
@@ -214,8 +222,7 @@ def _mark(order: str, head: int, first: int, limit: int) -> Mark:
 
 
 def resumed(window: Window, at: int, size: int, report: Report, mark: Mark) -> int:
-    """Where reading continues after the invalid ``size`` at ``at``: at the next ``mark``; -1 if there is none. The
-    report says which."""
+    """Return the position of the next ``mark`` after the invalid ``size`` at ``at``, or -1. Report which happened."""
     place = window.base + at
     at = _found(window, at + 1, mark)
     if at < len(window.buffer):
@@ -226,7 +233,7 @@ def resumed(window: Window, at: int, size: int, report: Report, mark: Mark) -> i
 
 
 def _found(window: Window, at: int, mark: Mark) -> int:
-    """The position of the next ``mark`` from ``at`` on, or the end of the file."""
+    """Return the position of the next ``mark`` from ``at`` on, or the end of the file."""
     more = True
     while True:
         buffer = window.buffer

@@ -15,19 +15,19 @@ from kwire_inspect.storage import Window
 
 SECTION, INTERFACE, OLD_PACKET, SIMPLE_PACKET, STATISTICS, PACKET, SECRETS = 0x0A0D0D0A, 1, 2, 3, 5, 6, 10
 KEY_LOG = 0x544C534B
-"""The type of the secrets that are a key log of TLS."""
+"""Type of secrets that are a TLS key log."""
 MAGIC = struct.pack("<I", SECTION)
-"""The same in both byte orders; the field after the next one indicates the order."""
+"""Type of a section, equal in both byte orders. The field after the next indicates the order."""
 ORDERS = {b"\x4d\x3c\x2b\x1a": "<", b"\x1a\x2b\x3c\x4d": ">"}
 TSRESOL, TSOFFSET = 9, 14
 IFDROP, OSDROP = 5, 7
-"""How many packets an interface has dropped, and the operating system, since the capture began."""
+"""Options with the packets dropped by an interface, and by the operating system, since the capture began."""
 MAX_DROPPED = 1 << 40
-"""Larger counts are no counts: all ones mean that it is unknown."""
+"""Maximum count of dropped packets. Larger counts mean unknown, such as all ones."""
 MAX_INTERFACES = 1 << 16
-"""The most interfaces of a section: more would exhaust memory, and no real capture has them."""
+"""Maximum interfaces of a section. More would exhaust memory, and no real capture has them."""
 MIN_PACKET = 28
-"""How many bytes are examined at once: a shorter rest of a file has no packet."""
+"""Minimum bytes that can have a packet. A shorter rest of a file is not examined."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,10 +39,10 @@ class _Interface:
 
 
 def pcapng_records(window: Window, report: Report, taker: Taker) -> Iterator[None]:
-    """Gives the packets of a file whose beginning is in ``window`` to ``taker``; yields after those of each window,
-    and before secrets. Unknown blocks are skipped.
+    """Pass the packets of a file whose beginning is in ``window`` to ``taker``. Skip unknown blocks.
 
-    Simple packets have no time: they get that of the packet before them, and so do those with an impossible time.
+    Yield after the packets of each window, and before secrets. Simple packets have no time. They and packets with an
+    impossible time get the time of the previous packet.
     """
     order, at, size, time = "<", 0, 0, 0.0
     unpack = struct.Struct("<IIIIIII").unpack_from
@@ -103,7 +103,7 @@ def pcapng_records(window: Window, report: Report, taker: Taker) -> Iterator[Non
 
 
 def _instead(seen: float, before: float, place: int, report: Report) -> float:
-    """The time of a packet whose own time is rejected."""
+    """Return a time for a packet whose own time is rejected."""
     report.add(
         place, f"impossible packet times, such as {seen:g} seconds since 1970: the previous time is used", "time"
     )
@@ -111,7 +111,7 @@ def _instead(seen: float, before: float, place: int, report: Report) -> float:
 
 
 def _is_whole(buffer: bytes, at: int, order: str) -> bool:
-    """Whether the rest is a block too small to have a packet."""
+    """Return whether the rest is a block too small to have a packet."""
     size = len(buffer) - at
     return size >= 12 and struct.unpack_from(order + "I", buffer, at + 4)[0] == size
 
@@ -131,14 +131,14 @@ def _interface(buffer: bytes, at: int, stop: int, order: str, base: int, report:
 
 
 def _dropped(data: bytes, order: str) -> int:
-    """The number of packets that were dropped, by the options of a block with statistics."""
+    """Return the number of dropped packets in the options of a block with statistics."""
     values = [value for code, value in options(data, order) if code in (IFDROP, OSDROP) and len(value) == 8]
     counts = [int(struct.unpack(order + "Q", value)[0]) for value in values]
     return sum(count for count in counts if count <= MAX_DROPPED)
 
 
 def options(data: bytes, order: str) -> Iterator[tuple[int, bytes]]:
-    """Codes and values, as options and the records of names have them; not one that is cut off."""
+    """Yield codes and values of options, or of records with names. Ignore an item that is cut off."""
     at = 0
     while at + 4 <= len(data):
         code, size = struct.unpack_from(order + "HH", data, at)
@@ -151,8 +151,10 @@ def options(data: bytes, order: str) -> Iterator[tuple[int, bytes]]:
 def _other(
     buffer: bytes, at: int, kind: int, size: int, order: str, interfaces: list[_Interface], time: float
 ) -> tuple[float, int, int, int, Link] | None:
-    """The packet in one of the two rare kinds of blocks: its time, where it begins, its captured size, its length,
-    its link; None if there is none or it cannot be read."""
+    """Return the packet in a block of the two rare kinds, or ``None`` without a readable packet.
+
+    The result is its time, position, captured size, length and link.
+    """
     if not interfaces:
         return None
     if kind == SIMPLE_PACKET:
@@ -178,7 +180,7 @@ def _wrong(number: int, interfaces: list[_Interface], captured: int, room: int) 
 
 
 def _mark(order: str) -> Mark:
-    """Recognizes blocks with a packet by their size, which is both the second and the last field."""
+    """Recognize blocks with a packet by their size, which is both the second and the last field."""
 
     def plausible(buffer: bytes, at: int) -> bool:
         size = int.from_bytes(buffer[at + 4 : at + 8], "little" if order == "<" else "big")

@@ -1,4 +1,4 @@
-"""Assigns packets to connections: successive ones between two ports, and all of a capture."""
+"""Assigns packets to connections: successive connections between two ports, and all connections of a capture."""
 
 from __future__ import annotations
 
@@ -32,25 +32,26 @@ if TYPE_CHECKING:
     from typing import Final
 
 GRACE: Final = 1.0
-"""For how many seconds after a reset packets can arrive that were sent before it."""
+"""Seconds after a reset in which packets can arrive that were sent before it."""
 BEHIND: Final = 1 << 20
-"""Bytes before the first of a connection that may be seen late, and between packets that follow each other."""
+"""Bytes before the first byte of a connection that may be seen late. Also the maximum distance of successive packets.
+"""
 SIGNALS: Final = SYN | FIN | RST | ACK
 HELD: Final = 32 << 20
-"""Limit of the bytes of packets that wait for others on all connections."""
+"""Maximum bytes of packets that wait on all connections."""
 K = TypeVar("K")
 MAX_PASSED = 1 << 17
 MAX_CONNECTIONS = 30_000
-"""Each takes up to 5 kB of memory, and what waits for more."""
+"""Maximum connections to keep. Each needs up to 5 kB of memory, plus its waiting packets."""
 
 
 @mypyc_attr(serializable=True)
 class TcpConnection:
     """The traffic between two ports: successive connections, distinguished by their handshakes.
 
-    Small, and can be pickled between any two packets. ``key`` is that of the packets of either side; ``servers`` are
-    those known so far. ``reset`` is when a reset was seen; ``close`` the connection some seconds later, when
-    packets sent before the reset can no longer arrive.
+    It is small, and can be pickled between any two packets. ``key`` is the key of packets of either side. ``servers``
+    are the servers known so far. ``reset`` is the time of a reset. Call ``close`` some seconds later, when packets
+    sent before the reset can no longer arrive.
     """
 
     __slots__ = ("_key", "_open", "_ordering", "_servers", "_stray", "reset")
@@ -65,22 +66,22 @@ class TcpConnection:
 
     @property
     def time(self) -> float:
-        """The time of the last delivery."""
+        """Time of the last delivery."""
         return 0.0 if self._ordering is None else self._ordering.time
 
     @property
     def held(self) -> int:
-        """About how many bytes of memory waiting packets take."""
+        """Approximate memory of waiting packets, in bytes."""
         return 0 if self._ordering is None else self._ordering.held
 
     def give_up(self) -> list[Piece]:
-        """The pieces of all waiting packets, with gaps before them; a stray packet loses its data."""
+        """Return the pieces of all waiting packets, with gaps before them. A stray packet loses its data."""
         if stray := self._stray:
             self._stray = replace(stray, data=b"", missing=len(stray.data) + stray.missing)
         return [] if self._ordering is None else self._ordering.give_up()
 
     def add(self, packet: Packet) -> list[Piece]:
-        """Process the next captured packet; return the pieces that are now in order."""
+        """Process the next captured packet. Return the pieces that are now in order."""
         ordering = self._ordering
         if ordering is None or ordering.waiting or packet.flags & SIGNALS != ACK or packet.missing:
             return self._unusual(packet)
@@ -92,7 +93,7 @@ class TcpConnection:
             return self._unusual(packet)
         if lane.ended:
             return self._unusual(packet)
-        if other.next is None:  # the other side has not been seen, perhaps never is
+        if other.next is None:  # the other side has not been seen yet, and may never be
             other.acknowledge(packet.ack)
         elif (other.next - packet.ack) & MASK >= FAR:
             return self._unusual(packet)
@@ -109,7 +110,9 @@ class TcpConnection:
         return [Piece(ordering.connection, "data", lane.direction, data, size, ordering.time, source, position)]
 
     def close(self) -> list[Piece]:
-        """The pieces left when the connection or the capture ends. Packets of the next connection may follow."""
+        """Return the remaining pieces when the connection or the capture ends. Packets of the next connection may
+        follow.
+        """
         if not self._open or self._ordering is None:
             return []
         self._open, self.reset = False, None
@@ -149,8 +152,9 @@ class TcpConnection:
         return pieces
 
     def _strayed(self, packet: Packet) -> list[Piece]:
-        """Process a packet that does not belong to the open connection: two such packets that match each other begin
-        a new one."""
+        """Process a packet that does not belong to the open connection. Two such packets that match begin a new
+        connection.
+        """
         first = self._take_stray()
         if first is None or not _is_near(first, packet):
             self._stray = packet
@@ -162,13 +166,13 @@ class TcpConnection:
         return stray
 
     def _lanes(self, packet: Packet, ordering: Ordering) -> tuple[TcpStream, TcpStream]:
-        """The sender's direction, and the opposite one."""
+        """Return the sender's direction, and the opposite direction."""
         if packet.key == self._key:
             return ordering.forward, ordering.backward
         return ordering.backward, ordering.forward
 
     def _is_known(self, packet: Packet) -> bool:
-        """Whether a packet belongs to the current connection, open or closed."""
+        """Return whether a packet belongs to the current connection, open or closed."""
         if self._ordering is None:
             return False
         lane, other = self._lanes(packet, self._ordering)
@@ -195,8 +199,7 @@ class TcpConnection:
         return Ordering(connection, forward, backward, packet.time)
 
     def _complete(self, packet: Packet, ordering: Ordering) -> None:
-        """A handshake that is captured late, but before anything was delivered, still identifies client and
-        server."""
+        """Identify client and server by a handshake that is captured late, but before any delivery."""
         if ordering.connection.complete or ordering.delivered:
             return
         asks = not packet.flags & ACK
@@ -206,7 +209,7 @@ class TcpConnection:
 
 
 def _is_handshake(packet: Packet, lane: TcpStream, other: TcpStream) -> bool:
-    """Whether a SYN belongs to a connection: repeated, seen late, or the server's answer."""
+    """Return whether a SYN belongs to a connection: repeated, seen late, or the server's answer."""
     if lane.isn is not None:
         return lane.isn == packet.seq
     if packet.flags & ACK and other.isn is not None and (packet.ack - 1) & MASK == other.isn:
@@ -216,7 +219,7 @@ def _is_handshake(packet: Packet, lane: TcpStream, other: TcpStream) -> bool:
 
 
 def _is_near(first: Packet, second: Packet) -> bool:
-    """Whether two packets can belong to the same connection, in the same or opposite directions."""
+    """Return whether two packets can belong to the same connection, in the same or opposite directions."""
     number, seq = second.seq if second.key == first.key else second.ack, first.seq
     return -BEHIND < unwrapped(number, seq) - seq < BEHIND
 
@@ -224,8 +227,10 @@ def _is_near(first: Packet, second: Packet) -> bool:
 def _connection(
     packet: Packet, asks: bool, started: float, complete: bool, servers: Servers | None = None
 ) -> Connection:
-    """The connection of a packet; ``asks`` says whether the client sent it, as far as known if it depends on
-    ``servers``."""
+    """Return the connection of a packet.
+
+    ``asks`` says whether the client sent it, as far as known if it depends on ``servers``.
+    """
     source, target = peers(packet.key)
     guess = Guess(servers, packet.key if asks else reverse(packet.key)) if servers else None
     client, server = (source, target) if asks else (target, source)
@@ -233,11 +238,11 @@ def _connection(
 
 
 class TcpConnections:
-    """The connections of a share of a capture: with ``share`` (i, n) those whose hash is i of n, with ``ports`` only
-    those to such a server.
+    """The connections of a share of a capture.
 
-    ``passed`` has the keys of packets that are not needed: readers may skip these packets. At most ``most``
-    connections are kept; of more, those in which nothing happened for the longest time are closed.
+    ``share`` (i, n) selects the connections whose hash is i of n. ``ports`` selects connections to these server
+    ports. ``passed`` has the keys of packets that are not needed, and that readers may skip. At most ``most``
+    connections are kept. Above that, the connections that were idle for the longest time are closed.
     """
 
     def __init__(
@@ -249,10 +254,10 @@ class TcpConnections:
         self._most = most
         self._known: dict[bytes, TcpConnection] = {}
         self._reset: deque[TcpConnection] = deque()
-        self._added = 0  # bytes since the last look at what waits
+        self._added = 0  # bytes since the last check of the waiting packets
 
     def add(self, packet: Packet) -> list[Piece]:
-        """Process the next packet; return its pieces."""
+        """Process the next packet. Return its pieces."""
         self._added += PACKET_SIZE + len(packet.data)
         if self._added > HELD // 2:
             self._added = 0
@@ -273,13 +278,13 @@ class TcpConnections:
         return connection.add(packet)
 
     def close(self) -> Iterator[Piece]:
-        """The pieces left in all connections when the capture ends."""
+        """Yield the remaining pieces of all connections when the capture ends."""
         for connection in self._known.values():
             yield from connection.close()
         self._known.clear()
 
     def _is_mine(self, key: bytes) -> bool:
-        """Whether a key is of this share. Both directions have the same hash, in all processes."""
+        """Return whether a key is in this share. Both directions have the same hash, in all processes."""
         back = reverse(key)
         mine = self._shares == 1 or crc32(min(key, back)) % self._shares == self._number
         if mine and (not self.servers.ports or not self.servers.ports.isdisjoint(ports_of(key))):
@@ -290,7 +295,7 @@ class TcpConnections:
         return False
 
     def _watched(self, connection: TcpConnection, packet: Packet) -> list[Piece]:
-        """Like ``add``; also closes connections some time after they were reset."""
+        """Add a packet as ``add`` does. Also close connections some time after they were reset."""
         was_reset = connection.reset is not None
         pieces = connection.add(packet)
         if connection.reset is not None and not was_reset:
@@ -314,7 +319,9 @@ class TcpConnections:
 
 
 def largest(sizes: Mapping[K, int], limit: int) -> list[K]:
-    """The keys of the largest sizes, without which half of ``limit`` is left; none if the sum is within it."""
+    """Return the keys of the largest sizes, without which half of ``limit`` is left. Return no keys if the sum is
+    within ``limit``.
+    """
     left, keys = sum(sizes.values()), list[K]()
     if left > limit:
         for key in sorted(sizes, key=sizes.__getitem__, reverse=True):
@@ -335,15 +342,17 @@ def read_pieces(
     most: int = MAX_CONNECTIONS,
     secrets: Secrets | None = None,
 ) -> Iterator[Piece | Broken]:
-    """The pieces of all connections, and errors of files. All files are one capture: their packets are merged by
-    time.
+    """Yield the pieces of all connections, and errors of files.
 
-    ``share`` (i, n) selects the connections whose hash is i of n; problems of files are only in the first share.
-    ``ports`` are server ports: only connections to them are returned. Without it, the sender of the SYN is the
-    client; if there was none, the connection has a ``guess``. ``start`` (inclusive)
-    and ``end`` (exclusive), in seconds since the epoch, limit the packets. At most ``most`` connections are kept in
-    memory. ``secrets`` takes the key logs in the files, each before the packets that follow it. Neither the content
-    of a file nor an unreadable file raises an error.
+    All files are one capture: their packets are merged by time. ``share`` (i, n) selects the connections whose hash
+    is i of n. Problems of files are only in the first share.
+
+    ``ports`` are server ports: only connections to them are returned. Without ``ports``, the sender of the SYN is the
+    client. A connection without a SYN has a ``guess``. ``start`` (inclusive) and ``end`` (exclusive), in seconds
+    since the epoch, limit the packets.
+
+    At most ``most`` connections are kept in memory. ``secrets`` receives the key logs in the files, each before the
+    packets that follow it. Neither the content of a file nor an unreadable file raises an error.
     """
     connections = TcpConnections(share, ports, most)
     first = ALWAYS if start is None else start

@@ -1,4 +1,4 @@
-"""Finds the packet of TCP in a packet with more headers than ``packets.packet`` reads, and counts those without.
+"""Finds the TCP packet in a packet with more headers than ``packets.packet`` reads, and counts packets without TCP.
 
 Fragments of IP packets are joined in bounded memory [RFC 791, RFC 8200 section 4.5, RFC 815].
 """
@@ -21,11 +21,11 @@ from kwire_inspect.reasons import CUT_IN_TUNNEL, FRAGMENTS_DIFFER, FRAGMENTS_LOS
 MAX_BYTES = 16 << 20
 MAX_DATAGRAMS = 1024
 MAX_RANGES = 64
-"""How many parts of a packet that do not touch may wait: fragments arrive in order, or nearly."""
+"""Maximum separate parts of a packet that wait. Fragments arrive nearly in order."""
 PATIENCE = 0.5
-"""For how many seconds the fragments of a packet wait for the others: not as long as packets wait for this one."""
+"""Maximum seconds that fragments of a packet wait for the rest. Packets wait longer for the joined packet."""
 MAX_PACKET = 65_535
-"""Bytes in the fragments of a packet."""
+"""Maximum bytes in the fragments of a packet."""
 Key = tuple[bytes, int, int]
 """The two addresses, the protocol, and the number of the packet."""
 Layer = Callable[[Walk], str]
@@ -51,18 +51,19 @@ LAYERS: dict[str, Layer] = {
     "erspan3": layers.erspan3,
     "etherip": layers.etherip,
 }
-"""What reads each layer, and returns the name of the next."""
+"""Functions that read each layer, and return the name of the next layer."""
 MAX_NAMES = 1000
-"""How many protocols without TCP are counted each for itself."""
+"""Maximum protocols without TCP that are counted separately."""
 NAMED = 3
-"""How many of them are named."""
+"""Maximum protocols to name."""
 _TCP = Struct(">IIBB").unpack_from
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A fragment of the packet with this ``number``: ``size`` bytes from ``at`` on, of which ``data`` was captured;
-    ``last`` says that no more follow."""
+    """A fragment of the packet with this ``number``: ``size`` bytes from ``at`` on. ``data`` is their captured part,
+    and ``last`` marks the last fragment.
+    """
 
     number: int
     at: int
@@ -73,12 +74,14 @@ class Part:
 
 @dataclass(slots=True, eq=False)
 class Datagram:
-    """The fragments of one packet, in a number of ``tunnels``; it is the last of ``joins`` such packets, one in the
-    other. The first fragment came at ``position``.
+    """The fragments of one packet, in a number of ``tunnels``.
 
-    ``size`` is that of the packet, 0 until its last fragment is there; ``ranges`` are the parts of ``data`` that are
-    there. ``differs`` says whether fragments contradict each other: where they do, the first holds. ``repeated`` says
-    that a packet with the same key was whole shortly before, as when a capture sees each packet twice.
+    The packet is the last of ``joins`` nested packets that were in fragments. The first fragment came at
+    ``position``. ``size`` is the size of the packet, 0 until its last fragment arrives. ``ranges`` are the parts of
+    ``data`` that have arrived.
+
+    ``differs`` says whether fragments contradict each other: then the first holds. ``repeated`` says that a packet
+    with the same key was whole shortly before, as when a capture sees each packet twice.
     """
 
     key: Key
@@ -98,22 +101,22 @@ class Datagram:
 
     @property
     def beginning(self) -> bytes:
-        """The bytes before the first that is missing."""
+        """Return the bytes before the first missing byte."""
         return bytes(self.data[: self.ranges[0][1]]) if self.ranges and not self.ranges[0][0] else b""
 
     @property
     def known_size(self) -> int:
-        """Its size, as far as it is known."""
+        """Size of the packet, as far as it is known."""
         return max(self.size, len(self.data))
 
     def walk(self) -> Walk:
-        """The bytes before the first that is missing, as what follows IP."""
+        """Return a walk of the bytes before the first missing byte, as the payload of IP."""
         ends, protocol, _ = self.key
         data = self.beginning
         return Walk(data, 0, len(data), self.known_size, self.tunnels, ends, protocol, joins=self.joins)
 
     def add(self, part: Part) -> None:
-        """Take a fragment."""
+        """Add a fragment."""
         at, data = part.at, part.data[: max(MAX_PACKET - part.at, 0)]
         if part.last and not self.size:
             self.size = min(at + part.size, MAX_PACKET)
@@ -146,7 +149,7 @@ class Fragments:
         self.held = 0
 
     def add(self, walk: Walk, part: Part, position: int, time: float) -> Datagram:
-        """Take a fragment; return its packet, which waits no longer if it is whole."""
+        """Add a fragment. Return its packet, which waits no longer if it is whole."""
         key = walk.ends, walk.protocol, part.number
         datagram = self._waiting.get(key)
         if datagram is None:
@@ -164,7 +167,7 @@ class Fragments:
         return datagram
 
     def given_up(self, now: float) -> Iterator[Datagram]:
-        """The packets that wait no longer, although parts are missing; with all of them, ``now`` is infinite."""
+        """Yield the incomplete packets that no longer wait. With an infinite ``now``, yield all."""
         while self._waiting:
             oldest = next(iter(self._waiting.values()))
             crowded = len(self._waiting) > MAX_DATAGRAMS or self.held > MAX_BYTES
@@ -182,10 +185,10 @@ class Fragments:
 
 
 class Unwrapper:
-    """The packets of TCP in a file that are in tunnels, fragments, or after other unusual headers.
+    """Finds the TCP packets of a file that are in tunnels, fragments, or after other unusual headers.
 
-    Each packet that is added either is such a packet, or waits as a fragment, or is counted: in the ``report``, if a
-    packet of TCP may be hidden in it, else in ``others``, by name. ``has_tcp`` says whether the file has any.
+    Each added packet is a TCP packet, or waits as a fragment, or is counted. The count is in ``report`` if it may
+    hide a TCP packet, and otherwise by name in ``others``. ``has_tcp`` says whether the file has any TCP packet.
     """
 
     def __init__(self, report: Report) -> None:
@@ -197,14 +200,14 @@ class Unwrapper:
     def add(
         self, buffer: bytes, begin: int, stop: int, length: int, layer: str, time: float, position: int
     ) -> Iterator[Packet]:
-        """The packet of TCP in ``buffer[begin:stop]``, and those whose fragments have waited too long."""
+        """Yield the TCP packet in ``buffer[begin:stop]``, and packets whose fragments have waited too long."""
         walk = Walk(buffer, begin, stop, begin + length)
         if (found := self._found(walk, layer, time, position)) is not None:
             yield found
         yield from self._given_up(time)
 
     def close(self) -> Iterator[Packet]:
-        """The packets of which fragments still wait; what was counted is then in the report."""
+        """Yield the packets whose fragments still wait. Then the report has all counts."""
         yield from self._given_up(float("inf"))
         count = self.others.total()
         if count and not self.has_tcp:
@@ -216,7 +219,7 @@ class Unwrapper:
 
     @property
     def held(self) -> int:
-        """How many bytes of fragments wait."""
+        """Bytes of the fragments that wait."""
         return self._fragments.held
 
     def _found(self, walk: Walk, layer: str, time: float, position: int) -> Packet | None:
@@ -237,7 +240,7 @@ class Unwrapper:
         return None
 
     def _packet(self, walk: Walk, layer: str, time: float, position: int) -> Packet:
-        """The packet at the end of a walk, which raises whatever ends it before."""
+        """Return the packet at the end of a walk. Raise the error that ends the walk before."""
         for _ in range(MAX_HEADERS):
             if layer == "tcp":
                 break
@@ -259,7 +262,7 @@ class Unwrapper:
         )
 
     def _joined(self, walk: Walk, fragment: FragmentError, time: float, position: int) -> Packet | None:
-        """The packet that a fragment completes."""
+        """Return the packet that a fragment completes."""
         if walk.joins >= MAX_TUNNELS:
             self.report.count(position, f"{NOT_READ}fragments of fragments", walk.end - walk.at)
             return None
@@ -272,7 +275,7 @@ class Unwrapper:
         return self._found(datagram.walk(), "protocol", time, position)
 
     def _given_up(self, now: float) -> Iterator[Packet]:
-        """What there is of packets whose other fragments are missing."""
+        """Yield the available parts of packets that no longer wait for fragments."""
         for datagram in self._fragments.given_up(now):
             if not datagram.repeated:
                 self.report.count(datagram.position, FRAGMENTS_LOST, 0)

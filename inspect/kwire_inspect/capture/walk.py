@@ -1,6 +1,6 @@
-"""A packet of which one header after the other is read, and the names of what headers announce.
+"""Walks over the headers of a packet, and names the protocols that headers announce.
 
-Numbers are those of IANA's registries "IEEE 802 Numbers", "Protocol Numbers" and "PPP Numbers".
+Numbers come from IANA's registries "IEEE 802 Numbers", "Protocol Numbers" and "PPP Numbers".
 """
 
 from __future__ import annotations
@@ -8,9 +8,9 @@ from __future__ import annotations
 from kwire.native import close_classes, i64, mypyc_attr
 
 MAX_TUNNELS = 8
-"""How many tunnels one in the other are followed."""
+"""Maximum nested tunnels to follow."""
 MAX_HEADERS = 64
-"""How many headers of a packet are read; each VLAN tag and each extension of IPv6 is one."""
+"""Maximum headers to read of a packet. Each VLAN tag and each extension of IPv6 counts."""
 
 ETHER_TYPES = {
     0x0800: "ipv4",
@@ -27,10 +27,10 @@ ETHER_TYPES = {
     0x88BE: "erspan",
     0x22EB: "erspan3",
 }
-"""The layers that follow an EtherType. Those from 0x6558 on follow in GRE and Geneve, some of them only there."""
+"""Layers after an EtherType. EtherTypes from 0x6558 on follow in GRE and Geneve, some of them only there."""
 
 PROTOCOLS = {4: "ipv4", 6: "tcp", 17: "udp", 41: "ipv6", 47: "gre", 97: "etherip", 137: "mpls", 143: "ethernet"}
-"""The layers that follow a protocol of IP."""
+"""Layers after a protocol of IP."""
 
 PPP_PROTOCOLS = {0x0021: "ipv4", 0x0057: "ipv6", 0x0281: "mpls"}
 
@@ -62,7 +62,7 @@ NOT_CARRYING = {
     0x893A: "IEEE 1905",
     0x9000: "Ethernet loopback",
 }
-"""EtherTypes in which there is never a packet of TCP."""
+"""EtherTypes that never contain a TCP packet."""
 CARRYING = {
     0x883E: "WCCP",
     0x88E5: "MACsec",
@@ -73,7 +73,7 @@ CARRYING = {
     0x894F: "NSH",
     0x22F3: "TRILL",
 }
-"""EtherTypes in which there may be one, and which are not read."""
+"""EtherTypes that may contain a TCP packet, and are not read."""
 
 NOT_CARRYING_PROTOCOLS = {
     1: "ICMP",
@@ -104,9 +104,9 @@ CARRYING_PROTOCOLS = {
 
 
 class UnreadError(Exception):
-    """A packet in which no packet of TCP was found; its text says what it is.
+    """A packet without a TCP packet that could be read. Its text describes the packet.
 
-    ``hidden`` says whether it may contain one all the same, in an encapsulation that is not read.
+    ``hidden`` says whether it may still contain a TCP packet, in an encapsulation that is not read.
     """
 
     def __init__(self, name: str, *, hidden: bool = False) -> None:
@@ -120,12 +120,12 @@ class ShortError(Exception):
 
 @mypyc_attr(acyclic=True)
 class Walk:
-    """Where the rest of a packet is that was not read yet.
+    """The position of the unread rest of a packet.
 
-    ``buffer[at:stop]`` was captured, and ``end`` is where it ends on the wire. ``ends`` are the two addresses of IP,
-    and ``protocol`` what follows it, if IP was read and no tunnel after it. ``tunnels`` is the number of tunnels
-    around it, ``joins`` that of packets, one in the other, that were in fragments. ``cut`` says that a tunnel has
-    only a part of the packet in it.
+    ``buffer[at:stop]`` was captured, and ``end`` is its end on the wire. ``ends`` are the two addresses of IP and
+    ``protocol`` its payload's protocol, if IP was read and no tunnel after it. ``tunnels`` is the number of tunnels
+    around it. ``joins`` is the number of nested packets that were in fragments. ``cut`` says that a tunnel has only a
+    part of the packet.
     """
 
     __slots__ = ("at", "buffer", "cut", "end", "ends", "joins", "protocol", "stop", "tunnels")
@@ -152,7 +152,7 @@ class Walk:
         self.joins = joins
 
     def take(self, size: i64) -> i64:
-        """Where the next ``size`` bytes begin, which are then behind."""
+        """Return the position of the next ``size`` bytes, and advance past them."""
         at = self.at
         if at + size > self.stop:
             raise ShortError
@@ -160,19 +160,22 @@ class Walk:
         return at
 
     def number(self, at: i64) -> i64:
-        """The two bytes at a position, as a number."""
+        """Return the two bytes at a position, as a number."""
         return int.from_bytes(self.buffer[at : at + 2], "big")
 
     def ends_at(self, end: i64) -> None:
-        """What follows are the bytes up to ``end``. A tunnel may have cut the packet that it contains off: then bytes
-        are missing. Otherwise a larger ``end`` says nothing, as where the network card fills in the size."""
+        """Limit the rest to the bytes up to ``end``.
+
+        If the rest is shorter, a tunnel may have cut off the packet that it contains, and bytes are missing.
+        Otherwise a larger ``end`` means nothing, as where the network card fills in the size.
+        """
         if end < self.end or self.tunnels:
             self.cut = self.cut or end > self.end
             self.end = end
             self.stop = min(self.stop, end)
 
     def enter(self, name: str) -> None:
-        """Note that what follows is in a tunnel."""
+        """Note that the rest is in a tunnel."""
         self.tunnels += 1
         self.ends = b""
         if self.tunnels > MAX_TUNNELS:
@@ -180,7 +183,7 @@ class Walk:
 
 
 def after_type(kind: int) -> str:
-    """The layer that follows an EtherType; ``UnreadError`` if it is not read."""
+    """Return the layer after an EtherType. Raise ``UnreadError`` if it is not read."""
     if (layer := ETHER_TYPES.get(kind)) is not None:
         return layer
     if (name := NOT_CARRYING.get(kind)) is not None:
@@ -189,7 +192,7 @@ def after_type(kind: int) -> str:
 
 
 def after_protocol(number: int) -> str:
-    """The layer that follows a protocol of IP; ``UnreadError`` if it is not read."""
+    """Return the layer after a protocol of IP. Raise ``UnreadError`` if it is not read."""
     if (layer := PROTOCOLS.get(number)) is not None:
         return layer
     if (name := NOT_CARRYING_PROTOCOLS.get(number)) is not None:
