@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import importlib
 import json
+from collections.abc import Mapping
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from typing import Any
 import pytest
 
 import clockwork_wire
-from kwire.errors import EncodeError
+from kwire.errors import DecodeError, EncodeError
 from kwire.struct import Struct
 from kwirec.diagnostics.diagnostic import Report
 from kwirec.diagnostics.examples import clock, field
@@ -28,6 +29,7 @@ from kwirec.ir import resolve
 from kwirec.lowering import lower
 from tests.properties.test_any_schema import disturb
 from tests.properties.values import exact
+from tests.support.effort import peak
 from tests.support.packages import compiled
 
 CLOCKWORK = Path(__file__).parent.parent / "data" / "clockwork"
@@ -185,3 +187,48 @@ def test_a_description_says_which_versions_have_a_field(versions: str, told: str
         [parse(Source("x.json", clock(field("A", versions=versions, about="A."))), Report())], Report()
     ).messages
     assert described(message, message.root.fields[0]) == (f"A. Versions {told}." if told else "A.")
+
+
+def array_of(*fields: Mapping[str, Any], valid: str = "0-2", flexible: str = "2+") -> dict[str, Any]:
+    items = field("Items", "[]Item", fields=list(fields), about="All.")
+    return {"type": "data", "validVersions": valid, "flexibleVersions": flexible, "about": "A.", "fields": [items]}
+
+
+def inner(*fields: Mapping[str, Any], **more: Any) -> Mapping[str, Any]:
+    return field("In", "Inner", fields=list(fields), about="In.", **more)
+
+
+UUID, NEVER = field("Id", "uuid", about="Id."), "none"
+FROM_1 = field("Number", "int32", versions="1+", about="N.")
+SHAPES = {
+    "Always": array_of(UUID, flexible=NEVER),
+    "AtFirst": array_of(UUID, FROM_1),
+    "Later": array_of(UUID, field("Number", "int32", versions="0", about="N.")),
+    "NotAtLast": array_of(field("A", "int8", versions="2+", about="A."), UUID, flexible=NEVER),
+    "Two": array_of(
+        UUID, field("Other", "uuid", versions="1+", about="O."), field("C", "int8", versions="2+", about="C.")
+    ),
+    "Inside": array_of(inner(UUID, FROM_1)),
+    "InsideLater": array_of(UUID, inner(UUID, FROM_1, versions="1+"), flexible=NEVER),
+    "Numbers": array_of({**FROM_1, "versions": "0+"}),
+    "Texts": array_of(field("Text", "string", about="T.")),
+}
+"""Arrays of structs that have nothing but uuids, in some versions or in all. Reading a uuid beyond the end of the
+data does not fail."""
+
+
+def test_a_count_alone_makes_no_elements(packages: Path, tmp_path: Path) -> None:
+    """Whatever the elements are, the array is refused before there are any, in every version."""
+    for name, shape in SHAPES.items():
+        (tmp_path / f"{name}.json").write_text(json.dumps(shape | {"name": name}))
+    package = compiled(tmp_path, "counts_wire", packages)
+    for name in SHAPES:
+        cls = getattr(package, name)
+        for version in cls.VALID_VERSIONS:
+            count = b"\xa1\x8d\x06" if version in cls.FLEXIBLE_VERSIONS else (100_000).to_bytes(4, "big")
+
+            def read(cls: Any = cls, version: int = version, data: bytes = count + bytes(40)) -> None:
+                with pytest.raises(DecodeError):
+                    cls.decode(data, version)
+
+            assert peak(read) < 100_000, f"{name} v{version}"
