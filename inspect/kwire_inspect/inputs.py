@@ -1,8 +1,8 @@
-"""File types, detected from file contents: captures, log segments, request and server logs, metrics; and tables.
+"""File types, detected from file contents: captures, log segments, request and server logs, metrics, and tables.
 
-``find`` takes files, folders and patterns and returns :class:`Inputs`: the paths by type, and the files that were
-skipped, with the reason. It needs no Spark and reads at most 256 KB of each file. A folder in which there is none of
-these may be, or have, tables that an earlier run wrote.
+``find`` searches files, folders and patterns and returns :class:`Inputs`. It contains the paths by type, and the
+skipped files with the reasons. The search needs no Spark and reads at most 256 KB of each file. A folder without such
+files may be or contain tables that an earlier run wrote.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ if TYPE_CHECKING:
     from kwire_inspect.stored import StoredTable
 
 KINDS = CAPTURE, LOG, REQUEST_LOG, SERVER_LOG, METRICS = "captures", "logs", "request_logs", "server_logs", "metrics"
-"""Types of inputs: the fields of :class:`Inputs` with their paths."""
+"""Types of inputs. Each is the field of :class:`Inputs` with the paths of the type."""
 PART = "part"
-"""A file of a data directory that has no records, such as an index, or none any more."""
+"""File of a data directory that has no records, such as an index, or has no more records."""
 DELETED = ".deleted"
-"""The suffix that Kafka gives to a segment, and to the files beside it, a minute before it removes them."""
+"""Suffix that Kafka gives to a segment and its companion files a minute before it removes them."""
 ARCHIVE = "archive"
 UNREADABLE = "unreadable"
 
@@ -56,21 +56,24 @@ _LOG_LINE = re.compile(
 _PROMETHEUS = re.compile(
     rb"^(?:# (?:HELP|TYPE) (?:kafka|jmx)_\w+ |(?:kafka|jmx)_\w+(?:\{[^\n]*\})? +[-+]?(?:\d|\.\d|NaN|Inf))", re.M
 )
-"""Text for Prometheus of a broker: what is wanted of it may be far from its beginning."""
+"""Text for Prometheus of a broker. The interesting metrics may be far from its beginning."""
 _BEANS = re.compile(
     rb'\s*(?:"?time"?[,=\t](?:[^\n]*?[,"]|.*?\n"?)kafka\.network:|[\[{].*?"(?:mbean|__name__)"\s*:\s*"kafka[._]network)',
     re.S,
 )
-"""JmxTool; Jolokia and Prometheus' API. Reports of ours may quote names of metrics, and are none."""
+"""JmxTool, Jolokia and Prometheus' API. Reports of kwire may quote names of metrics, but are no metrics."""
 _REFUSED = re.compile(rb"with unsupported version|Exception while processing request from|InvalidRequestException")
 
 
 @dataclass(frozen=True, slots=True)
 class Inputs:
     """Paths by type. ``logs`` keeps folders that were given as such, because the folder determines which of its files
-    are read. ``skipped`` has path and reason, but not the :data:`PART` files of data directories; ``unreadable`` is
-    the subset of skipped paths that could not be opened. ``size`` is the total size on disk in bytes. ``tables`` are
-    alone, with what they were made of as text."""
+    are read.
+
+    ``skipped`` contains path and reason, but not the :data:`PART` files of data directories. ``unreadable`` is the
+    subset of skipped paths that could not be opened. ``size`` is the total size on disk in bytes. ``tables`` come
+    without other inputs, and with their origin as text.
+    """
 
     captures: tuple[str, ...] = ()
     logs: tuple[str, ...] = ()
@@ -108,14 +111,17 @@ class Inputs:
 
 
 def _names(paths: Sequence[str]) -> str:
-    """Return the names of the first of these files and folders, without the folders that they are in."""
+    """Return the names of the first of these files and folders, without their parent folders."""
     names = ["standard input" if path == STDIN else path.rstrip("/\\") or path for path in paths[:MAX_NAMED]]
     more = f" and {len(paths) - MAX_NAMED:,} more" if len(paths) > MAX_NAMED else ""
     return ", ".join(re.split(r"[/\\]", name)[-1] or name for name in names) + more
 
 
 def find(paths: Iterable[str | Path]) -> Inputs:
-    """The inputs among and below ``paths``; :class:`~kwire_inspect.options.OptionError` if a path does not exist."""
+    """Return the inputs among and below ``paths``.
+
+    Raises :class:`~kwire_inspect.options.OptionError` if a path does not exist.
+    """
     found = _Found()
     tables: list[StoredTable] = []
     for path in map(str, paths):
@@ -138,7 +144,7 @@ def find(paths: Iterable[str | Path]) -> Inputs:
 
 
 class _Found:
-    """What was found so far: paths ``by_kind``, and what was ``skipped``, with reasons."""
+    """Results of the search so far: paths ``by_kind``, and the ``skipped`` paths with reasons."""
 
     def __init__(self) -> None:
         self.by_kind: defaultdict[str, dict[str, None]] = defaultdict(dict)  # dicts, as ordered sets
@@ -166,7 +172,7 @@ class _Found:
         return self._folders[path]
 
     def _add_members(self, file: str) -> None:
-        """Add what is in an archive."""
+        """Add the members of an archive."""
         folder = f"{file}{BETWEEN}"
         members = place(folder)
         assert isinstance(members, MemberPlace)
@@ -187,7 +193,7 @@ def _size(file: str) -> int:
     try:
         return size_of(file)
     except OSError:
-        return 0  # gone meanwhile: reading it reports that
+        return 0  # deleted meanwhile, which the reading reports
 
 
 def _stored(path: str) -> list[StoredTable]:
@@ -197,8 +203,10 @@ def _stored(path: str) -> list[StoredTable]:
 
 
 def sniff(path: str) -> tuple[str | None, str]:
-    """The type of a file, or :data:`ARCHIVE`, and an empty reason; or ``None`` or :data:`UNREADABLE` and why the file
-    is skipped."""
+    """Return the type of a file, or :data:`ARCHIVE`, and an empty reason.
+
+    If the file is skipped, return ``None`` or :data:`UNREADABLE`, and the reason.
+    """
     name = Path(path).name
     try:
         place(path).check()
@@ -232,10 +240,10 @@ def sniff(path: str) -> tuple[str | None, str]:
 
 
 def _is_log(name: str) -> bool:
-    """Whether a file of this name has records of a partition."""
+    """Return whether a file of this name has records of a partition."""
     if not name.endswith((".log", ".checkpoint")):
         return False
-    from kwire.logs.segment import FILE_NAME  # takes time that other inputs need not spend
+    from kwire.logs.segment import FILE_NAME  # a slow import, which other inputs do not need
 
     return FILE_NAME.fullmatch(name) is not None
 

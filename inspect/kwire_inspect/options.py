@@ -1,7 +1,7 @@
 """Options of the sources: strings from Spark, with case-insensitive names, parsed to paths, numbers, flags and times.
 
-An invalid value is an :class:`OptionError` that has the name of the option, its value and what is expected. So is a
-name that the source does not have.
+An invalid value raises an :class:`OptionError` with the name of the option, its value and the expected values. An
+unknown name also raises it.
 """
 
 from __future__ import annotations
@@ -17,11 +17,12 @@ from kwire.protocol import MessageRegistry, registry
 from kwire_inspect.storage import place
 
 FOUND = "found"
-"""The option that says that ``find`` has found the paths, all files: what is gone since then is a row."""
+"""Option which states that ``find`` has found the paths, all of them files. A file that disappears later becomes a
+row with a problem."""
 COUNT = "count"
-"""The option that says that exchanges are read for ``tables.clients`` alone."""
+"""Option which states that exchanges are read only for ``tables.clients``."""
 _OWN = ("path", "paths", "rows", FOUND, COUNT)
-"""Options that functions set, which know paths and table."""
+"""Options that functions set, because they know paths and table."""
 _ALL = ("path", "paths", FOUND, "mode", "protocol")
 _LINES = (*_ALL, "timeZone", "splitSize", "maxLine", "pushdown")
 OPTIONS: dict[str, tuple[str, ...]] = {
@@ -38,7 +39,7 @@ OPTIONS: dict[str, tuple[str, ...]] = {
     "metrics": _ALL,
     "packets": ("path", "paths", FOUND, "settled", "filesAtOnce", "consume"),
 }
-"""The options of each kind of input. Spark adds ``path`` or ``paths``, and has all names in lower case."""
+"""Options of each kind of input. Spark adds ``path`` or ``paths``, and passes all names in lower case."""
 KINDS: dict[str, tuple[str, ...]] = {
     "frames": ("captures",),
     "exchanges": ("captures", "request_logs"),
@@ -48,7 +49,7 @@ KINDS: dict[str, tuple[str, ...]] = {
     "clients": (),
     "problems": (),
 }
-"""The inputs that each table is read from."""
+"""Inputs of each table."""
 
 PERMISSIVE, FAILFAST = "permissive", "failfast"
 
@@ -59,11 +60,11 @@ _TRUE, _FALSE = ("true", "yes", "on", "1"), ("false", "no", "off", "0")
 
 
 class OptionError(ValueError):
-    """An option has an invalid value, or a path does not exist."""
+    """Invalid value of an option, or a path that does not exist."""
 
 
 class BrokenInputError(ValueError):
-    """An input is broken and ``mode`` is ``failfast``; the message starts with the file and the byte offset."""
+    """Broken input while ``mode`` is ``failfast``. The message starts with the file and the byte offset."""
 
     def __init__(self, source: str, position: int | None, reason: str) -> None:
         super().__init__(source, position, reason)
@@ -75,9 +76,9 @@ class BrokenInputError(ValueError):
 
 
 class Options:
-    """The options of one source. Can be pickled.
+    """Options of one source. They can be pickled.
 
-    :class:`OptionError` for a name that is not in ``known``, if that is given.
+    Raises :class:`OptionError` for a name that is not in ``known``, if ``known`` is given.
     """
 
     def __init__(self, values: Mapping[str, str], known: Collection[str] | None = None) -> None:
@@ -86,24 +87,28 @@ class Options:
         self._values = {name.lower(): value for name, value in values.items()}
 
     def text(self, name: str, default: str | None = None) -> str | None:
-        """The value; ``default`` if it is missing or empty."""
+        """Return the value, or ``default`` if it is missing or empty."""
         return self._values.get(name.lower()) or default
 
     @property
     def failfast(self) -> bool:
-        """Whether broken input ends the job (``mode=failfast``); by default it becomes a row with a ``problem``.
-        Spark's third mode, which drops such rows silently, is not supported."""
+        """Whether broken input ends the job (``mode=failfast``).
+
+        By default, broken input becomes a row with a ``problem``. Spark's third mode, which drops such rows silently,
+        is not supported.
+        """
         return self.choice("mode", PERMISSIVE, (PERMISSIVE, FAILFAST)) == FAILFAST
 
     def choice(self, name: str, default: str, allowed: Collection[str]) -> str:
-        """One of ``allowed``, which are in lower case."""
+        """Return the value, which must be one of ``allowed``. These are in lower case."""
         value = (self.text(name) or default).strip().lower()
         if value not in allowed:
             raise self._error(name, f"one of {', '.join(allowed)}")
         return value
 
     def protocol(self) -> MessageRegistry:
-        """The messages of the generated package that the option ``protocol`` names, by default Kafka's."""
+        """Return the messages of the generated package that the option ``protocol`` names. The default is Kafka's
+        package."""
         try:
             return registry((self.text("protocol") or "kwire_kafka").strip())
         except (ImportError, ValueError) as error:
@@ -113,14 +118,14 @@ class Options:
         return self.choice(name, str(default).lower(), _TRUE + _FALSE) in _TRUE
 
     def number(self, name: str, default: int, least: int = 0) -> int:
-        """A whole number, ``least`` or more."""
+        """Return a whole number of at least ``least``."""
         value = (self.text(name) or str(default)).strip()
         if not re.fullmatch(r"\d+", value) or int(value) < least:
             raise self._error(name, f"a whole number, {least} or more")
         return int(value)
 
     def size(self, name: str, default: int) -> int:
-        """A number of bytes, with an optional unit k, m or g, such as ``64m``."""
+        """Return a number of bytes, which may have a unit k, m or g, such as ``64m``."""
         match = _SIZE.fullmatch((self.text(name) or str(default)).strip())
         size = int(match[1]) * _UNITS[match[2].lower()] if match else 0
         if not size:
@@ -128,11 +133,11 @@ class Options:
         return size
 
     def names(self, name: str) -> tuple[str, ...]:
-        """The parts of a comma-separated list, stripped."""
+        """Return the parts of a comma-separated list, stripped."""
         return tuple(part.strip() for part in (self.text(name) or "").split(",") if part.strip())
 
     def ports(self, name: str) -> frozenset[int]:
-        """Port numbers and ranges, comma-separated, such as ``9092,19092-19095``."""
+        """Return port numbers from comma-separated numbers and ranges, such as ``9092,19092-19095``."""
         ports: set[int] = set()
         for part in self.names(name):
             match = re.fullmatch(r"(\d+)(?:\s*-\s*(\d+))?", part)
@@ -143,19 +148,19 @@ class Options:
         return frozenset(ports)
 
     def duration(self, name: str) -> int:
-        """Seconds, from a number with the unit s, m or h, such as ``90s``; 0 if it is missing."""
+        """Return seconds from a number with the unit s, m or h, such as ``90s``. A missing option gives 0."""
         value = (self.text(name) or "0s").strip()
         if not (match := re.fullmatch(r"(\d+)\s*([smh])", value)) or (self.text(name) and not int(match[1])):
             raise self._error(name, "a time, such as 90s, 10m or 1h")
         return int(match[1]) * {"s": 1, "m": 60, "h": 3600}[match[2]]
 
     def time(self, name: str) -> float | None:
-        """Seconds since the epoch, from such a number or an ISO date with optional time (in UTC unless it has a
-        zone)."""
+        """Return seconds since the epoch, from a number or an ISO date with an optional time. The default zone is
+        UTC."""
         value = (self.text(name) or "").strip()
         if not value:
             return None
-        if re.fullmatch(r"(?!\d{4}$)\d+(\.\d+)?", value):  # four digits are a year
+        if re.fullmatch(r"(?!\d{4}$)\d+(\.\d+)?", value):  # a year has four digits
             return float(value)
         try:
             time = datetime.fromisoformat(value)
@@ -165,7 +170,7 @@ class Options:
         return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
 
     def time_zone(self, name: str) -> tzinfo:
-        """A name of the time zone database or an offset from UTC, which is the default."""
+        """Return a zone by its name in the time zone database or its offset from UTC. The default is UTC."""
         value = (self.text(name) or "UTC").strip()
         if value.upper() in ("UTC", "Z", "GMT"):
             return UTC
@@ -176,10 +181,11 @@ class Options:
             raise self._error(name, "a time zone, such as Europe/Berlin, UTC or +02:00") from None
 
     def files(self) -> list[str]:
-        """The files named by ``path`` and ``paths``, those in folders, and those that match patterns, at any depth.
+        """Return the files named by ``path`` and ``paths``, with the files in folders and the matches of patterns, at
+        any depth.
 
         Each file is listed once. As in Spark, files in folders whose names start with ``.`` or ``_`` are left out.
-        :class:`OptionError` if a path does not exist, a pattern matches nothing, or there is no path at all.
+        Raises :class:`OptionError` if a path does not exist, a pattern has no match, or no path is given.
         """
         paths = self.paths()
         if not paths:
@@ -189,7 +195,7 @@ class Options:
         return list(dict.fromkeys(file for path in paths for file in _files(path)))
 
     def paths(self) -> list[str]:
-        """The values of ``path`` and ``paths``, without ``file:``."""
+        """Return the values of ``path`` and ``paths``, without ``file:``."""
         paths = [self._values["path"]] if self._values.get("path") else []
         if several := self._values.get("paths"):
             try:
@@ -203,9 +209,9 @@ class Options:
 
 
 def passed(options: Mapping[str, object], table: str) -> dict[str, str]:
-    """Return what a function was given for a table, with or without ``_`` in names, as options.
+    """Return the arguments of a function for a table as options, with or without ``_`` in names.
 
-    Raise :class:`OptionError` for a name that no source of the table has.
+    Raises :class:`OptionError` for a name that no source of the table has.
     """
     known = {name for kind in KINDS[table] for name in OPTIONS[kind]} - {*_OWN}
     texts = {name.replace("_", ""): str(value) for name, value in options.items()}
@@ -214,7 +220,7 @@ def passed(options: Mapping[str, object], table: str) -> dict[str, str]:
 
 
 def only(options: Mapping[str, str], *kinds: str) -> dict[str, str]:
-    """Return those of the options that inputs of one of the kinds have, with or without ``_`` in names."""
+    """Return the options that inputs of one of the kinds have, with or without ``_`` in names."""
     known = {name.lower() for kind in kinds for name in OPTIONS[kind]}
     return {name: value for name, value in options.items() if name.replace("_", "").lower() in known}
 
@@ -226,7 +232,7 @@ def _refuse_unknown(names: Iterable[str], known: Collection[str]) -> None:
 
 
 def _local(path: str) -> str:
-    """A name without ``file:``."""
+    """Return a name without ``file:``."""
     return re.sub(r"^file:(//[^/]*(?=/))?", "", path, flags=re.IGNORECASE) if _FILE.match(path) else path
 
 

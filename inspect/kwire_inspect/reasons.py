@@ -1,5 +1,5 @@
-"""Why bytes of a connection were not read: the values of ``problem`` in rows with ``unread``, and what to do. Also
-the reason of a request that was not answered because the server closed the connection."""
+"""Reasons why bytes of a connection were not read, and advice for each. The reasons are the values of ``problem`` in
+rows with ``unread``. The reason of a request is also here whose connection the server closed without a response."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from kwire.connection.decoder import ENDED
 from kwire.connection.events import SERVER
 
 MIN_COVERAGE = 90.0
-"""The percentage of bytes, and of connections, below which a report is incomplete unless the user says otherwise."""
+"""Percentage of bytes and of connections below which a report is incomplete, unless the user sets another limit."""
 
 CLOSED = f"{ENDED}: the {SERVER} closed it"
-"""The reason of a request in a capture that the server refused. The oldest request in flight of a server that stops
-looks the same; later ones, those of a client that did not wait, and those at the end of a capture, do not."""
+"""Reason of a request in a capture that the server refused. The oldest request in flight looks the same when a server
+stops. Later requests of a client that does not wait, and requests at the end of a capture, look different."""
 
 MISSING = "bytes are missing in the capture"
 PARTIAL = "requests and responses are cut off, but known by their headers"
@@ -26,11 +26,11 @@ OTHER_SECRETS = "the secrets in the key log do not fit"
 HANDSHAKE_LOST = "its handshake was not captured whole"
 ENDED_EARLY = "it ended in its handshake"
 NO_LIBRARY = "to decrypt it by the secrets in the capture, install kwire[tls]"
-"""Why a connection was not decrypted, although there are secrets."""
+"""Reason why a connection was not decrypted although its secrets are available."""
 LIKE_TLS = f"{TLS}, by the looks of its packets"
 
 NOT_READ = "not read: "
-"""Before the name of an encapsulation whose packets may contain packets of TCP."""
+"""Prefix of the name of an encapsulation whose packets may contain TCP."""
 SHORT = "fewer bytes of packets were captured than their headers have"
 CUT_IN_TUNNEL = "a tunnel has only the beginnings of packets in it"
 FRAGMENTS_LOST = "IP fragments are missing in the capture"
@@ -61,5 +61,5 @@ _ADVICE = {
 
 
 def advice(reason: str) -> str:
-    """What the user can do about a reason; empty if nothing is known."""
+    """Return what the user can do about a reason. The text is empty if no advice is known."""
     return next((text for known, text in _ADVICE.items() if reason.startswith(known)), "")

@@ -1,4 +1,4 @@
-"""Rows as tuples built by column name, Arrow batches of them, and which columns and rows of a table are needed.
+"""Rows as tuples built by column name, their Arrow batches, and the needed columns and rows of a table.
 
 A row is a tuple, but only this module depends on the order of its values: ``Layout.row`` is a function,
 compiled once per table, with a keyword for each column. Columns that are not given are null.
@@ -64,18 +64,18 @@ class Layout:
         return layout_named, (self.name,)
 
     def getter(self, column: str) -> Callable[[Row], Any]:
-        """A function that takes a row and returns its value in ``column``."""
+        """Return a function that returns the value of a row in ``column``."""
         if (index := self.own.get(column)) is not None:
             return itemgetter(index)
         index = self.shared[column]
         return lambda row: row[0][index]
 
     def value(self, row: Row, column: str) -> Any:
-        """The value of a row in ``column``."""
+        """Return the value of a row in ``column``."""
         return self.getter(column)(row)
 
     def corrupt(self, source: str, position: int | None, reason: str, **more: Any) -> Row:
-        """A row that reports broken input and its position, with ``more`` columns."""
+        """Return a row that reports broken input and its position, with ``more`` columns."""
         columns = {"source": source, "position": position, "problem": reason, **more}
         if not self.shared:
             return self.row(**columns)
@@ -83,8 +83,8 @@ class Layout:
         return self.row(self.shared_row(**columns), **own)
 
     def batch(self, rows: Sequence[Row], schema: pa.Schema | None = None) -> pa.RecordBatch:
-        """Rows as an Arrow batch with the columns of ``schema``, by default all. Numbers that do not fit into their
-        column become null."""
+        """Return rows as an Arrow batch with the columns of ``schema``, by default all. Numbers that do not fit into
+        their column become null."""
         schema = self.full if schema is None else schema
         if not schema.names:
             return pa.RecordBatch.from_struct_array(pa.array([{}] * len(rows), pa.struct([])))
@@ -140,7 +140,7 @@ LAYOUTS = {
         Layout("packets", PACKETS),
     )
 }
-"""All layouts by name. Exchanges of request logs share no columns, since each line may be of another client."""
+"""Layouts by name. Exchanges of request logs share no columns, since each line may be of another client."""
 
 
 def exchange_row(
@@ -157,7 +157,7 @@ def exchange_row(
     request: bytes | None,
     response: bytes | None,
 ) -> Row:
-    """What ``row`` of the layout of exchanges makes of a request, faster."""
+    """Return the same row as ``row`` of the layout of exchanges, faster."""
     own = position, number, time, correlation_id, error_codes, throttle_ms, latency_ms
     return (shared, *own, request_size, response_size, request, response, None, None)
 
@@ -169,8 +169,8 @@ def layout_named(name: str) -> Layout:
 def by_bytes(
     batch: pa.RecordBatch, most: int = BATCH_BYTES, size: Callable[[pa.RecordBatch], int] = attrgetter("nbytes")
 ) -> Iterator[pa.RecordBatch]:
-    """The rows of a batch in batches of at most ``most`` bytes, or of one row. ``size`` says how many a batch
-    has."""
+    """Split the rows of a batch into batches of at most ``most`` bytes, or of one row. ``size`` returns the bytes of
+    a batch."""
     if batch.num_rows > 1 and size(batch) > most:
         half = batch.num_rows // 2
         yield from by_bytes(batch.slice(0, half), most, size)
@@ -180,13 +180,13 @@ def by_bytes(
 
 
 def corrupt_batch(schema: pa.Schema, source: str, position: int | None, reason: str) -> pa.RecordBatch:
-    """A batch with a single row that reports broken input and its position."""
+    """Return a batch with a single row that reports broken input and its position."""
     values = {"source": source, "position": position, "problem": reason}
     return pa.RecordBatch.from_arrays([pa.array([values.get(f.name)], f.type) for f in schema], schema=schema)
 
 
 def micros(time: float) -> int:
-    """Microseconds since the epoch, from seconds."""
+    """Return microseconds since the epoch, from seconds."""
     return int(time * 1e6 + 0.5)
 
 
@@ -206,7 +206,7 @@ def _fitting(value: Any, kind: pa.DataType) -> Any:
 
 
 class Condition(NamedTuple):
-    """A test of the values of ``column``, or its negation. Times are in microseconds.
+    """Test of the values of ``column``, or its negation. Times are in microseconds.
 
     ``test`` is ``= < <= > >= in``, or for strings ``starts with``, ``ends with``, ``contains``, with ``value``; or
     ``null`` without. As in SQL, null satisfies only the test ``null``, and no negation. It is a tuple because workers
@@ -225,18 +225,18 @@ class Condition(NamedTuple):
 
 
 def may_pass(conditions: Iterable[Condition], known: Mapping[str, Any]) -> bool:
-    """Whether rows with these values in some of their columns can satisfy the conditions. Tests for null are not
-    judged: a row that reports broken input has null in most columns."""
+    """Return whether rows with these values in some of their columns can satisfy the conditions. Tests for null are
+    ignored, because a row that reports broken input has null in most columns."""
     return all(
         test.test == "null" or test.column not in known or test.holds(known[test.column]) for test in conditions
     )
 
 
 class Projection:
-    """The columns of ``schema`` (by default all) in the rows of a table that satisfy all ``conditions``.
+    """Columns of ``schema`` (by default all) in the rows of a table that satisfy all ``conditions``.
 
-    ``table`` is the name of a layout in ``kwire_inspect.rows``. ``columns`` are those that have to be computed:
-    of the schema, and of the conditions, which are on scalar columns. ``protocol`` has the messages, to decode them.
+    ``table`` is the name of a layout in ``kwire_inspect.rows``. ``columns`` are the columns to compute: the columns
+    of the schema and of the conditions, which are on scalar columns. ``protocol`` has the messages, to decode them.
     """
 
     __slots__ = ("columns", "conditions", "layout", "protocol", "schema")
@@ -255,12 +255,12 @@ class Projection:
         self.columns = frozenset(self.schema.names) | {condition.column for condition in conditions}
 
     def rows(self, rows: list[Row]) -> list[Row]:
-        """The rows that satisfy the conditions."""
+        """Return the rows that satisfy the conditions."""
         if not self.conditions:
             return rows
         tests = [(self.layout.getter(condition.column), condition) for condition in self.conditions]
         return [row for row in rows if all(condition.holds(get(row)) for get, condition in tests)]
 
     def batch(self, rows: Sequence[Row]) -> pa.RecordBatch:
-        """Rows as an Arrow batch of the columns that are needed."""
+        """Return rows as an Arrow batch of the needed columns."""
         return self.layout.batch(rows, self.schema)

@@ -28,7 +28,7 @@ Column = tuple[str, pa.DataType, str]
 
 
 def schema(*columns: Column) -> pa.Schema:
-    """An Arrow schema of these columns."""
+    """Return an Arrow schema of these columns."""
     return pa.schema([pa.field(name, kind, metadata={"comment": comment}) for name, kind, comment in columns])
 
 
@@ -183,8 +183,8 @@ CLIENTS = schema(
     ("begun", pa.int64(), "Number of connections whose first request is among them (captures)."),
 )
 COUNTED = pa.schema([*CLIENTS, *(EXCHANGES.field(name) for name in ("connection", "unread", "problem"))])
-"""Requests that were counted where they were read: CLIENTS with the problems among them. A row of a single connection
-has its name instead of their number."""
+"""Columns of requests that were counted where they were read. These are CLIENTS with the problems among them. The row
+of a single connection has its name instead of the number of connections."""
 PROBLEMS = schema(
     ("problem", pa.string(), "What could not be read, and why."),
     ("places", pa.int64(), "Number of places, or of packets, with this problem."),

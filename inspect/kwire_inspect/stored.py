@@ -1,7 +1,8 @@
-"""Tables that an earlier run wrote, as inputs: what they were made of, and which of them a folder has.
+"""Tables that an earlier run wrote, as inputs: their origin, and the tables of a folder.
 
-A table is a folder with Parquet files and a marker, which says what the table was made of. So reports on tables begin
-as those on captures and logs. A table is known by its marker and its columns, whatever its name is.
+A table is a folder with Parquet files and a marker, which describes the origin of the table. Reports on tables
+therefore begin as reports on captures and logs do. A table is recognized by its marker and its columns, whatever its
+name is.
 """
 
 from __future__ import annotations
@@ -19,24 +20,24 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 MARKER = "_kwire"
-"""The file by which a table that was written here is known; Spark ignores names that start with ``_``."""
+"""File name of the marker of a written table. Spark ignores names that start with ``_``."""
 MAX_MARKER = 64 << 20
-"""Limit of the bytes of a marker."""
+"""Maximum bytes of a marker."""
 SCHEMAS: dict[str, pa.Schema] = {"clients": CLIENTS, "problems": PROBLEMS, "exchanges": EXCHANGES}
-"""The tables that reports can read."""
+"""Tables that reports can read."""
 _ALWAYS = {
     "clients": {*CLIENTS.names} - {"bytes", "begun"},
     "problems": {*PROBLEMS.names},
     "exchanges": {*EXCHANGES.names} - {"unread", "packets"},
 }
-"""Their columns, without those that the first versions of kwire did not write."""
+"""Their columns, without columns that the first versions of kwire did not write."""
 
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """What a table was made of: ``inputs`` in words, and the files that were ``skipped``, with the reasons.
+    """Origin of a table: ``inputs`` in words, and the ``skipped`` files with the reasons.
 
-    ``written`` is the same for all tables of one run, and empty if that is not known.
+    ``written`` is the same for all tables of one run, and empty if it is unknown.
     """
 
     inputs: str = ""
@@ -44,12 +45,13 @@ class Origin:
     written: str = ""
 
     def marker(self) -> bytes:
-        """The contents of the marker."""
+        """Return the contents of the marker."""
         return json.dumps(asdict(self), indent=1).encode()
 
     @classmethod
     def read(cls, folder: Path) -> Origin | None:
-        """What the marker in a folder says, an empty one nothing; ``None`` if it is none of a table."""
+        """Read the marker of a folder. An empty marker gives an empty origin. Return ``None`` if it is no marker of a
+        table."""
         try:
             with regular(folder / MARKER).open("rb") as file:
                 return cls.of(file.read(MAX_MARKER) or UNKNOWN.marker())
@@ -58,7 +60,7 @@ class Origin:
 
     @classmethod
     def of(cls, marker: bytes) -> Origin | None:
-        """Read a marker. ``None`` if it is not one of a table, such as the list in a folder of reports."""
+        """Read a marker. Return ``None`` if it is no marker of a table, such as the list in a folder of reports."""
         try:
             found = json.loads(marker)
             skipped = tuple((str(path), str(reason)) for path, reason in found["skipped"])
@@ -72,7 +74,7 @@ UNKNOWN = Origin()
 
 @dataclass(frozen=True, slots=True)
 class StoredTable:
-    """A table of ``kind``, a name in :data:`SCHEMAS`. ``complete``: with all columns that such a table has now."""
+    """Table of ``kind``, a name in :data:`SCHEMAS`. ``complete`` is true if the table has all columns of its kind."""
 
     path: str
     kind: str
@@ -85,18 +87,18 @@ class StoredTable:
 
     @property
     def run(self) -> tuple[str, Path]:
-        """The same for all tables that one run wrote to one folder."""
+        """Key that is equal for all tables that one run wrote to one folder."""
         return self.origin.written, Path(self.path).parent
 
     @property
     def size(self) -> int:
-        """Bytes on disk."""
+        """Size in bytes on disk."""
         return sum(file.stat().st_size for file in self.files)
 
 
 def stored_tables(path: str) -> list[StoredTable]:
-    """The tables that reports can read, of those directly in a folder; or the folder itself if it is one, with its
-    problems beside it."""
+    """Return the tables directly in a folder that reports can read. If the folder itself is a table, return it with
+    the problems in the same parent folder."""
     folder = Path(path)
     if not folder.is_dir():
         return []
@@ -106,7 +108,7 @@ def stored_tables(path: str) -> list[StoredTable]:
 
 
 def of_clients(tables: Iterable[StoredTable]) -> tuple[StoredTable, ...]:
-    """The tables of clients among these, each once, and the problems of the same runs."""
+    """Return the tables of clients among these tables, each once, and the problems of the same runs."""
     tables = list(tables)
     clients = {table.path: table for table in tables if table.kind == "clients"}
     runs = {table.run for table in clients.values()}
@@ -115,7 +117,8 @@ def of_clients(tables: Iterable[StoredTable]) -> tuple[StoredTable, ...]:
 
 
 def are_complete(tables: Iterable[StoredTable]) -> bool:
-    """Whether tables say what was not read: they have all columns, and those of clients have problems beside them."""
+    """Return whether tables report the unread input. All columns must exist, and each table of clients needs its
+    table of problems."""
     tables = list(tables)
     with_problems = {table.run for table in tables if table.kind == "problems"}
     return all(table.complete and (table.kind != "clients" or table.run in with_problems) for table in tables)
@@ -127,7 +130,7 @@ def _tables_in(folder: Path) -> list[StoredTable]:
 
 
 def parquet_files(folder: Path) -> list[Path]:
-    """The files of a table, those of its partitions too, in a fixed order."""
+    """Return the files of a table, including the files of its partitions, in a fixed order."""
     return list(_parquet_files(folder))
 
 

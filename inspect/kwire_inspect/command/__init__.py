@@ -1,7 +1,7 @@
-"""The commands of ``kwire`` that make tables and reports. Each is imported when it is called.
+"""The commands of ``kwire`` that make tables and reports. Each command is imported when it is called.
 
-Exit codes: 0 success; 1 the report needs action, such as clients that will break; 2 usage error; 3 failure; 4 the
-report needs no action, but less than ``--min-coverage`` was read.
+Exit code 0 means success. With 1, the report needs action, such as clients that will break. 2 is a usage error and 3
+a failure. With 4, the report needs no action, but less than ``--min-coverage`` was read.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _ANY = re.compile(
 
 
 class FailedError(click.ClickException):
-    """A command that failed, in one line or a few."""
+    """Failure of a command, described in one line or a few."""
 
     def __init__(self, message: str, exit_code: int) -> None:
         super().__init__(message)
@@ -42,7 +42,7 @@ class FailedError(click.ClickException):
 
 
 class Command(click.Command):
-    """A command whose exceptions become :class:`FailedError`, unless KWIRE_DEBUG is set."""
+    """Command that turns its exceptions into :class:`FailedError`, unless KWIRE_DEBUG is set."""
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
@@ -60,7 +60,7 @@ class Command(click.Command):
 
 
 def describe_os_error(error: OSError) -> str:
-    """What the operating system refused, and where, in one line."""
+    """Describe in one line which operation the operating system refused, and where."""
     place = error.filename if isinstance(error.filename, str) and error.filename else ""
     reason = (error.strerror or str(error)).lower()
     if error.errno in (ENOSPC, EDQUOT):
@@ -69,9 +69,9 @@ def describe_os_error(error: OSError) -> str:
 
 
 def one_line(error: Exception) -> tuple[str, bool]:
-    """An exception as one line for the terminal, and whether it is a usage error.
+    """Return an exception as one line for the terminal, and whether it is a usage error.
 
-    An exception of Spark has the stack traces of Python and the JVM: the last error in them is the cause.
+    Exceptions of Spark contain the stack traces of Python and the JVM. The last error in them is the cause.
     """
     if isinstance(error, UnknownReleaseError):
         return f"{error}; {TAKE_IN}", True

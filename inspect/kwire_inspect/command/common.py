@@ -53,9 +53,9 @@ if TYPE_CHECKING:
 
 DEFAULT_OUT = "kwire-out"
 MAX_NAMED = 5
-"""Skipped files that are listed by name."""
+"""Maximum number of skipped files to list by name."""
 PROBED = 1 << 16
-"""Bytes that the output folder must have room for before anything is read."""
+"""Bytes that the output folder must have room for before any input is read."""
 WIDTH = 140
 """Characters per line if the output is not a terminal."""
 
@@ -76,17 +76,17 @@ class Run:
 
     @property
     def pages(self) -> str:
-        """The folder of pages: on this machine even if tables are written to a cluster's file system."""
+        """Folder of the pages. It is on this machine even if tables go to a cluster's file system."""
         return pages_in(self.out)
 
     @property
     def protocol(self) -> MessageRegistry:
-        """The messages of the package that ``--protocol`` names."""
+        """Messages of the package that ``--protocol`` names."""
         return Options(self.options).protocol()
 
     @property
     def error_codes(self) -> type[IntEnum]:
-        """The error codes of that package, or Kafka's if it was generated without any."""
+        """Error codes of that package, or Kafka's codes if the package has none."""
         try:
             found = import_module(f"{self.protocol.package}.errors")
         except ImportError:
@@ -95,35 +95,35 @@ class Run:
         return codes
 
     def releases(self, package: str | None) -> Releases:
-        """The releases of a generated package, by default that of the messages."""
+        """Return the releases of a generated package. The default is the package of the messages."""
         from kwire_inspect.reports.release_support import releases_of
 
         return releases_of(package or self.protocol.package)
 
     def step(self, doing: str) -> Status:
-        """Progress that is shown within a ``with`` block."""
+        """Return a status that shows progress within a ``with`` block."""
         from rich.markup import escape
 
         return self.progress.status(escape(f"{visible(doing)} …"))
 
     def options_of(self, table: str, **options: str) -> dict[str, str]:
-        """Return ``options``, and those of the command that apply to this table."""
+        """Return ``options`` with the options of the command that apply to this table."""
         return only(self.options | options, *KINDS[table])
 
     def read(self, table: str, *columns: str, inputs: Inputs | None = None, **options: str) -> Relation:
-        """These columns of a table of the inputs (default: all): see :meth:`Engine.read`."""
+        """Return these columns of a table of the inputs, by default all columns. See :meth:`Engine.read`."""
         with self.step(f"Reading {self.inputs}"):
             return self.engine.read(table, inputs or self.inputs, columns, self.options_of(table, **options))
 
     @cached_property
     def origin(self) -> Origin:
-        """What the tables of this run are made of."""
+        """Origin of the tables of this run."""
         from kwire_inspect.stored import Origin
 
         return Origin(str(self.inputs), self.inputs.skipped, datetime.now(UTC).isoformat())
 
     def clients(self, exchanges: Relation | None = None) -> Clients[Any]:
-        """The clients in all inputs, computed in one pass and cached."""
+        """Return the clients in all inputs, counted in one pass and cached."""
         from kwire_inspect.stored import are_complete
         from kwire_inspect.tables.clients import REFUSAL_COLUMNS, clients
 
@@ -138,12 +138,12 @@ class Run:
         return replace(seen, counted=self.cached(seen.counted))
 
     def cached(self, table: Relation) -> Relation:
-        """The table, computed now and kept."""
+        """Compute a table now and keep it."""
         with self.step(f"Reading {self.inputs}"):
             return self.engine.cached(table)
 
     def write_clients(self, seen: Clients[Any]) -> None:
-        """Write the tables ``clients`` and ``problems`` below ``out``, unless these are the ones which were read."""
+        """Write the tables ``clients`` and ``problems`` below ``out``, unless they are the input."""
         from kwire_inspect.stored import SCHEMAS
 
         if any(Path(table.path).resolve() == Path(self.out, "clients").resolve() for table in self.inputs.tables):
@@ -153,14 +153,14 @@ class Run:
                 self.engine.write(table, SCHEMAS[name], self.out, name, origin=seen.origin)
 
     def basis(self, seen: Relation | Clients[Any]) -> Basis:
-        """What a report on exchanges or clients is based on."""
+        """Return the basis of a report on exchanges or clients."""
         from kwire_inspect.reports.basis import basis_of
 
         basis = basis_of(seen)
         return basis if all(table.complete for table in self.inputs.tables) else replace(basis, known=False)
 
     def check_requests(self, seen: Relation | Clients[Any]) -> None:
-        """Raise :class:`OptionError` if there is no request to report on although enough was read."""
+        """Raise :class:`OptionError` if enough input was read but it contains no request."""
         from kwire_inspect.tables.clients import KNOWN, Clients
         from kwire_inspect.tables.relations import collect
 
@@ -173,7 +173,7 @@ class Run:
             raise _no_requests(self.inputs, basis.problems)
 
     def completed(self, report: Report, basis: Basis | Sequence[Problem], requests: Relation | None = None) -> Report:
-        """The report with what it is based on: see ``reports.completed``."""
+        """Return the report with its basis. See ``reports.completed``."""
         from kwire_inspect.reports.completed import completed
 
         return completed(report, basis, self.origin, self.min_coverage, self.protocol, requests)
@@ -203,7 +203,7 @@ class Run:
 
 
 def _no_requests(inputs: Inputs, problems: Sequence[Problem]) -> OptionError:
-    """The error of a command whose inputs have no request; with the first problem and advice, if any."""
+    """Return the error for inputs without requests, with the first problem and its advice, if any."""
     if not problems:
         return OptionError(f"no requests found in {inputs}")
     hint = advice(reason := problems[0].reason)
@@ -215,10 +215,10 @@ def with_inputs(
     *,
     stored: Sequence[str] = (),
 ) -> Callable[[Command], Command]:
-    """Add the arguments and options of every command, which are passed to the function as one :class:`Run`.
+    """Add the shared arguments and options to a command, which receives them as one :class:`Run`.
 
-    ``stored`` says which tables of an earlier run the command reads: it needs the first, and takes the others if they
-    are of the same run.
+    ``stored`` lists the tables of an earlier run that the command reads. The first table is required. The other
+    tables are read if they are of the same run.
     """
     parameters = (
         QUIET,
@@ -278,7 +278,7 @@ def with_inputs(
 
 
 def pages_in(out: str) -> str:
-    """The folder of pages of a command with this ``--out``."""
+    """Return the folder of pages of a command with this ``--out``."""
     return DEFAULT_OUT if "://" in out else out
 
 
@@ -305,7 +305,8 @@ def only_writer(out: str) -> Iterator[None]:
 
 
 def _with_tables(inputs: Inputs, command: str, wanted: Sequence[str], options: Set[str]) -> Inputs:
-    """The inputs with those of their tables that a command wants. :class:`OptionError` if it cannot use them."""
+    """Return the inputs with the stored tables that a command reads. Raise :class:`OptionError` if the command cannot
+    read them."""
     from kwire_inspect.stored import of_clients
 
     path = inputs.tables[0].path
@@ -329,7 +330,7 @@ def _with_tables(inputs: Inputs, command: str, wanted: Sequence[str], options: S
         if table.kind in wanted[1:] and (table.origin.written, Path(table.path).parent) in runs
     ]
     if len(others) < len(first) * len(wanted[1:]):
-        others = []  # of some only, they would say less than the first
+        others = []  # incomplete tables would report less than the first table
     tables = (*first, *(problems if wanted[0] == "clients" else ()), *others)
     skipped = dict.fromkeys(file for table in tables for file in (*table.origin.skipped, *inputs.skipped))
     return replace(inputs, tables=tables, skipped=(*skipped,), size=sum(table.size for table in tables))

@@ -1,7 +1,8 @@
-"""The engines that run a command: this process, which needs no Java and answers small inputs in seconds, or Spark.
+"""The engines that run a command: this process or Spark.
 
-Both give the same tables, as ``tables.relations`` that answer the same queries. The package ``kwire_spark`` brings
-Spark's engine and is found by its entry point.
+This process needs no Java and reports on small inputs in seconds. Both engines make the same tables, as
+``tables.relations`` that answer the same queries. The package ``kwire_spark`` provides Spark's engine, and an entry
+point names it.
 """
 
 from __future__ import annotations
@@ -28,57 +29,62 @@ if TYPE_CHECKING:
 
 AUTO, LOCAL, SPARK = ENGINES = "auto", "local", "spark"
 WORTH = 64 << 20
-"""Bytes of input that are worth a process: one takes half a second to start."""
+"""Bytes of input for each further process. A process needs half a second to start."""
 BRIEF_LIMIT = 1 << 30
-"""Rows of inputs of up to this many bytes are read in a brief session: see ``spark_session``. Clients always are."""
+"""Maximum bytes of inputs whose rows are read in a brief session. Clients are always read in a brief session. See
+``spark_session``."""
 PARQUET = "parquet"
 PACKAGES = {SPARK: "pyspark"}
-"""What each engine of another package needs."""
+"""Library that each engine of another package needs."""
 
 
 class Engine(Protocol):
-    """Reads inputs into tables, and writes tables."""
+    """Reader of inputs and writer of tables."""
 
     told: str
-    """What to say about it after a report."""
+    """Note on the engine, printed after a report."""
 
     def read(self, table: str, inputs: Inputs, columns: Sequence[str], options: Mapping[str, str]) -> Relation:
-        """These columns of a table of :mod:`kwire_inspect.schemas`, such as ``exchanges``."""
+        """Read columns of a table of :mod:`kwire_inspect.schemas`, such as ``exchanges``."""
 
     def counted(self, inputs: Inputs, options: Mapping[str, str]) -> Relation:
-        """The exchanges of the inputs, as ``tables.clients`` takes them."""
+        """Read the exchanges of the inputs, counted for ``tables.clients``."""
 
     def cached(self, table: Relation) -> Relation:
-        """The table, computed now and kept."""
+        """Compute a table now and keep it."""
 
     def write(
         self, table: Any, schema: pa.Schema, folder: str, name: str, *, origin: Origin, by_date: bool = False
     ) -> Written:
-        """Write a table of this engine with these columns to ``folder/name``. Only tables ``by_date`` are large."""
+        """Write these columns of a table of this engine to ``folder/name``. Only tables ``by_date`` are large."""
 
     def write_typed(self, table: Any, folder: str, typed: Mapping[str, Typed], *, origin: Origin) -> list[Written]:
-        """Write a typed table for each name, of the rows of a table that :meth:`write` returned. Tables without rows
-        are left out."""
+        """Write a typed table for each name from the rows of a table that :meth:`write` returned.
+
+        Tables without rows are left out.
+        """
 
 
 @dataclass(frozen=True)
 class Written:
-    """A table that was written, and is read back when it is needed."""
+    """Written table, which is read back when it is needed."""
 
     name: str
     path: str
     table: Any
     count: Callable[[], int]
-    """Returns its number of rows."""
+    """Function that returns the number of rows."""
 
 
 class OtherEngine(Protocol):
-    """The engine of another package, as its entry point names it."""
+    """Engine of another package, named by its entry point."""
 
     @staticmethod
     def checked_output(out: str) -> str:
-        """The folder, which has a scheme, as the engine names it. :class:`OptionError` if it is certain that nothing
-        can be written there."""
+        """Return the name of a folder with a scheme as the engine writes it.
+
+        Raises :class:`OptionError` if the engine certainly cannot write there.
+        """
 
     def __call__(self, master: str | None, table_format: str, out: str, *, brief: bool) -> Engine: ...
 
@@ -89,7 +95,8 @@ def is_installed(name: str) -> bool:
 
 
 def other_engine(name: str, option: str) -> OtherEngine:
-    """Return the engine of another package. Raises :class:`OptionError`, which names ``option``, if it is missing."""
+    """Return the engine of another package. Raises :class:`OptionError` with the name ``option`` if the engine is
+    missing."""
     from kwire_inspect.tables.relations import ENGINE_GROUP
 
     if is_installed(name):
@@ -100,8 +107,10 @@ def other_engine(name: str, option: str) -> OtherEngine:
 
 
 def checked_output(out: str) -> str:
-    """Return the folder of ``--out`` as the engine that writes to it names it. Raises :class:`OptionError` if it is
-    certain that nothing can be written there."""
+    """Return the folder of ``--out`` as the engine that writes to it names it.
+
+    Raises :class:`OptionError` if the engine certainly cannot write there.
+    """
     try:
         refuse_secrets(out)
     except ValueError as error:
@@ -110,7 +119,7 @@ def checked_output(out: str) -> str:
 
 
 def processes_for(size: int) -> int:
-    """Return the number of processes for inputs of this size: at most one for each usable processor."""
+    """Return the number of processes for inputs of this size, at most the number of usable processors."""
     usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return max(1, min(usable, size // WORTH))
 
@@ -123,7 +132,7 @@ def engine_for(
     master: str | None,
     processes: int | None = None,
 ) -> Engine:
-    """The engine of this name. For ``auto``, this machine unless something asks for Spark."""
+    """Return the engine of this name. For ``auto``, it is this machine unless an option needs Spark."""
     needs = {
         "--master": master,
         f"--table-format {table_format}": table_format != PARQUET,
@@ -149,7 +158,7 @@ def engine_for(
 
 
 class LocalEngine:
-    """This machine. Tables are in DuckDB, and are written as Parquet."""
+    """Engine of this machine. Its tables are in DuckDB, and it writes them as Parquet."""
 
     told = "Read without Spark."
 
@@ -162,7 +171,7 @@ class LocalEngine:
 
     @cached_property
     def database(self) -> Database:
-        """The database of this process, made when it is needed."""
+        """Database of this process, created on first use."""
         from kwire_inspect.tables.database import Database
 
         return Database()

@@ -1,4 +1,4 @@
-"""What Ctrl-C does to a command that reads from a pipe: the terminal sends it to both ends of the pipe."""
+"""Handling of Ctrl-C for commands that read from a pipe. The terminal sends the signal to both ends of the pipe."""
 
 from __future__ import annotations
 
@@ -16,8 +16,11 @@ if TYPE_CHECKING:
 
 @contextmanager
 def forward_sigint_to_writer(paths: Sequence[str], progress: Console) -> Iterator[None]:
-    """If the standard input is among ``paths``, let the first SIGINT end its writer and not this process, which then
-    reads the rest and reports it. A second one ends this process."""
+    """Let the first SIGINT end the writer of the standard input, and not this process.
+
+    This applies if the standard input is among ``paths``. The process then reads the rest and reports on it. A second
+    SIGINT ends this process.
+    """
     if STDIN not in paths or threading.current_thread() is not threading.main_thread():
         yield
         return

@@ -1,4 +1,4 @@
-"""What ``watch`` says while it runs: the page of readiness, metrics for Prometheus, and who is newly refused."""
+"""The output of ``watch`` while it runs: the page of readiness, metrics for Prometheus, and newly refused clients."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
 
 METRICS = "kwire.prom"
 REFRESH = 30
-"""Seconds after which the page loads itself again."""
+"""Seconds after which the page reloads itself."""
 
 
 @dataclass
 class LiveReport:
-    """Made anew from the table ``out/clients`` after each batch, by this process alone."""
+    """Report that only this process makes, from the table ``out/clients`` after each batch."""
 
     out: str
     targets: list[Release]
@@ -41,12 +41,12 @@ class LiveReport:
     owners: Owners | None
     console: Console
     _told: set[tuple[str, str, str]] = field(default_factory=set)
-    """Target, client and APIs of the refusals that were printed."""
+    """Target, client and APIs of each printed refusal."""
 
     def update(self) -> bool:
-        """Write page, tables and metrics, and print the clients that are refused and were not before.
+        """Write page, tables and metrics, and print newly refused clients.
 
-        False if the table is being replaced at this moment, or there is none yet.
+        Return ``False`` if the table does not exist yet or is being replaced at this moment.
         """
         from pyarrow import ArrowException
 
@@ -92,7 +92,7 @@ class LiveReport:
         return (report, uses, judgements) if self._stored() == (tables, files) else None
 
     def _stored(self) -> tuple[tuple[StoredTable, ...], list[tuple[str, int]]]:
-        """The table as it is now, and its files with the times when they were written."""
+        """Return the current table, and its files with their modification times."""
         from kwire_inspect.stored import stored_tables
 
         tables = tuple(stored_tables(str(Path(self.out, "clients"))))
@@ -119,8 +119,10 @@ def live_report(
     protocol: MessageRegistry,
     console: Console,
 ) -> LiveReport:
-    """The report on the table that ``watch`` keeps. :class:`OptionError` if a target is unknown, or this process
-    cannot read the table."""
+    """Return the report on the table that ``watch`` keeps.
+
+    Raises :class:`OptionError` if a target is unknown or this process cannot read the table.
+    """
     from kwire_inspect.reports.owners import Owners
     from kwire_inspect.reports.release_support import releases_of
     from kwire_inspect.reports.targets import find_targets

@@ -79,7 +79,7 @@ def clients(run: Run, guide_url: str, form: str) -> int:
 
 
 def usage_of(rows: Iterable[Row]) -> list[dict[str, Any]]:
-    """A row for each type of input, client and API, from rows of CLIENTS."""
+    """Return a row for each type of input, client and API, from rows of CLIENTS."""
     from kwire_inspect.reports.client_usage import grouped
 
     by = (*SHOWN, "api_key", "input_kind")
@@ -97,7 +97,7 @@ def usage_of(rows: Iterable[Row]) -> list[dict[str, Any]]:
 
 
 def clients_report(rows: Sequence[Row], more: int) -> Report:
-    """The report on rows of :func:`usage_of`; ``more`` rows are left out."""
+    """Return the report on rows of :func:`usage_of`. ``more`` is the number of rows left out."""
     from kwire_inspect.reports.client_usage import brokers_among, by_client, client_of, completed
 
     complete = completed(client_of(row) for row in rows)
@@ -167,7 +167,7 @@ def readiness(
 
 
 def _earlier(run: Run, path: str) -> Clients[Any]:
-    """The clients of an earlier run."""
+    """Return the clients of an earlier run."""
     from kwire_inspect.inputs import Inputs, find
     from kwire_inspect.tables.clients import clients
 
@@ -206,7 +206,7 @@ def _publish(
     form: str,
     exchanges: Relation | None = None,
 ) -> int:
-    """Make and publish a report on clients, and write the tables of them."""
+    """Make and publish a report on clients, and write its tables."""
     seen = run.clients(exchanges)
     run.check_requests(seen)
     with run.step(doing):
@@ -216,7 +216,7 @@ def _publish(
 
 
 def _linked(run: Run, report: Report, guide_url: str) -> Report:
-    """The report with links to the guide at an address, if there is one."""
+    """Return the report with links to the guide at an address, if an address is given."""
     from kwire.guide import Guide
 
     return replace(report, guide=Guide(guide_url, run.protocol)) if guide_url else report
@@ -267,7 +267,8 @@ def offsets(run: Run, form: str) -> int:
 
 
 def last_segments(paths: tuple[str, ...]) -> list[LogSegment]:
-    """The last segment of each partition in each folder, without internal topics: only it has the end of the log."""
+    """Return the last segment of each partition in each folder, without internal topics. Only the last segment has
+    the end of the log."""
     from kwire_inspect.segments import Selection, segment_files
     from kwire_inspect.tables.groups import INTERNAL
 

@@ -1,9 +1,9 @@
-"""Files as Arrow batches, task by task, without Spark: a reader plans tasks by its options and reads them.
+"""Files as Arrow batches, task by task, without Spark. A reader plans tasks from its options and reads them.
 
 Spark's data sources hand the tasks to workers (``sources``). ``read_batches`` deals them to processes in the same
-way: each starts anew, reads its tasks one after the other, and sends the rows through a pipe. A batch of each process
-is taken in turn, so the order of rows depends only on the inputs and the number of processes. A process that is ahead
-waits, since a pipe holds little.
+way. Each process starts anew, reads its tasks one after the other, and sends the rows through a pipe. The caller
+reads a batch from each process in turn, so the order of rows depends only on the inputs and the number of processes.
+A pipe holds little, so a fast process waits for the slower ones.
 """
 
 from __future__ import annotations
@@ -55,16 +55,18 @@ _READERS = {
     "logs": "log.LogReader",
     "metrics": "metrics.MetricsReader",
 }
-"""The readers, by the type of inputs that they read. Clients and problems are in stored tables.
+"""Readers by the type of inputs that they read. Clients and problems are in stored tables.
 
-What is not needed is not imported: a report on a small capture takes little more time than its imports."""
+Each reader is imported when it is needed. A report on a small capture needs little more time than its imports.
+"""
 MAX_SPLIT, MIN_SPLIT = 64 << 20, 4 << 20
-"""Bytes of a file that one task reads, unless the option says."""
+"""Maximum and minimum bytes of a file that a task reads, unless the option ``splitSize`` is set."""
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # of glibc: man 3 mallopt
 _KEPT = 64 << 20
 _OWN = 1 << 20
-"""Memory of this size or more is mapped by itself, and given back when it is freed. In the heap, the first bytes that
-are kept of large unfinished frames would keep all of it: each leaves a hole that is too small for the next frame."""
+"""Minimum bytes of memory that is mapped by itself, and returned to the system when it is freed. In the heap, the
+first bytes of large unfinished frames would fragment the memory. Each leaves a hole that is too small for the next
+frame."""
 
 
 def read_batches(
@@ -76,10 +78,10 @@ def read_batches(
     processes: int = 1,
     transform: Batches = iter,
 ) -> Iterator[pa.RecordBatch]:
-    """Read the rows of a table of :data:`TABLES` in all inputs, by this number of processes; 1 is this process.
+    """Read the rows of a table of :data:`TABLES` in all inputs, by this number of processes. 1 is this process.
 
-    The counterpart of ``tables.read``, with the same options: only ``columns`` are computed, all by default.
-    ``transform`` is called in each process, with all rows that it reads of inputs of a kind.
+    The counterpart is ``tables.read``, which has the same options. Only ``columns`` are computed, by default all.
+    Each process calls ``transform`` with all rows that it reads of inputs of a kind.
     """
     full = TABLES[table]
     given = passed(options or {}, table)
@@ -104,9 +106,10 @@ def _reader(name: str) -> type[Reader]:
 
 
 class Reader:
-    """Plans tasks, which can be pickled, and reads one of them as batches with the columns of ``schema``.
+    """Base class of readers. A reader plans tasks, which can be pickled, and reads a task as batches.
 
-    Only rows that satisfy ``conditions`` are needed, but others may be among them.
+    The batches have the columns of ``schema``. Only rows that satisfy ``conditions`` are needed, but the batches may
+    contain other rows.
     """
 
     def __init__(self, options: Options, schema: pa.Schema | None = None) -> None:
@@ -116,37 +119,39 @@ class Reader:
 
     @classmethod
     def columns(cls, options: Options) -> pa.Schema:
-        """All columns of the table."""
+        """Return all columns of the table."""
         raise NotImplementedError
 
     def tasks(self) -> Sequence[Any]:
-        """Parts of the work, which together make all rows."""
+        """Return the parts of the work. Together they make all rows."""
         raise NotImplementedError
 
     def read(self, task: Any) -> Iterator[pa.RecordBatch]:
-        """The rows of one of :meth:`tasks`."""
+        """Read the rows of a task of :meth:`tasks`."""
         raise NotImplementedError
 
     def split_size(self, files: Iterable[str]) -> int:
-        """The option ``splitSize``; by default small enough for all processors to have something to do."""
+        """Return the option ``splitSize``. The default is small enough for all processors to share the work."""
         total = sum(map(stored_size, files))
         size = min(MAX_SPLIT, max(MIN_SPLIT, total // (2 * (os.cpu_count() or 1))))
         return self.options.size("splitSize", size)
 
 
 def stored_size(file: str) -> int:
-    """Bytes as they are stored; 0 if the file is gone."""
+    """Return the stored size of a file in bytes, or 0 if the file is gone."""
     try:
         return size_of(file)
     except OSError:
-        return 0  # deleted meanwhile: reading it reports that
+        return 0  # deleted meanwhile, which the reading reports
 
 
 def read_dealt(
     reader: Reader, tasks: Sequence[Any], processes: int, transform: Batches = iter
 ) -> Iterator[pa.RecordBatch]:
-    """The rows of all tasks, as ``transform`` makes them of those of a process; both are pickled. A process has its
-    number as its name."""
+    """Read the rows of all tasks, as ``transform`` returns them for the rows of each process.
+
+    Both arguments are pickled. The name of a process is its number.
+    """
     shares = [share for share in (tasks[number::processes] for number in range(processes)) if share]
     if len(shares) <= 1:
         yield from transform(_rows(reader, tasks))
@@ -177,7 +182,7 @@ def _rows(reader: Reader, tasks: Iterable[Any]) -> Iterator[pa.RecordBatch]:
 
 
 def _received(receiver: Connection) -> Iterator[pa.RecordBatch]:
-    """The batches that a process sends, until it sends ``None``, or the exception that it ended with."""
+    """Yield the batches of a process until it sends ``None``, or raise the exception that it sends."""
     schema: pa.Schema | None = None
     try:
         while data := receiver.recv_bytes():
@@ -193,7 +198,7 @@ def _received(receiver: Connection) -> Iterator[pa.RecordBatch]:
 
 
 def _work(sender: Connection, reader: Reader, tasks: Sequence[Any], transform: Batches) -> None:
-    """Read tasks in a process of its own. It ends when nobody reads the rows any more."""
+    """Read tasks in a process of its own, until the receiver closes the pipe."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     leave_out_pandas()
     schema: pa.Schema | None = None
@@ -215,14 +220,15 @@ def _work(sender: Connection, reader: Reader, tasks: Sequence[Any], transform: B
 
 @cache
 def tune_worker() -> None:
-    """Called before each task; has effect once per process, since workers are reused.
+    """Tune memory for reading. Each task calls this first, but only the first call in a process has an effect.
 
-    The garbage collector skips imported modules and runs rarely: rows are short-lived and without cycles, and
-    scanning the modules again and again would take as long as making rows. Up to 64 MB of freed memory stay in the
-    process for the next batch: returning them to the system takes a third of the time of frames with much data.
+    The garbage collector skips imported modules and runs rarely. Rows are short-lived and without cycles, and
+    repeated scans of the modules would cost the same time as the rows themselves. Up to 64 MB of freed memory stay in
+    the process for the next batch. To return them to the system would need a third of the time of frames with much
+    data.
     """
     gc.freeze()
-    atexit.register(gc.unfreeze)  # DuckDB complains about objects that are left at the end
+    atexit.register(gc.unfreeze)  # DuckDB complains about objects that remain at the end
     gc.set_threshold(100_000, 10, 10)
     with suppress(OSError, AttributeError, TypeError):  # without glibc
         libc = ctypes.CDLL(None)
@@ -237,8 +243,10 @@ class _NoPandas(MetaPathFinder):
 
 
 def leave_out_pandas() -> None:
-    """Have pyarrow not import pandas with the first array, which takes as long as everything else that a small input
-    needs. What converts to pandas imports it all the same."""
+    """Prevent pyarrow from importing pandas with the first array.
+
+    For a small input, the import would double the time. A conversion to pandas still imports it.
+    """
     if "pandas" in sys.modules:
         return
     import pyarrow as pa

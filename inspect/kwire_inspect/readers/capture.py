@@ -1,4 +1,4 @@
-"""Captures as FRAMES or EXCHANGES: see ``kwire_spark.sources.capture``, which documents the options."""
+"""Captures as FRAMES or EXCHANGES. ``kwire_spark.sources.capture`` documents the options."""
 
 from __future__ import annotations
 
@@ -16,15 +16,16 @@ from kwire_inspect.readers import Reader, stored_size, tune_worker
 from kwire_inspect.tls import KeyLog, checked_key_log, decrypted, read_key_log
 
 Task = tuple[list[str], tuple[int, int]]
-"""The files, and which share of their connections: its number, and of how many."""
+"""The files, and a share of their connections as its number and the number of shares."""
 BYTES_PER_TASK = 32 << 20
 PACKED = (".gz", ".zst", ".zstd", ".bz2", ".xz", ".lz4")
 COMPRESSION = 4
-"""How much smaller compressed captures are, roughly."""
+"""Approximate factor by which compression makes captures smaller."""
 
 
 class CaptureReader(Reader):
-    """Plans shares of all files; every task reads all packets of the files, but only the connections of its share."""
+    """Reader that plans shares of connections. Each task reads all packets of the files, but only the connections of
+    its share."""
 
     def __init__(self, options: Options, schema: pa.Schema | None = None) -> None:
         super().__init__(options, schema)
@@ -63,11 +64,12 @@ def _table(options: Options) -> Table:
 
 
 def _tasks(files: Sequence[str]) -> int:
-    """As many tasks as the files are worth, and this machine can run at once."""
+    """Return the number of tasks that the size of the files justifies, at most the number that this machine can run
+    at once."""
     size = sum(map(_weight, files))
     return max(1, min(-(-size // BYTES_PER_TASK), os.cpu_count() or 1))
 
 
 def _weight(file: str) -> int:
-    """Bytes to read, roughly."""
+    """Return the approximate number of bytes to read."""
     return stored_size(file) * (COMPRESSION if file.endswith(PACKED) else 1)

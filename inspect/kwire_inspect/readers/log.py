@@ -1,4 +1,4 @@
-"""Log segments and snapshots as RECORDS: see ``kwire_spark.sources.log``, which documents the options."""
+"""Log segments and snapshots as RECORDS. ``kwire_spark.sources.log`` documents the options."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class LogReader(Reader):
-    """Plans tasks by sizes of files alone; tasks find where their batches begin."""
+    """Reader that plans tasks only by the sizes of files. Each task finds the first batch in its part."""
 
     def __init__(self, options: Options, schema: pa.Schema | None = None) -> None:
         super().__init__(options, schema)
@@ -59,7 +59,7 @@ class LogReader(Reader):
         return typed_batches(batches, self._decode, self.schema) if self._decode else batches
 
     def _wants(self, file: LogSegment) -> bool:
-        """Whether a file can have requested rows."""
+        """Return whether a file can contain requested rows."""
         if self._decode is not None and not self._decode.kind.is_in(file.topic or ""):
             return False
         return file.topic is None or may_pass(self.conditions, {"topic": file.topic, "partition": file.partition})

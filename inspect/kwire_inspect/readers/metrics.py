@@ -1,4 +1,4 @@
-"""Dumps of metrics as COUNTED: see ``kwire_spark.sources.metrics``, which documents the options."""
+"""Dumps of metrics as COUNTED. ``kwire_spark.sources.metrics`` documents the options."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kwire_inspect.text_logs import metrics_batches
 
 
 class MetricsReader(Reader):
-    """A task is a file."""
+    """Reader with a task for each file."""
 
     @classmethod
     def columns(cls, options: Options) -> pa.Schema:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from kwire_inspect.tables.relations import Batches
 
 ROWS = 4096
-"""Rows that are read at a time."""
+"""Number of rows read at a time."""
 BY_DATE = dataset.partitioning(pa.schema([(DATE, pa.date32())]), flavor="hive")
 SLOWLY = dataset.ParquetFileFormat(pre_buffer=False)
 NO_READAHEAD = {"batch_readahead": 0, "fragment_readahead": 0}
@@ -29,18 +29,18 @@ COUNTS = frozenset({"requests", "errors", "refused", "connections", "places"})
 """Columns of CLIENTS and PROBLEMS that every row has."""
 MICROSECOND = timedelta(microseconds=1)
 TIMES = range(*((end.replace(tzinfo=UTC) - EPOCH) // MICROSECOND for end in (datetime.min, datetime.max)))
-"""Microseconds that Python has times for."""
+"""Range of times that Python can represent, in microseconds."""
 
 
 def stored_batches(table: StoredTable, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-    """The rows of a table, with the columns of ``schema``: those that the table lacks are null.
+    """Yield the rows of a table with the columns of ``schema``. Columns that the table lacks are null.
 
-    :class:`~kwire_inspect.options.BrokenInputError` if a file is no Parquet, or has values that no table of
+    Raises :class:`~kwire_inspect.options.BrokenInputError` if a file is no Parquet, or has values that no table of
     kwire has.
     """
     for path in table.files:
         try:
-            file = ParquetFile(path, coerce_int96_timestamp_unit="us")  # Spark's times are of that type
+            file = ParquetFile(path, coerce_int96_timestamp_unit="us")  # Spark writes times in this type
             known = [name for name in schema.names if name in file.schema_arrow.names]
             for batch in file.iter_batches(ROWS, columns=known):
                 yield pa.RecordBatch.from_arrays([_column(batch, field) for field in schema], schema=schema)
@@ -49,7 +49,8 @@ def stored_batches(table: StoredTable, schema: pa.Schema) -> Iterator[pa.RecordB
 
 
 class TableReader(Reader):
-    """Reads a table that this run has written, in a few row groups at a time, with ``date`` if it is partitioned."""
+    """Reader of a table that this run has written. It reads a few row groups at a time, with ``date`` if the table is
+    partitioned."""
 
     def __init__(self, path: str, columns: Sequence[str] | None = None, tasks: int = 1) -> None:
         self._table = dataset.dataset(path, format=SLOWLY, partitioning=BY_DATE)
@@ -57,7 +58,7 @@ class TableReader(Reader):
         self._columns, self._tasks = columns, tasks
 
     def tasks(self) -> Sequence[list[ParquetFileFragment]]:
-        """A share of the row groups of each file."""
+        """Return a share of the row groups of each file for each task."""
         dealt: list[list[ParquetFileFragment]] = [[] for _ in range(self._tasks)]
         for file in self._table.get_fragments():
             for number, share in enumerate(dealt):
@@ -92,6 +93,6 @@ def _column(batch: pa.RecordBatch, field: pa.Field) -> pa.Array:
 
 
 def _ends(column: pa.Array) -> list[int]:
-    """The least and the largest number, if there is any."""
+    """Return the least and the largest number, or nothing for a column without values."""
     found = compute.min_max(column.cast(pa.int64())).as_py()
     return [end for end in found.values() if end is not None]

@@ -1,5 +1,4 @@
-"""Request logs as EXCHANGES and server logs as REFUSALS: see ``kwire_spark.sources``, where the options are
-documented."""
+"""Request logs as EXCHANGES and server logs as REFUSALS. ``kwire_spark.sources`` documents the options."""
 
 from __future__ import annotations
 
@@ -17,10 +16,10 @@ from kwire_inspect.text_logs.lines import LONGEST
 
 
 class TextLogReader(Reader):
-    """Plans splits of files; a task reads one. ``table`` is the layout of the rows.
+    """Reader that plans splits of files. A task reads one split. ``table`` is the layout of the rows.
 
-    ``batches`` takes a split, the projection, and by name ``zone``, ``failfast`` and ``longest``; it makes the rows
-    of the split.
+    ``batches`` makes the rows of a split. Its arguments are the split, the projection, and by name ``zone``,
+    ``failfast`` and ``longest``.
     """
 
     table: ClassVar[str]
