@@ -34,6 +34,8 @@ from kwire_kafka import (
     MetadataRequest,
     MetadataResponse,
     ProduceRequest,
+    SaslHandshakeRequest,
+    SaslHandshakeResponse,
 )
 from kwire_kafka.api.fetch import FetchableTopicResponse, PartitionData
 from tests.e2e.capture import load
@@ -551,3 +553,26 @@ def test_bytes_are_decoded_a_few_times_however_many_frames_seem_to_hold_them(cou
     assert search.advance(data, 0, 0.0, ended=True) is None
     assert search.found >= count
     assert 100_000 < framing.decoded <= 8 * len(data)
+
+
+BROKEN = frame(raw("000c 0000 00000001 0002 6d65 | 7fff"))  # the body of Heartbeat ends too early
+TOKEN = frame(b"\0user\0password")
+
+
+@pytest.mark.parametrize("talk", [[], [asked(SaslHandshakeRequest(), 0, 1), answered(SaslHandshakeResponse(), 0, 1)]])
+@pytest.mark.parametrize("noise", [1, 2, 5])
+@pytest.mark.parametrize("after", [[BROKEN], [BROKEN, BROKEN], [TOKEN], [TOKEN, BROKEN], [BROKEN, TOKEN]])
+def test_after_a_gap_nothing_that_cannot_be_read_is_found_by_searching(
+    talk: list[Segment], noise: int, after: list[bytes]
+) -> None:
+    """Not even where bare tokens are expected, which look like anything."""
+    connection = decoder()
+    for side, data in talk:
+        connection.feed(side, data, 1.0)
+    connection.gap(CLIENT, 0, 2.0)
+    unknown, request = b"\xff" * noise + b"".join(after), asked(HeartbeatRequest(), 4, 5)[1]
+    skipped, found = connection.feed(CLIENT, unknown, 3.0) + connection.feed(CLIENT, request, 4.0)
+    assert isinstance(skipped, Skipped)
+    assert skipped.data == unknown
+    assert isinstance(found, RequestEvent)
+    assert found.data == request[4:]
