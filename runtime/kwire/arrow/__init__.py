@@ -12,10 +12,10 @@ A generated package has the columns of all its messages::
     columns.select("topics.name").decode(frames, versions)      # and no more than these columns
 
 A schema is the union of the message's versions. A column is null where the version of a message lacks the field: its
-default was not sent. Structs and arrays are nested as in the message; ``unknown_tags``, in every struct that has a
-flexible version, keeps tagged fields that the class does not know. A uuid is a string, as Kafka prints it; uint16 and
-uint32 take the next wider signed type. :func:`read_records` gives the records of batches as columns.
-Needs the extra ``arrow``; nothing else in kwire imports this package.
+default was not sent. Structs and arrays are nested as in the message. Every struct that has a flexible version has a
+column ``unknown_tags`` for tagged fields that the class does not know. A uuid is a string, as Kafka prints it. uint16
+and uint32 become the next wider signed type. ``read_records`` returns the records of batches as columns. This package
+requires the extra ``arrow``. Nothing else in kwire imports it.
 """
 
 from __future__ import annotations

@@ -13,14 +13,14 @@ from pyarrow import compute
 from kwire.columns.rows import unmarked
 
 MAX_BYTES = (1 << 31) - 1
-"""How many bytes places can be in: they are int32, as Arrow's offsets."""
+"""Maximum bytes that places address. They are int32, as Arrow's offsets are."""
 
 FEW = 1 << 14
-"""For as many rows, the numbers of parts are kept: to make them takes longer than to use them."""
+"""Maximum rows for which the numbers of parts are cached. Making them costs more than using them."""
 
 
 def numbers(kind: pa.DataType, values: bytes, valid: pa.Buffer | None = None) -> pa.Array:
-    """Numbers, or bytes of which each but 0 is true."""
+    """Return numbers from bytes. For booleans, each byte except 0 is true."""
     if kind == pa.bool_():
         return numbers(pa.uint8(), values).cast(kind)
     return pa.Array.from_buffers(kind, len(values) // kind.byte_width, [valid, pa.py_buffer(values)])
@@ -36,7 +36,7 @@ def binary(values: Sequence[bytes | None]) -> pa.Array:
 
 
 def valid_rows(nulls: bytes, count: int) -> pa.Array | None:
-    """Which of ``count`` rows are not in ``nulls`` (int64); ``None`` if none is."""
+    """Return a mask of the ``count`` rows that are not in ``nulls`` (int64), or ``None`` if all are null-free."""
     return numbers(pa.bool_(), unmarked(nulls, count)) if nulls else None
 
 

@@ -31,22 +31,22 @@ Versions = int | Sequence[int]
 COMPILED = is_native()
 
 AT_ONCE = 1 << 20
-"""How many bytes of unusual frames are decoded into objects at a time."""
+"""Maximum bytes of unusual frames that are decoded into objects at a time."""
 
 K = TypeVar("K")
 
 
 class Decoded(NamedTuple):
-    """What :meth:`Columns.decode` found in frames."""
+    """The result of ``Columns.decode``."""
 
     array: pa.StructArray
-    """A struct for each frame, null for those that are not valid."""
+    """A struct for each frame. Invalid frames are null."""
     errors: dict[int, DecodeError]
     """The errors of these, by the number of the frame."""
 
     @property
     def rows(self) -> list[int]:
-        """The numbers of the valid frames: those of the rows of :attr:`batch`."""
+        """Numbers of the valid frames, one for each row of ``batch``."""
         return [number for number in range(len(self.array)) if number not in self.errors]
 
     @property
@@ -75,10 +75,9 @@ class Columns:
         self._readers: dict[int, Reader | None] = {}
 
     def select(self, *paths: str) -> Columns:
-        """Some of the columns: ``topics`` with all that is in it, or ``topics.partitions.leader_id``.
+        """Return these columns with everything in them, such as ``topics`` or ``topics.partitions.leader_id``.
 
-        Other columns are not decoded by :meth:`decode`, only skipped. ``UnknownColumnError`` for a column that the
-        message does not have.
+        ``decode`` skips all other columns. Raise ``UnknownColumnError`` for a column that the message does not have.
         """
         return Columns(self.message, selected(self.type, paths, self.message.__name__))
 
@@ -88,7 +87,10 @@ class Columns:
         return pa.schema(list(self.type))
 
     def batch(self, messages: Sequence[Message], versions: Versions) -> pa.RecordBatch:
-        """A row for each message, like :meth:`array`, but ``None`` is a ``ValueError``: a row cannot be null."""
+        """Return a batch with a row for each message.
+
+        The columns are those of ``array``. A row cannot be null, so ``None`` raises ``ValueError``.
+        """
         array = self.array(messages, versions)
         if array.null_count:
             raise ValueError("a message is None: array() has a null for it")
@@ -121,13 +123,13 @@ class Columns:
         policy: Policy = STRICT,
         max_decoded: int = MAX_FRAME,
     ) -> Decoded:
-        """Bodies of this message as columns, straight from their bytes.
+        """Return bodies of this message as columns, straight from their bytes.
 
-        Equal to :meth:`array` of the decoded messages, without objects for them. ``start`` is where the body begins,
-        in all frames or in each. Frames that are not valid are null, and their ``DecodeError`` is in the result; what
-        was not selected is not checked. Frames that are unusual, such as those that only a tolerant ``policy``
-        accepts, are decoded one by one. ``max_decoded`` is that of :class:`kwire.connection.ConnectionDecoder`.
-        ``ValueError`` for 2 GiB of frames.
+        The result equals ``array`` of the decoded messages, but no message objects are made. ``start`` is the offset
+        of the body, in all frames or in each. An invalid frame is null, and the result has its ``DecodeError``.
+        Columns that were not selected are not checked. Unusual frames, such as frames that only a tolerant ``policy``
+        accepts, are decoded one by one. ``max_decoded`` is explained at ``kwire.connection.ConnectionDecoder``.
+        Frames of 2 GiB or more raise ``ValueError``.
         """
         each = list(_each(versions, len(frames)))
         data = [bytes(frame) for frame in frames]
@@ -178,8 +180,11 @@ class Columns:
                 size = 0
 
     def _reader(self, version: int) -> Reader | None:
-        """The reader for a version; ``None`` if there is none, or if objects are faster: interpreted, with all
-        columns."""
+        """Return the reader for a version.
+
+        Return ``None`` if the version has no reader, or if objects are faster, as in an interpreted run with all
+        columns.
+        """
         if self._whole and not COMPILED:
             return None
         if version not in self._readers:
@@ -191,7 +196,7 @@ class Columns:
         return self._readers[version]
 
     def messages(self, rows: pa.StructArray | pa.RecordBatch, versions: Versions) -> list[Message | None]:
-        """The messages from which :meth:`array` or :meth:`batch` made columns, ``None`` for null."""
+        """Return the messages from which ``array`` or ``batch`` made columns, ``None`` for null."""
         array = rows.to_struct_array() if isinstance(rows, pa.RecordBatch) else rows
         by_row: dict[int, Message] = {}
         there = zip(array.is_valid().to_pylist(), _each(versions, len(array)), strict=True)

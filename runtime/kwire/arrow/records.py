@@ -56,7 +56,7 @@ RECORDS = pa.schema(
         _column("control", pa.bool_(), "Whether this is a control record, such as a transaction marker."),
     ]
 )
-"""The columns of records: those of each record, then those of its batch."""
+"""Columns of records. The columns of each record come first, then the columns of its batch."""
 
 _OF_RECORDS = {"offset": OFFSETS, "timestamp": TIMES, "key": KEYS, "value": VALUES, "headers": HEADERS}
 _FACTS = Struct(">qibhqhi")
@@ -74,23 +74,22 @@ _PLACES = {
 _LABELS = {"codec": CODECS, "timestamp_type": TIMESTAMP_TYPES}
 
 ROWS = 1 << 17
-"""How many records are in a :class:`pyarrow.RecordBatch`, about: record batches are added whole."""
+"""Approximate number of records in a ``pyarrow.RecordBatch``. Kafka's batches are added whole."""
 BYTES = 1 << 25
-"""How many bytes of batches they come from, decompressed, about."""
+"""Approximate bytes of decompressed Kafka batches that make up one ``pyarrow.RecordBatch``."""
 BELIEVED = 1 << 16
-"""The largest number of records that is taken from the header of a batch alone, if no column needs its records."""
+"""Maximum number of records that is accepted from the header of a batch if no column needs its records."""
 
 
 LEFT_OUT = _column("left_out", pa.int64(), "Bytes of the record, if it is too large.", nullable=True)
 
 
 class RecordBuilder:
-    """Gathers record batches until about ``rows`` records or ``size`` bytes are enough for the columns of ``schema``,
-    some of :data:`RECORDS`.
+    """Gathers record batches until about ``rows`` records or ``size`` bytes are enough for the columns of ``schema``.
 
-    ``pop`` gives columns that are finished, in order. Without columns of the record itself, batches are not
-    decompressed and their records not checked. Records of more than ``largest`` bytes have no key, value and headers,
-    and their size in a further column, :data:`LEFT_OUT`.
+    The columns are some of ``RECORDS``. ``pop`` returns finished columns, in order. Without columns of the record
+    itself, batches are not decompressed and their records not checked. Records of more than ``largest`` bytes have no
+    key, value and headers. A further column, ``LEFT_OUT``, has their size.
     """
 
     def __init__(
@@ -114,7 +113,7 @@ class RecordBuilder:
 
     @property
     def rows(self) -> int:
-        """How many records have been added and are not ready."""
+        """Number of added records that are not ready."""
         return self._records.count
 
     def add(self, batch: Batch, data: bytes = b"", at: int = 0) -> None:
@@ -126,7 +125,7 @@ class RecordBuilder:
             self.add_records(batch, batch.records())
 
     def take(self, batch: Batch, data: bytes = b"", at: int = 0) -> bool:
-        """Add a batch as :meth:`add` does, if it is a usual one, and return whether it is."""
+        """Add a batch as ``add`` does if it is a usual batch, and return whether it is."""
         if not self._wanted and 0 <= batch.count <= BELIEVED:
             self._records.count += batch.count
             self._note(batch, batch.count)
@@ -152,7 +151,7 @@ class RecordBuilder:
         return self._read(batch, payload, start, len(payload), count, False)
 
     def _read(self, batch: Batch, data: bytes, start: int, end: int, count: int, whole: bool) -> int:
-        """Add records with :meth:`~kwire.columns.records.RecordColumns.read`."""
+        """Add records with ``kwire.columns.records.RecordColumns.read``."""
         append = batch.attributes & APPEND_TIME != 0
         offset, time = batch.base_offset, batch.base_timestamp
         if len(data) > MAX_BYTES or not (-HUGE < offset < HUGE and -HUGE < time < HUGE):
@@ -180,7 +179,7 @@ class RecordBuilder:
         return self._has(data) or 0 < len(data) <= (self._size if self._buffers else MAX_BYTES)
 
     def _room(self, size: int) -> int:
-        """Where the next buffer will begin, of ``size`` bytes."""
+        """Return the start of the next buffer, which has ``size`` bytes."""
         if self._buffers and self._shift + size > self._size:
             self.flush()
         return self._shift
@@ -218,7 +217,7 @@ class RecordBuilder:
 
     @property
     def ready(self) -> bool:
-        """Whether :meth:`pop` may return columns."""
+        """Return whether ``pop`` may return columns."""
         return bool(self._ready)
 
     def pop(self) -> pa.RecordBatch | None:
@@ -323,9 +322,9 @@ def _texts(keys: pa.Array) -> pa.Array:
 
 
 class RecordReader:
-    """An iterator of record batches of Arrow, made by :func:`read_records`. ``schema`` is that of all of them.
+    """An iterator of Arrow record batches, made by ``read_records``. All of them have the schema ``schema``.
 
-    ``errors``, ``truncated`` and what happens at an error are those of :class:`kwire.records.BatchReader`.
+    ``errors``, ``truncated`` and the behaviour after an error are as in ``kwire.records.BatchReader``.
     """
 
     def __init__(
@@ -383,12 +382,12 @@ def read_records(
     limit: int | None = None,
     policy: Policy = STRICT,
 ) -> RecordReader:
-    """The records of ``data``, the contents of a records field or a log segment, as columns: some of :data:`RECORDS`,
-    or all.
+    """Return the records of ``data``, the contents of a records field or a log segment, as columns.
 
-    Gives a :class:`pyarrow.RecordBatch` for about every ``rows`` records. What was not asked for is skipped, not
-    copied. The other parameters and errors are those of :func:`kwire.records.read_batches`; with ``skip``, batches
-    with invalid records are skipped as well. ``UnknownColumnError`` for other columns.
+    The columns are all of ``RECORDS``, or the named ones. The iterator yields a ``pyarrow.RecordBatch`` for about
+    every ``rows`` records. Other columns are skipped, not copied. The remaining parameters and errors are as in
+    ``kwire.records.read_batches``. With ``skip``, batches with invalid records are skipped as well. Raise
+    ``UnknownColumnError`` for an unknown column.
     """
     names = RECORDS.names if columns is None else columns
     for name in names:
@@ -400,15 +399,15 @@ def read_records(
 
 
 def write_records(rows: pa.RecordBatch | pa.Table, **settings: Any) -> bytes:
-    """The bytes of one record batch of these rows: their columns ``offset``, ``timestamp``, ``key``, ``value`` and
-    ``headers``. Those that are missing have the defaults of :class:`~kwire.records.Record`.
+    """Return the bytes of one record batch with these rows.
 
-    ``settings`` and errors are those of :func:`kwire.records.encode_batch`.
+    The rows have the columns ``offset``, ``timestamp``, ``key``, ``value`` and ``headers``. Missing columns have the
+    defaults of ``kwire.records.Record``. ``settings`` and errors are as in ``kwire.records.encode_batch``.
     """
     names = [name for name in _OF_RECORDS if name in rows.schema.names]
     columns = {name: rows.column(name) for name in names}
     if "timestamp" in columns:
-        times = columns["timestamp"].cast(TIMESTAMP, safe=False)  # others may be finer
+        times = columns["timestamp"].cast(TIMESTAMP, safe=False)  # other units may be finer
         columns["timestamp"] = compute.fill_null(times.cast(pa.int64()), -1)
     values = {name: column.to_pylist() for name, column in columns.items()}
     if "headers" in values:

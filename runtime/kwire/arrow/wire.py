@@ -22,7 +22,7 @@ from kwire_rules import SIZES
 
 
 def wanted(kind: pa.StructType) -> Wanted:
-    """The fields of a struct type by name, as a program takes them."""
+    """Return the fields of a struct type by name, in the form that a program expects."""
     found = {}
     for field in kind:
         inner = field.type.value_type if pa.types.is_list(field.type) else field.type
@@ -82,14 +82,16 @@ class _Filled:
         self.rows_without_text: set[int] = set()
 
     def take(self, first: int, count: int) -> list[bytes]:
-        """So many columns, whose memory others can use from now on."""
+        """Return ``count`` columns. The next frames reuse their memory."""
         taken = [out.getvalue() for out in self.columns[first : first + count]]
         self.columns[first : first + count] = [EMPTY] * count
         return taken
 
 
 Make = Callable[[_Filled, int], pa.Array]
-"""Makes an array of so many values. What makes a struct is composed once, with all that makes its fields."""
+"""Makes an array with this number of values. The function for a struct is composed once, with the functions for its
+fields.
+"""
 
 
 def _structs(kind: pa.StructType, place: Structs) -> Make:
@@ -155,7 +157,7 @@ def _texts(found: _Filled, pieces: pa.Array) -> pa.Array:
     """Bytes as strings. Those that are not UTF-8 are noted by the message that they are in."""
     texts = pieces.view(pa.string())
     try:
-        texts.validate(full=True)  # a cast does the same, and takes longer
+        texts.validate(full=True)  # faster than a cast
     except pa.ArrowInvalid:
         rows = [row for row, value in enumerate(pieces.to_pylist()) if not _is_text(value)]
         for offsets in reversed(found.ends):

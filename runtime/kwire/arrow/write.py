@@ -1,7 +1,7 @@
-"""Structs → columns. Writers are composed once for each struct and version; each fills its column in one pass.
+"""Structs → columns. Writers are composed once for each struct and version. Each fills its column in one pass.
 
 Nested values are gathered into one flat list per level, so that the work depends on the columns, not on the shape.
-The writer of a column takes the values of a field, one for each struct, and returns an Arrow array.
+The writer of a column receives the values of a field, one for each struct, and returns an Arrow array.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def _absent(kind: pa.DataType, structs: Sequence[Struct]) -> pa.Array:
 
 
 def _checked(cls: type[Struct], field: pa.Field, write: Write) -> Write:
-    """A writer that takes the values of ``field`` from structs, and refuses null where it is not allowed."""
+    """Return a writer that reads ``field`` of structs and refuses null where it is not allowed."""
     lazy = hasattr(cls, f"_{field.name}")
     get = getter(f"_{field.name}" if lazy else field.name)
     if lazy:
@@ -107,7 +107,7 @@ def _or_default(default: Struct, write: Write) -> Write:
 
 @cache
 def getter(name: str) -> Callable[[Sequence[Any]], list[Any]]:
-    """A function that takes one attribute of many objects: twice as fast as ``map`` with an ``attrgetter``."""
+    """Return a function that reads one attribute of many objects, twice as fast as ``map`` with an ``attrgetter``."""
     function: Callable[[Sequence[Any]], list[Any]] = eval(f"lambda items: [item.{name} for item in items]")
     return function
 
@@ -140,8 +140,10 @@ def _uuids(values: Sequence[bytes]) -> pa.Array:
 
 
 def uuid_texts(uuids: bytes, count: int) -> pa.Array:
-    """Uuids, each with two zeros after it, as Kafka prints them. All in one call: 18 bytes are 24 characters of
-    base64, and the first 22 are those of the uuid."""
+    """Return uuids, each followed by two zeros, as Kafka prints them.
+
+    One call converts all. 18 bytes are 24 characters of base64, and the first 22 characters are the uuid.
+    """
     text = b2a_base64(uuids, newline=False).translate(_TO_URL)
     if len(text) != 24 * count:
         raise ValueError("a uuid has 16 bytes")

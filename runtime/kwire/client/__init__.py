@@ -8,8 +8,8 @@
         response = await client.call(MetadataRequest(topics=[]))
         print(response.expect(MetadataResponse).cluster_id)
 
-It finds no other brokers, renews no sessions and sends one request at a time. It is built on ``kwire.connection``,
-which is there for those who need more.
+It finds no other brokers, renews no sessions and sends one request at a time. For more, use ``kwire.connection``, on
+which it is built.
 """
 
 from kwire.client.ask import ask

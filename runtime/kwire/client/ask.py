@@ -1,4 +1,4 @@
-"""What a broker says about itself and its cluster."""
+"""The description that a broker gives of itself and its cluster."""
 
 from __future__ import annotations
 

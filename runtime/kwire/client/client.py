@@ -29,7 +29,7 @@ DEFAULT_PORT = 9092
 UNSUPPORTED_VERSION, ILLEGAL_SASL_STATE = 35, 34
 
 HTTP_SECONDS = 5.0
-"""How long a server that gave no answer may take to show that it is one of HTTP."""
+"""Maximum seconds that a silent server has to show that it speaks HTTP."""
 _FAILURES = (OSError, UnicodeError, DecodeError)
 _ADDRESS = re.compile(r"(?:\[([^\]]+)\]|([^:\[\]]+))(?::([0-9]{1,5}))?")
 _HEAD = b"HEAD / HTTP/1.0\r\n\r\n"
@@ -54,11 +54,11 @@ async def connect(
     timeout: float = 30.0,
     max_response: int = MAX_RESPONSE,
 ) -> Client:
-    """A connection on which versions are negotiated and the login is done, all within ``timeout`` seconds.
+    """Open a connection, negotiate versions and log in, all within ``timeout`` seconds.
 
-    ``timeout`` is also the limit of each call that has no other, and ``max_response`` that of a response in bytes.
-    :class:`BrokerError` says in a sentence why there is no connection, :class:`AuthenticationError` why no login.
-    :class:`SecurityError` is raised before anything is sent if a password or token would go out in clear text.
+    ``timeout`` is also the default limit of each call. ``max_response`` is the maximum size of a response in bytes.
+    Raise ``BrokerError`` with the reason if the connection fails, and ``AuthenticationError`` if the login fails.
+    Raise ``SecurityError`` before anything is sent if a password or token would go out in clear text.
     """
     security = security or Security()
     security.check(host)
@@ -86,7 +86,7 @@ async def connect(
 
 
 class Client:
-    """A connection that :func:`connect` made; leaving ``async with`` closes it."""
+    """A connection that ``connect`` made. Leaving ``async with`` closes it."""
 
     def __init__(
         self,
@@ -129,17 +129,21 @@ class Client:
                 await writer.wait_closed()
 
     def version(self, request: type[Message]) -> int:
-        """The highest version of a request that both sides support; ``NoCommonVersionError`` if there is none."""
+        """Return the highest version of a request that both sides support.
+
+        Raise ``NoCommonVersionError`` if they share none.
+        """
         return self._connection.version(request)
 
     async def call(
         self, request: Message, version: int | None = None, *, timeout: float | None = None
     ) -> ResponseEvent:
-        """Send a request, by default in the newest version that both sides know, and wait for its response.
+        """Send a request and wait for its response.
 
-        ``timeout`` is in seconds, by default that of :func:`connect`. :class:`BrokerError` if none comes, after which
-        the connection is closed; ``DecodeError`` if it cannot be decoded; ``EncodeError`` if the request cannot be
-        encoded, is one without a response, or names a topic in a version that has ids instead, without the id.
+        The version defaults to the newest that both sides know. ``timeout`` is in seconds and defaults to the limit
+        of ``connect``. Raise ``BrokerError`` and close the connection if no response comes. Raise ``DecodeError`` if
+        the response cannot be decoded. Raise ``EncodeError`` if the request cannot be encoded, has no response, or
+        names a topic without its id in a version that has ids instead.
         """
         name = type(request).__name__
         if version is None:
@@ -159,7 +163,7 @@ class Client:
         return answer
 
     async def _exchange(self, data: bytes, name: str, timeout: float | None = None) -> Any:
-        """What answers the request in ``data``."""
+        """Return the response to the request in ``data``."""
         seconds = self._timeout if timeout is None else timeout
         if self._reader is None or self._writer is None:
             raise BrokerError(f"{self.address}: the connection is closed")
@@ -176,7 +180,7 @@ class Client:
                 why = reason(error, tls=False, seconds=seconds)
                 raise BrokerError(f"{self.address}: {name}: {why}") from None
             raise
-        except BaseException:  # cancelled: the response will come when nobody waits for it
+        except BaseException:  # Cancelled. No caller waits for the response any more.
             await self.close()
             raise
         await self.close()
@@ -188,7 +192,7 @@ class Client:
         return "a port for TLS does so, and a broker before 0.10" if not self._tls else "a broker before 0.10 does so"
 
     async def _negotiate(self) -> None:
-        """Exchange ApiVersions, again in an older version if the broker says so [KIP-511, KAFKA-WIRE 6]."""
+        """Exchange ApiVersions, again in an older version if the broker requires it [KIP-511, KAFKA-WIRE 6]."""
         request: Any = self.protocol["ApiVersionsRequest"]
         question = request(client_software_name="kwire", client_software_version=__version__)
         answer: Any = (await self.call(question, request.VALID_VERSIONS[-1])).message

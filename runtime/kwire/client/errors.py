@@ -60,7 +60,7 @@ def _size(error: DecodeError) -> str:
 
 
 def other_protocol(data: bytes) -> str:
-    """What to do about a server whose first bytes are ``data``; empty for one that may speak Kafka."""
+    """Return advice about a server whose first bytes are ``data``, or an empty string if it may speak Kafka."""
     match sniff_protocol(data) if data else None:
         case "TLS":
             how = "set security.protocol to SSL or SASL_SSL, --tls, or in Python Security(tls=tls_context())"

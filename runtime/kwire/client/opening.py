@@ -15,9 +15,10 @@ if TYPE_CHECKING:
 async def open_connection(
     host: str, port: int, tls: ssl.SSLContext | None = None
 ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-    """A connection to the first address of a host that accepts one. ``OSError`` of the last if none does.
+    """Connect to the first address of a host that accepts a connection.
 
-    Unlike asyncio's own, it leaves nothing behind that ``asyncio.run`` waits for.
+    Raise the last ``OSError`` if no address does. Unlike asyncio's own function, this leaves no thread for which
+    ``asyncio.run`` waits.
     """
     if not 0 < port < 1 << 16:  # the system would take it modulo 65536
         raise OSError(f"{port} is not a port")
@@ -43,7 +44,10 @@ async def _connected(end: socket.socket, address: Any) -> socket.socket:
 
 
 async def _addresses(host: str, port: int) -> list[Any]:
-    """The addresses of a host, by a thread that nobody has to wait for: the system may take minutes."""
+    """Return the addresses of a host.
+
+    The system may need minutes, so the call runs on a thread that can be abandoned.
+    """
     loop = asyncio.get_running_loop()
     found: asyncio.Future[list[Any]] = loop.create_future()
 

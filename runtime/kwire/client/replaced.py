@@ -1,4 +1,4 @@
-"""Fields that a version drops in favour of others: the name of a topic where that version has its id."""
+"""Fields that a version replaces, such as the name of a topic where that version has its id."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ if TYPE_CHECKING:
 
 
 def check_replaced(message: Message, version: int) -> None:
-    """Raise an :class:`EncodeError` if ``version`` would drop a value without another in its place.
+    """Raise an ``EncodeError`` if ``version`` would drop a value and its replacement has none.
 
-    A dropped field is replaced by those fields of its struct that begin in the version after its last one. Encoding
-    does not refuse it, since it is ignorable, and the peer would see the defaults of these.
+    The replacements of a dropped field are the fields of its struct that begin in the version after its last version.
+    Encoding does not refuse the value, because the field is ignorable. The peer would see the defaults of the
+    replacements.
     """
     for path, field, others in _lost(message, valid_version(type(message), version), ""):
         reason = f"version {version} drops this field: set {' or '.join(other.name for other in others)} instead"

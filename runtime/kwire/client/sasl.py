@@ -15,7 +15,7 @@ from kwire.client.errors import AuthenticationError, SecurityError
 from kwire.client.files import read_small
 
 Conversation = Generator[bytes, bytes, None]
-"""Yields the tokens to send and takes the answers; ends when the server has proved what it must."""
+"""Yields the tokens to send and receives the answers. It ends when the server has proved its identity."""
 
 HASHES = {"SCRAM-SHA-256": "sha256", "SCRAM-SHA-512": "sha512"}
 MECHANISMS = ("PLAIN", *HASHES, "OAUTHBEARER")
@@ -23,7 +23,9 @@ IN_CLEAR = {"PLAIN": "password", "OAUTHBEARER": "token"}
 """Mechanisms that need TLS, with the secret that each sends as it is."""
 
 ITERATIONS = range(4096, 1_000_001)
-"""What SCRAM servers may ask for: fewer would give the password away [RFC 7677, 4], more would take seconds."""
+"""Range of iterations that SCRAM servers may request. Fewer would expose the password [RFC 7677, 4]. More would last
+seconds.
+"""
 
 _CHALLENGE = re.compile(r"r=([!-+\--~]+),s=([A-Za-z0-9+/=]+),i=([0-9]{1,9})(?:,.*)?")
 _TOKEN = re.compile(r"[-_.~+/=A-Za-z0-9]+")
@@ -31,10 +33,10 @@ _TOKEN = re.compile(r"[-_.~+/=A-Za-z0-9]+")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sasl:
-    """How to log in, by one of PLAIN, SCRAM-SHA-256, SCRAM-SHA-512 and OAUTHBEARER.
+    """The settings of a login by PLAIN, SCRAM-SHA-256, SCRAM-SHA-512 or OAUTHBEARER.
 
-    OAUTHBEARER takes a ``token``, or a ``token_file`` that is read at each login, and ``extensions`` [KIP-342].
-    ``by_token``: SCRAM with id and hmac of a delegation token for user and password [KIP-48].
+    OAUTHBEARER requires a ``token``, or a ``token_file`` that is read at each login, and accepts ``extensions``
+    [KIP-342]. With ``by_token``, SCRAM uses the id and hmac of a delegation token as user and password [KIP-48].
     """
 
     mechanism: str
@@ -55,7 +57,10 @@ class Sasl:
             raise SecurityError(f"SASL mechanism {self.mechanism} needs a user and a password")
 
     def conversation(self) -> Conversation:
-        """The client's part of a login; :class:`AuthenticationError` for a server that breaks its rules."""
+        """Return the client's part of a login.
+
+        It raises ``AuthenticationError`` if the server breaks the rules of the mechanism.
+        """
         if self.mechanism == "PLAIN":
             return self._plain()
         return self._oauthbearer() if self.mechanism == "OAUTHBEARER" else self._scram(HASHES[self.mechanism])

@@ -40,11 +40,12 @@ class Security:
 
     @classmethod
     def from_properties(cls, properties: Mapping[str, str], token_file: str | Path | None = None) -> Security:
-        """The settings of a Java client: ``security.protocol``, ``sasl.*`` and ``ssl.*``, others are ignored.
+        """Return the settings of a Java client from ``security.protocol``, ``sasl.*`` and ``ssl.*``.
 
-        ``token_file`` is for OAUTHBEARER, whose tokens a Java client gets by itself. :class:`SecurityError` for
-        settings that this client does not have: other mechanisms, and stores of keys that are not PEM.
-        ``SASL_PLAINTEXT`` allows ``plaintext_login``, since it asks for that.
+        Other properties are ignored. OAUTHBEARER requires ``token_file``, because a Java client gets its tokens by
+        itself. ``SASL_PLAINTEXT`` allows ``plaintext_login``, because it asks for a login in clear text. Raise
+        ``SecurityError`` for settings that this client does not support, such as other mechanisms and stores of keys
+        that are not PEM.
         """
         protocol = properties.get("security.protocol", "PLAINTEXT").upper()
         if protocol not in PROTOCOLS:
@@ -67,7 +68,7 @@ class Security:
         return text if secret else ""
 
     def check(self, host: str) -> None:
-        """Raise :class:`SecurityError` if a login at this host would send a secret in clear text unasked."""
+        """Raise ``SecurityError`` if a login at this host would send a secret in clear text without permission."""
         if self.sasl and (what := self.exposed(host)) and not self.plaintext_login:
             raise SecurityError(
                 f"{self.sasl.mechanism} would send the {what} to {host} in clear text: use TLS or SCRAM, or allow it "
@@ -108,10 +109,11 @@ def tls_context(
     key_password: str | None = None,
     check_hostname: bool = True,
 ) -> ssl.SSLContext:
-    """A context for TLS 1.2 and newer, from files in PEM.
+    """Return a context for TLS 1.2 and newer, from files in PEM.
 
-    ``ca`` or ``ca_text`` replace the certificates that the system trusts. ``certificate`` is for brokers that ask for
-    one: its chain, with the key unless that has a file of its own. :class:`SecurityError` names what cannot be read.
+    ``ca`` or ``ca_text`` replace the certificates that the system trusts. ``certificate`` is the chain of the client,
+    for brokers that request it. It includes the key unless the key has its own file. Raise ``SecurityError`` with the
+    name of a file that cannot be read.
     """
     for path in (ca, certificate, key):
         _check_pem(path)
@@ -120,7 +122,7 @@ def tls_context(
         context.check_hostname = check_hostname
         if certificate is not None:
             context.load_cert_chain(certificate, key, key_password or "")  # "": or OpenSSL asks the terminal
-    except (OSError, ValueError) as error:  # of which those of ssl are
+    except (OSError, ValueError) as error:  # errors of ssl are OSErrors too
         what = f"{key or certificate}: no certificate with its key, or a wrong password of the key"
         raise SecurityError(what if certificate is not None else f"no certificates in PEM: {error}") from None
     return context
@@ -155,7 +157,7 @@ def _tls(properties: Mapping[str, str]) -> ssl.SSLContext:
 
     if "ssl.keystore.key" not in properties:
         return context(get("ssl.keystore.location"))
-    with tempfile.TemporaryDirectory() as folder:  # ssl reads keys from files only; the folder is the user's alone
+    with tempfile.TemporaryDirectory() as folder:  # ssl reads keys only from files. Others cannot read the folder.
         file = Path(folder, "key.pem")
         file.write_text(f"{properties['ssl.keystore.key']}\n{get('ssl.keystore.certificate.chain', '')}\n")
         try:

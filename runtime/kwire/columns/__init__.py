@@ -1,5 +1,5 @@
-"""From wire bytes to the buffers of columns, without an object for each value.
+"""Conversion of wire bytes to the buffers of columns, without an object for each value.
 
-Only loops over bytes are here, which run interpreted or compiled by mypyc. ``kwire.arrow`` makes Arrow arrays of what
-they find.
+The package has only loops over bytes, which run interpreted or compiled by mypyc. ``kwire.arrow`` turns their buffers
+into Arrow arrays.
 """

@@ -1,12 +1,10 @@
-"""Runs programs over the bytes of messages: values become columns, without an object for each.
+"""Runs programs over the bytes of messages: Values become columns, without an object for each.
 
-A program is made by :mod:`kwire.columns.program` for a message, a version and the wanted columns. It is an array of
+A program is made by ``kwire.columns.program`` for a message, a version and the wanted columns. It is an array of
 64-bit words. An instruction is a word: operation (bits 0 to 7), flags (8 to 15), column (16 to 31), argument (32 to
 62), and whether it is the last one of a struct (the sign). Unwanted bytes of fixed size are added to the argument of
-the instruction before them.
-
-Like emitted codecs, this reads without bookkeeping and gives up on anything unusual: the caller decodes such a frame
-with ``Message.decode``, which finds the error or reads what is unusual but allowed.
+the instruction before them. Like emitted codecs, this reads without bookkeeping and gives up on anything unusual: the
+caller decodes such a frame with ``Message.decode``, which finds the error or reads what is unusual but allowed.
 """
 
 from __future__ import annotations
@@ -28,29 +26,35 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Final
 
-# Constants are declared final: mypyc looks up others by name, which takes longer than an instruction.
+# Constants are declared final. mypyc looks up other globals by name, which is slower than an instruction.
 
 SKIP: Final = 0
 """The argument is the number of bytes."""
 PASS: Final = 1
-"""A length and so many elements, which are not wanted; their size in 16 bits, bytes to skip after them in 15."""
+"""Passes over a length and its unwanted elements. The argument has their size in 16 bits, and in 15 the bytes to skip
+afterwards.
+"""
 COPY: Final = 2
 """Fields of fixed size next to each other, as they stand: their bytes in 16 bits, bytes to skip after them in 15."""
 PLACE: Final = 3
-"""A length and bytes: the place of the bytes, and in the next column the rows that are null; the argument is the
-number of bytes to skip after them."""
+"""Reads a length and bytes. The columns are the place of the bytes and the null rows. The argument is the number of
+bytes to skip afterwards.
+"""
 NUMBERS: Final = 4
 """A length and elements of fixed size, whose logarithm to base 2 is the argument: the end of the array among all
 elements, rows that are null, elements as they stand."""
 EACH: Final = 5
-"""A length and structs, whose program starts at the argument: the end of the array, rows that are null. The word
-before the program is the shape of the structs (see :func:`passed`), or 0; it is used if they are not wanted."""
+"""Reads a length and structs, whose program starts at the argument. The columns are the end of the array and the null
+rows. The word before the program is the shape of the structs (see ``passed``), or 0. It is used if the structs are
+unwanted.
+"""
 PRESENT: Final = 6
 """The marker of a nullable struct: 1 or 0. The argument is a table: the programs of the struct and of its default."""
 TAGS: Final = 7
-"""Tagged fields. The argument is a table: the program for the defaults of all of them, their number, and for each its
-tag, how it is read (:data:`WANTED` …), its program and that of its default. Columns: the row of each unknown tag, the
-tags, the places of their payloads."""
+"""Reads tagged fields. The argument is a table. It has the program for all defaults, the number of tags, and for each
+tag its number, its form (``WANTED`` …), its program and the program of its default. The columns are the rows of
+unknown tags, the tags, and the places of their payloads.
+"""
 CONST: Final = 8
 """The bytes in the next words, as many as the argument says."""
 BLANK: Final = 9
@@ -61,11 +65,12 @@ NULLABLE: Final = 2 << 8
 TEXT: Final = 4 << 8
 SHORT: Final = 8 << 8
 MARKED: Final = 16 << 8
-"""Flags: a length is a varint instead of an integer; null is allowed; a string; an integer of 16 bits; the marker of
-a struct is a varint."""
+"""Flags of an instruction. In order: a length is a varint instead of an integer. Null is allowed. The value is a
+string. An integer has 16 bits. The marker of a struct is a varint.
+"""
 
 NONE: Final = 0xFFFF
-"""The column of what is not wanted."""
+"""Column number of unwanted values."""
 
 UNWANTED: Final = 0
 WANTED: Final = 1
@@ -305,8 +310,11 @@ def copy(outs: list[BytesWriter], column: i64, data: bytes, start: i64, end: i64
 
 
 def array(outs: list[BytesWriter], column: i64, data: bytes, pos: i64, shift: i64) -> i64:
-    """What ``NUMBERS`` says, for an array whose length is a byte; the position after it. -1, and nothing is appended,
-    if the length is unusual or the array is longer than the data. Natively this is an operation of our own."""
+    """Append as ``NUMBERS`` does for an array whose length is a byte, and return the position after the array.
+
+    Append nothing and return -1 if the length is unusual or the array is longer than the data. Native builds replace
+    this function with their own operation.
+    """
     if not 0 <= pos < len(data) or not 0 < data[pos] < 128 or not 0 <= shift < 8:
         return -1
     stop = pos + 1 + (i64(data[pos]) - 1 << shift)
@@ -324,13 +332,14 @@ def last(out: BytesWriter) -> i64:
 
 
 def passed(data: bytes, pos: i64, count: i64, shape: i64) -> i64:
-    """The position after ``count`` structs; -1 if they may be longer than the data, or are unusual.
+    """Return the position after ``count`` structs, or -1 if they may be longer than the data, or are unusual.
 
-    A shape is, from the lowest bits, 8 bits for the bytes at the start of a struct, and up to three times 8 for the
-    size of an element and 8 for the bytes after the array; the highest 4 are the number of arrays and one. Lengths of
-    arrays are varints: unusual are those of several bytes, null, and tagged fields, which follow everything else.
-    Natively this is an operation of our own: most structs are as long as the one before them, which the bytes of
-    their lengths say, all at once.
+    A shape consists of bit fields. From the lowest bits, 8 bits hold the number of bytes at the start of a struct. Up
+    to three groups follow, each with 8 bits for the size of an element and 8 bits for the number of bytes after the
+    array. The highest 4 bits are the number of arrays plus one. Lengths of arrays are varints. Lengths of several
+    bytes, null, and tagged fields, which follow everything else, are unusual. Native builds replace this function
+    with their own operation. Most structs are as long as the struct before them, and the bytes of their lengths show
+    this in one comparison.
     """
     arrays = (shape >> 60) - 1
     if not 0 <= arrays < 4 or pos < 0:

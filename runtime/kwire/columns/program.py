@@ -37,7 +37,9 @@ if TYPE_CHECKING:
     from kwire.struct import Struct
 
 Wanted: TypeAlias = "Mapping[str, Wanted]"
-"""The wanted fields of a struct by name, each with those of its own struct. ``unknown_tags`` is one of them."""
+"""The wanted fields of a struct by name, with the wanted fields of their own structs. ``unknown_tags`` may be among
+them.
+"""
 
 MAX_COLUMNS = 0xFF00
 _PASSED, _SKIPPED = 0xFFFF, 0x7FFF
@@ -45,7 +47,7 @@ _PASSED, _SKIPPED = 0xFFFF, 0x7FFF
 
 
 class Rows:
-    """A column of values of fixed size: those of fields that are next to each other, as they are in the message."""
+    """A column for values of fixed size. Neighbouring fields share it and stay in the form of the message."""
 
     __slots__ = ("column", "size")
 
@@ -66,7 +68,7 @@ class Values:
 
 
 class Pieces:
-    """Where strings or bytes are: the column of their places. The next column has the null rows."""
+    """The column for the places of strings or bytes. The next column has the null rows."""
 
     __slots__ = ("column", "type")
 
@@ -76,7 +78,7 @@ class Pieces:
 
 
 class Lists:
-    """Where arrays end, in ``column``, and their elements. The next column has the null rows."""
+    """The ``column`` for the ends of arrays, and their elements. The next column has the null rows."""
 
     __slots__ = ("column", "elements")
 
@@ -86,8 +88,10 @@ class Lists:
 
 
 class Structs:
-    """Where the fields of structs are. ``column`` says which are not null, if they may be; ``unknown`` has the
-    unknown tags, if they are wanted and the version has any. Fields that the version lacks are left out."""
+    """The columns for the fields of structs. Fields that the version lacks are left out. ``column`` marks the structs
+    that are not null, if null is allowed. ``unknown`` has the unknown tags, if they are wanted and the version has
+    any.
+    """
 
     __slots__ = ("column", "fields", "unknown")
 
@@ -136,7 +140,7 @@ class _Maker:
         self.ends: list[int] = []
 
     def take(self, count: int) -> int:
-        """The first of so many new columns."""
+        """Reserve ``count`` new columns and return the first."""
         self.columns += count
         if self.columns > MAX_COLUMNS:
             raise UnsuitableError
@@ -145,7 +149,7 @@ class _Maker:
     def place(self, cls: type[Struct], wanted: Wanted) -> Structs:
         """Columns for the wanted fields of a struct."""
         structs = Structs({})
-        rows: Rows | None = None  # with the field before this one
+        rows: Rows | None = None  # joined to the field before it
         for field in sorted(present_fields(cls, self.version), key=lambda field: field.is_tagged):
             if field.name not in wanted:
                 rows = None
@@ -179,7 +183,7 @@ class _Maker:
         return structs
 
     def add(self, steps: list[_Step]) -> int:
-        """Add a program, after the shape of what it skips; its address."""
+        """Add a program after the shape of its structs, and return its address."""
         steps = _joined(steps) or [_Step(SKIP)]
         self.words.append(_shape(steps))
         start = 8 * len(self.words)

@@ -28,9 +28,9 @@ class RecordColumns:
     """Columns of records. Numbers are in the byte order of the machine, which is little-endian.
 
     ``offsets`` and ``times`` are int64. ``keys`` and ``values`` are places in the buffer, int32 pairs of start and
-    end; ``no_keys`` and ``no_values`` are the rows (int64) where they are null. ``header_rows`` is the row of each
-    header, ``header_keys`` and ``header_values`` are places like those of keys and values, and ``no_header_values``
-    the indexes of headers without a value.
+    end. ``no_keys`` and ``no_values`` are the rows (int64) where they are null. ``header_rows`` is the row of each
+    header. ``header_keys`` and ``header_values`` are places, as for keys and values. ``no_header_values`` has the
+    indexes of headers without a value.
     """
 
     def __init__(self, wanted: int, largest: int) -> None:
@@ -41,7 +41,7 @@ class RecordColumns:
         """The rows of these, and their bytes."""
         self.count: i64 = 0
         self.headers: i64 = 0
-        """How many headers there are."""
+        """Number of headers."""
         self.offsets = BytesWriter()
         self.times = BytesWriter()
         self.keys = BytesWriter()
@@ -65,12 +65,12 @@ class RecordColumns:
         append: bool,
         whole: bool,
     ) -> i64:
-        """Append ``count`` records, which extend from ``pos`` of ``data`` to ``end``, or if they are not ``whole`` to
-        ``end`` at most, unless they are unusual.
+        """Append ``count`` records from ``data[pos:end]``, unless they are unusual, and return the position after
+        them, else -1.
 
-        ``shift`` is added to all places. Offsets and times are added to their bases, which are below
-        :data:`~kwire.records.loops.HUGE`; with ``append`` the base is the time of all. Returns where the records end,
-        -1 if they were not appended.
+        If they are not ``whole``, they may end before ``end``. ``shift`` is added to all places. Offsets and times
+        are added to their bases, which are below ``kwire.records.loops.HUGE``. With ``append`` the base time is the
+        time of all records.
         """
         rows, headers, left_out = self.count, self.headers, len(self.left_out)
         no_keys, no_values, no_header_values = len(self.no_keys), len(self.no_values), len(self.no_header_values)

@@ -8,7 +8,7 @@ from kwire.native import i32, i64
 
 
 def unmarked(rows: bytes, count: i64) -> bytes:
-    """A byte for each of ``count`` rows: 0 for those in ``rows`` (int64), else 1."""
+    """Return a byte for each of ``count`` rows, 0 if the row is in ``rows`` (int64), else 1."""
     out = BytesWriter()
     out.write(b"\1" * count)
     for index in range(0, i64(len(rows)), 8):

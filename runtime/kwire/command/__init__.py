@@ -1,10 +1,11 @@
 """The command line ``kwire``. Commands are imported when they are called.
 
-Other packages add commands by entry points in the group ``kwire.commands``. Those of ``kwire_inspect`` need the extra
-``inspect``, and so on.
+Other packages add commands by entry points in the group ``kwire.commands``. The commands of ``kwire_inspect`` require
+the extra ``inspect``, and so on.
 
-Exit codes of the commands here: 0 fine; 1 bytes that cannot be decoded; 2 wrong usage; 3 bytes of an API or version
-newer than known, or a broker that does not answer or refuses the login.
+The commands of this package exit with code 0 on success and with 1 for bytes that cannot be decoded. They exit with 2
+for wrong usage. Code 3 means an API or version newer than known, or a broker that does not answer or refuses the
+login.
 """
 
 from __future__ import annotations

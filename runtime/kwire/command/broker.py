@@ -60,7 +60,7 @@ def broker(**values: Any) -> int:
 
 
 def as_json(answer: BrokerAnswer, found: BrokerFit) -> dict[str, Any]:
-    """The answer as JSON, which :meth:`BrokerAnswer.from_json` reads. Versions are ranges as text."""
+    """Return the answer as JSON, which ``BrokerAnswer.from_json`` reads. Versions are ranges as text."""
     return {
         "broker": answer.name,
         "releases": found.releases,
@@ -84,7 +84,10 @@ def as_json(answer: BrokerAnswer, found: BrokerFit) -> dict[str, Any]:
 
 
 def _text(answer: BrokerAnswer, found: BrokerFit) -> Iterator[str]:
-    """The lines of a page. What the broker said is escaped here, so that it cannot begin a line."""
+    """Return the lines of a page.
+
+    The text of the broker is escaped here, so that it cannot begin a line.
+    """
     releases = f"Kafka {', '.join(found.releases)}" + (f" ({found.listener})" if found.listener else "")
     yield f"{printable(answer.name)} {'fits' if found.exact else 'fits no known release; the nearest is'} {releases}"
     yield ""

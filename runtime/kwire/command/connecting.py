@@ -1,4 +1,4 @@
-"""What the commands share that talk to a broker: where it is, how to log in, and what a failure leads to."""
+"""The shared options and errors of commands that call a broker."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from kwire.protocol import MessageRegistry
 
 MAX_RESPONSE = 2 << 20
-"""Bytes of a response, unless the user says otherwise: as JSON it may take 200 times as much memory."""
+"""Default maximum bytes of a response. As JSON, a response may use 200 times as much memory."""
 UNDECODABLE, FAILED, INTERRUPTED = 1, 3, 130
 EXIT_CODES = """
 exit codes: 0 answered, 1 the answer cannot be decoded, 2 usage error,
@@ -55,7 +55,9 @@ _OPTIONS = (
     number_option("--timeout", "SECONDS", 10, 3600, float, "Time to connect, and per call."),
     number_option("--max-response", "MIB", MAX_RESPONSE >> 20, 300, int, "Limit of a response, up to 300.", 1 << 20),
 )
-"""Where the broker is, and how to connect. From 320 MiB on, the first bytes of TLS could be a size."""
+"""Options for the address of the broker, the connection and the login. From 320 MiB on, the first bytes of TLS could
+be a size.
+"""
 
 
 def connecting(function: Function) -> Function:

@@ -283,7 +283,10 @@ def _traces(protocol: MessageRegistry, options: Options) -> Titled:
 
 
 def _payloads(data: bytes, framed: bool | None, trace_payload: Callable[[bytes], Trace]) -> Titled:
-    """The traces of one payload or of frames; ``framed`` says which, and for ``None`` the sizes in ``data`` do."""
+    """Return the traces of one payload or of frames.
+
+    ``framed`` selects between them. With ``None``, the sizes in ``data`` decide.
+    """
     if framed is False or (framed is None and not (data and all(map(_is_whole, _frames(data))))):
         yield "", trace_payload(data)
         return

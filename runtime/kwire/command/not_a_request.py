@@ -37,7 +37,10 @@ _SEGMENT = "a log segment or a record batch", "kwire tables reads files of a log
 
 
 def other_file(data: bytes) -> str:
-    """What ``data`` is if no frame, and what reads it, by its first bytes; empty if they say nothing."""
+    """Return the type of file that ``data`` starts, with the command that reads it.
+
+    Return an empty string if the first bytes match no known type.
+    """
     found = next((names for start, names in _FILES.items() if data.startswith(start)), None)
     if (
         not found
