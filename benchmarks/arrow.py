@@ -1,11 +1,11 @@
-"""Messages to Arrow columns, beside decoding the same messages, and records to columns, in one run.
+"""Messages to Arrow columns, compared with decoding the same messages, and records to columns, in one run.
 
 ``python -m benchmarks.arrow [--rounds N] [--only TEXT]``; for a compiled build, put its folder on PYTHONPATH.
 
-"bytes" is ``Columns.decode``, and "two" the same with two columns of the first level selected; "columns" is
-``Columns.array`` on messages that are decoded; "rows" is what would be written by hand instead, nested dicts given to
-``pyarrow.array``. The last columns say how many times as long each takes as decoding does. Checked before: all give
-the same array, and the messages come back from it. Exits with 1 if columns take longer than decoding.
+"bytes" is ``Columns.decode``, and "two" is the same with two selected columns of the first level. "columns" is
+``Columns.array`` on decoded messages. "rows" is code as written by hand, nested dicts given to ``pyarrow.array``. The
+last columns divide each time by the time of decoding. The benchmark first checks that all give the same array, and
+that the messages come back from it. Exits with 1 if columns are slower than decoding.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from kwire_kafka.arrow import ARROW
 
 MANY = 200
 AT_ONCE = {"MetadataResponse": (1, 10)}
-"""How many messages are converted in one call: of those that are not listed, ``MANY``."""
+"""Messages per call; ``MANY`` for messages that are not listed."""
 
 DECODE, COLUMNS, ROWS, WIRE, TWO = "decode", "columns", "rows", "bytes", "two"
 COMPARED = (COLUMNS, ROWS, WIRE, TWO)
@@ -51,7 +51,7 @@ def main() -> None:
 
 
 def measure(sample: Sample, count: int, rounds: int) -> dict[str, float]:
-    """Seconds per message."""
+    """Measure the seconds per message."""
     columns = ARROW[sample.name]
     data = sample.make(load()[sample.module]).encode(sample.version)
     cls = columns.message
@@ -69,7 +69,7 @@ def measure(sample: Sample, count: int, rounds: int) -> dict[str, float]:
 
 
 def rows(columns: Columns, messages: list[Any], version: int) -> pa.Array:
-    """The usual way: dicts of what the version has."""
+    """Convert by hand, through dicts of the fields that the version has."""
     return pa.array([as_dict(message, version) for message in messages], columns.type)
 
 
@@ -90,7 +90,7 @@ def check(columns: Columns, messages: list[Any], version: int) -> None:
 
 
 def records(rounds: int) -> str:
-    """Megabytes per second of uncompressed records of 120 bytes, 130 in a batch."""
+    """Measure megabytes per second of uncompressed records of 120 bytes, 130 in a batch."""
     noise = random.Random(1)
     rows = [Record(b"key-%d" % each, noise.randbytes(100), (), START + each, each) for each in range(RECORDS)]
     data = b"".join(encode_batch(rows[first : first + 130]) for first in range(0, RECORDS, 130))

@@ -2,9 +2,9 @@
 
 ``python -m benchmarks.capture [--packets N] [--size BYTES] [--rounds N]``
 
-``own`` packets are reassembled, ``foreign`` ones are of another share and passed over, ``half`` has as many of both.
-Libraries that are installed read the same file beside it: up to the TCP packet, without reassembling anything.
-Processor time is measured, so that what else runs matters little.
+The reader reassembles ``own`` packets and passes over ``foreign`` packets, which belong to another share. ``half``
+has equal numbers of both. Installed libraries read the same file for comparison, up to the TCP packet, without
+reassembling. The benchmark measures processor time, so other programs matter little.
 """
 
 from __future__ import annotations
@@ -49,7 +49,9 @@ def main() -> None:
 
 
 def traffic(count: int, size: int) -> list[TcpPacket]:
-    """Connections that take turns, each asking and answering, every packet acknowledged by the next."""
+    """Return the packets of connections in turn. Each connection asks and answers, and the next packet
+    acknowledges.
+    """
     turns = max(count // CONNECTIONS, 2)
     data = bytes(size)
     talks = [
@@ -63,7 +65,7 @@ def traffic(count: int, size: int) -> list[TcpPacket]:
 
 
 def cases(folder: Path, made: list[TcpPacket]) -> Iterator[tuple[str, int, Call]]:
-    """What is measured: name, bytes, and what gives the things to count."""
+    """Yield each case: its name, its bytes, and a call that gives the things to count."""
     plain, blocks = write_pcap(folder / "a.pcap", made), write_pcapng(folder / "a.pcapng", made)
     poor = write_pcap(folder / "b.pcap", disturbed(made, seed=1, loss=0.05, duplication=0.05, reordering=0.05))
     data = plain.read_bytes()
@@ -92,7 +94,7 @@ def dpkt_packets(path: Path) -> Iterator[object]:
 
 
 def measured(call: Call, count: int, rounds: int, size: int) -> list[str]:
-    """The best of some rounds."""
+    """Measure the best of some rounds."""
     best = min(seconds(call) for _ in range(rounds))
     return [f"{best / count * 1e6:.2f}", f"{count / best:,.0f}", f"{size / best / 1e6:,.0f}"]
 

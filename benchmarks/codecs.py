@@ -1,9 +1,10 @@
-"""kwire beside kafka-python and kio: decoding and encoding the same bytes in one run.
+"""kwire compared with kafka-python and kio: decoding and encoding the same bytes in one run.
 
 ``python -m benchmarks.codecs [--native FOLDER] [--rounds N] [--json FILE]``
 
-All have their turn in every round, and the best of many rounds counts. A column "A / B" says how many times as long
-A takes: above 1, B is faster. ``benchmarks.native`` makes the compiled build; one in ``build/native`` is used too.
+All have their turn in every round, and the best of many rounds counts. A column "A / B" divides the time of A by the
+time of B. Above 1, B is faster. ``benchmarks.native`` makes the compiled build. A build in ``build/native`` is used
+too.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ def main() -> None:
 
 
 def measure(samples: Sequence[Sample], native: Path | None, rounds: int) -> Times:
-    """The seconds of all libraries for all samples."""
+    """Measure the seconds of all libraries for all samples."""
     builds = {INTERPRETED: load()}
     if native is not None:
         with own_imports(native):
@@ -85,7 +86,7 @@ def check_builds(builds: dict[str, dict[str, ModuleType]]) -> None:
 
 
 def codecs_of(sample: Sample, builds: dict[str, dict[str, ModuleType]]) -> Iterator[Codec]:
-    """All libraries for one sample, after checking that they read and write the same."""
+    """Yield all libraries for one sample, after checking that they read and write the same."""
     plain = builds[INTERPRETED][sample.module]
     expected = sample.make(plain)
     data: bytes = expected.encode(sample.version)

@@ -1,9 +1,9 @@
-"""The compiler itself: a cold generation, one in which nothing changed, one with a changed definition.
+"""The compiler itself: a cold generation, a generation without changes, and a generation with a changed definition.
 
 ``python -m benchmarks.compiler [--rounds N] [--json FILE]``
 
-Works on a copy of the definitions in a temporary folder and runs the command as a user does. The processor's seconds,
-of all its processes, stand beside those of the clock: they say what it takes on a busy machine or a single core.
+Works on a copy of the definitions in a temporary folder and runs the command as a user does. The tables show elapsed
+seconds and processor seconds of all processes. Processor seconds predict the time on a busy machine or a single core.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def main() -> None:
 
 
 def measure(folder: Path, rounds: int) -> tuple[dict[str, Seconds], int]:
-    """The times by kind of generation, and the size of the generated Python files."""
+    """Measure the times by kind of generation, and the size of the generated Python files."""
     definitions, out = folder / "definitions", folder / "out"
     shutil.copytree(DEFINITIONS, definitions)
     cold = generate(definitions, out)

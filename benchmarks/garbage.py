@@ -1,14 +1,14 @@
-"""Traffic that cannot be decoded, beside traffic that can: what `clients` reads of a capture, on one core.
+"""Traffic that cannot be decoded, compared with traffic that can: `clients` reads a capture on one core.
 
 ``python -m benchmarks.garbage [--megabytes N] [--rounds N] [--only NAME...] [--connections N]``
 
 Each case is a capture file that is read into the columns that ``clients`` needs. ``MB per s`` counts bytes of the
-file, ``us per packet`` its packets: where a packet has one byte, these matter. ``held`` is the most memory that
-Python allocated at a time, in MB. Processor time is measured; memory in a run of its own.
+file, and ``us per packet`` counts its packets, which matter if a packet has one byte. ``held`` is the peak of memory
+that Python allocated, in MB. Time is processor time. Memory is measured in a separate run.
 
-With ``--connections``, such as 100000, captures of so many connections are read instead, each by ``kwire
-clients --engine local`` in a process of its own: the most memory that it held, as the system counts it, and what it
-says.
+With ``--connections N``, such as 100000, the benchmark instead reads captures of N connections, each by ``kwire
+clients --engine local`` in its own process. It prints the peak memory of the process, as the system counts it, and
+the output of the command.
 """
 
 from __future__ import annotations
@@ -99,14 +99,14 @@ def good(size: int) -> Talks:
 
 
 def data(size: int) -> Talks:
-    """Batches of 20 kB that are produced and fetched."""
+    """Return batches of 20 kB that are produced and fetched."""
     talk = data_conversation()
     turns = max(2, size // sum(len(data) for _, _, data in talk.segments) // CONNECTIONS)
     return [repeated(talk, turns, 40000 + number) for number in range(CONNECTIONS)]
 
 
 def late(make: Callable[[int], Talks]) -> Callable[[int], Talks]:
-    """Connections whose beginning was not captured: what is left starts in the middle of a segment."""
+    """Return connections without their captured beginning: the rest starts in the middle of a segment."""
 
     def made(size: int) -> Talks:
         return [
@@ -140,7 +140,7 @@ def in_turn(size: int, chunk: Chunk) -> Talks:
 
 
 def begun(chunk: Chunk) -> Callable[[int], Talks]:
-    """Connections that begin with a request and its response, and go on with chunks."""
+    """Return connections that begin with a request and its response, and go on with chunks."""
     good = data_conversation().segments[:2]
 
     def made(size: int) -> Talks:
@@ -163,7 +163,7 @@ def tls_record(some: random.Random) -> bytes:
 
 
 def plausible(some: random.Random) -> bytes:
-    """Frames of known APIs and versions whose bodies are noise."""
+    """Return frames of known APIs and versions whose bodies are noise."""
     return b"".join(
         frame(b"\0\x03\0\x0c" + number.to_bytes(4, "big") + b"\0\4test\0" + some.randbytes(600))
         for number in range(14)
@@ -171,7 +171,7 @@ def plausible(some: random.Random) -> bytes:
 
 
 def wrong_at_the_end(some: random.Random) -> bytes:
-    """A large request of which only the last byte is missing."""
+    """Return a large request that lacks only its last byte."""
     topics = [
         OffsetCommitRequestTopic(name=f"topic-{number}", partitions=[OffsetCommitRequestPartition()] * 20)
         for number in range(50)
@@ -181,7 +181,7 @@ def wrong_at_the_end(some: random.Random) -> bytes:
 
 
 def large_claims(some: random.Random) -> bytes:
-    """Headers every few bytes, each of a frame of 60 kB."""
+    """Return headers every few bytes, each of a frame of 60 kB."""
     return b"".join(
         (60000 + number).to_bytes(4, "big") + b"\0\x03\0\x0c" + some.randbytes(4) + b"\0\4test\0"
         for number in range(400)
@@ -189,7 +189,7 @@ def large_claims(some: random.Random) -> bytes:
 
 
 def overlapping(some: random.Random) -> bytes:
-    """Headers within headers: frames that claim all of what follows, and end together."""
+    """Return headers within headers: frames that claim all bytes after them, and end together."""
     return b"".join(
         (8000 - 20 * number).to_bytes(4, "big") + b"\0\0\0\x09" + some.randbytes(4) + b"\0\4test\0\0\0"
         for number in range(400)
@@ -220,7 +220,7 @@ CASES: dict[str, tuple[Callable[[int], Talks], bool, int]] = {
     "one byte: undecodable": (begun(plausible), True, 1),
     "one byte: large claims": (lambda size: in_turn(size, large_claims), False, 1),
 }
-"""What is in a capture, whether handshakes are, and how many bytes a packet has."""
+"""Content of a capture, whether it has handshakes, and bytes per packet."""
 
 
 READ = """
@@ -232,11 +232,11 @@ finally:
     peak = next(line for line in open("/proc/self/status") if line.startswith("VmHWM"))
     print(time.process_time(), peak.split()[1])
 """
-"""Runs a command, then prints the seconds of CPU and kB of memory that it took: those of Linux."""
+"""Runs a command, then prints its CPU seconds and its memory in kB, as Linux counts them."""
 
 
 def many(count: int, only: Sequence[str]) -> str:
-    """What it takes to read captures of so many connections, and of a few."""
+    """Measure time and memory to read captures of ``count`` connections, and of a few."""
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         path, out = Path(folder) / "capture.pcap", Path(folder) / "out"
@@ -269,7 +269,9 @@ def short(count: int) -> Iterator[TcpPacket]:
 
 
 def open_at_once(count: int, turns: int = 3) -> Iterator[TcpPacket]:
-    """All open from the beginning on, with a request of each in turn, and none closed."""
+    """Yield packets of connections that are all open from the beginning, with a request of each in turn, and never
+    closed.
+    """
     talks = [of(number, [part for turn in range(turns) for part in exchange(turn)]) for number in range(count)]
     yield from (packet for talk in talks for packet in islice(talk, 3))
     for _ in range(turns):
@@ -277,7 +279,7 @@ def open_at_once(count: int, turns: int = 3) -> Iterator[TcpPacket]:
 
 
 def unfinished(count: int) -> Iterator[TcpPacket]:
-    """All open at once, each with the beginning of a request of 50 MB, in two packets."""
+    """Yield packets of open connections, each with the beginning of a request of 50 MB, in two packets."""
     begun = (50_000_000).to_bytes(4, "big") + exchange(0)[0][2][4:]
     talks = [of(number, [(CLIENT, 0.0, begun.ljust(2 * SEGMENT, b"\1"))]) for number in range(count)]
     for length in (4, 1):
@@ -285,7 +287,7 @@ def unfinished(count: int) -> Iterator[TcpPacket]:
 
 
 def strays(count: int) -> Iterator[TcpPacket]:
-    """A packet each without a handshake, at ports that say nothing: every other one is a request, or noise."""
+    """Yield a packet each without a handshake, at unknown ports: alternately a request and noise."""
     some = random.Random(1)
     for number in range(count):
         data = exchange(number)[0][2] if number % 2 else some.randbytes(100)
@@ -296,7 +298,7 @@ def strays(count: int) -> Iterator[TcpPacket]:
 def of(
     number: int, segments: Sequence[Segment], server: Peer = BROKER, pace: float = 200, **how: Any
 ) -> Iterator[TcpPacket]:
-    """The packets of a connection. A thousand clients have the same number each, a millisecond apart."""
+    """Return the packets of a connection. A thousand clients share each number, a millisecond apart."""
     client = Peer(f"10.1.{number % 1000 >> 8}.{number % 1000 & 255}", 1024 + number // 1000)
     at = number / 1000
     made = packets(
@@ -308,7 +310,7 @@ def of(
 
 
 def exchange(turn: int) -> list[Segment]:
-    """A Fetch request and its response."""
+    """Return a Fetch request and its response."""
     (_, _, asked), (_, _, answered) = SMALL
     number = turn.to_bytes(4, "big")
     return [
@@ -344,7 +346,7 @@ def timed(path: Path) -> tuple[float, int]:
 
 
 def read(path: Path, share: tuple[int, int] = (0, 1)) -> int:
-    """How many rows a share of the connections gives."""
+    """Count the rows of a share of the connections."""
     made = frame_batches(read_pieces([str(path)], share=share), NEEDED, table="exchanges", bodies="codes")
     return sum(batch.num_rows for batch in made)
 

@@ -1,9 +1,9 @@
-"""What importing costs: from a bare interpreter to the first decoded message.
+"""The cost of importing: from a bare interpreter to the first decoded message.
 
 ``python -m benchmarks.import_cost [--runs N] [--json FILE]``
 
-Every line is a process of its own, timed from start to exit; the bare interpreter is taken off. Byte code is cached,
-as it is in an installed package, but in a folder of its own. Processes take turns, and the least of many runs counts.
+Every line is a process of its own, timed from start to exit, less the time of the bare interpreter. Byte code is
+cached in a separate folder, as in an installed package. Processes run in turn, and the least of many runs counts.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ KIO = (
 
 
 def programs(built: Path = BUILT) -> dict[str, tuple[str, Sequence[Path]]]:
-    """What is run, with the folders it imports from."""
+    """Return the programs to run, with the folders that they import from."""
     found: dict[str, tuple[str, Sequence[Path]]] = {
         "bare interpreter": ("pass", FOLDERS),
         "import kwire_kafka": ("import kwire_kafka", FOLDERS),
@@ -72,7 +72,7 @@ def main() -> None:
 
 
 def measure(runs: int) -> dict[str, tuple[float, float]]:
-    """Milliseconds above the bare interpreter, least and median; prints the tables."""
+    """Measure milliseconds above the bare interpreter, least and median, and print the tables."""
     chosen = programs()
     times: dict[str, list[float]] = {name: [] for name in chosen}
     for program, folders in chosen.values():
@@ -98,14 +98,14 @@ def measure(runs: int) -> dict[str, tuple[float, float]]:
 
 
 def run(program: str, folders: Sequence[Path]) -> float:
-    """Milliseconds of one process."""
+    """Measure the milliseconds of one process."""
     start = time.perf_counter()
     subprocess.run([sys.executable, "-c", program], env=_environment(folders), check=True)
     return (time.perf_counter() - start) * 1e3
 
 
 def breakdown(program: str) -> list[list[str]]:
-    """The modules that the program imports beyond a bare interpreter, dearest first."""
+    """Return the modules that the program imports beyond a bare interpreter, most expensive first."""
     command = [sys.executable, "-X", "importtime", "-c"]
     seen = {row[0] for row in _import_times([*command, "pass"])}
     best: dict[str, tuple[int, int]] = {}

@@ -35,7 +35,7 @@ def main() -> None:
 
 
 def write_log(folder: Path, size: int, segment: int, codec: int) -> None:
-    """Segments of equal batches, each with the offset of its place: that is not covered by the checksum."""
+    """Write segments of equal batches, each with the offset of its place, which the checksum does not cover."""
     folder.mkdir()
     records = [Record(b"key%d" % number, b"value%d " % number * 8, timestamp=number) for number in range(RECORDS)]
     batch = encode_batch(records, codec=codec)

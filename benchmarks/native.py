@@ -91,7 +91,7 @@ def round_trips(folders: Sequence[Path], modules: Sequence[str]) -> dict[str, An
 
 
 def verdict(times: Times) -> int:
-    """Whether every compiled decoder is faster than kio's."""
+    """Return 0 if every compiled decoder is faster than kio's."""
     slower = [
         title
         for title in dict.fromkeys(title for title, _, _ in times)

@@ -1,8 +1,8 @@
-"""``kafka_log`` beside a plain loop over the same segment: ``python -m benchmarks.pipeline_log [--mb 200]``.
+"""``kafka_log`` compared with a plain loop over the same segment: ``python -m benchmarks.pipeline_log [--mb 200]``.
 
 The plain loop is ``for batch in segment.batches(): batch.records()``. "columns" makes Arrow batches of all columns
-without Spark, "spark" is the whole source, on one core and on two, counted after all columns have been made.
-Processor time for what runs in this process, elapsed time for Spark.
+without Spark. "spark" is the whole source, on one core and on two, counted after it has made all columns. Time is
+processor time in this process and elapsed time for Spark.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def main() -> None:
 
 
 def write(path: Path, size: int, value: int, count: int = 100, codec: int = 0) -> int:
-    """A segment of batches of ``count`` records; how many records there are."""
+    """Write a segment of batches of ``count`` records, and return the number of records."""
     path.parent.mkdir()
     noise, offset = random.Random(1), 0
     with path.open("wb") as file:
@@ -69,7 +69,7 @@ def columns(path: Path) -> int:
 
 
 def spark_time(path: Path, cores: int, rounds: int) -> float:
-    """A fresh session for each number of cores; all columns are made, and as little as possible done with them."""
+    """Measure a fresh session for each number of cores, which makes all columns and does little else with them."""
     from kwire_spark.session import spark_session
     from kwire_spark.sources.log import KafkaLog
 

@@ -11,12 +11,12 @@ MB/s, rows/s     by the clock, for local[1]; the first job of a session, which s
 of plain         rate of local[1] by that of the plain loop, by the clock: 80 % is asked for
 of plain, CPU    the same in processor time of Python, of the workers and of the loop: what can be compared on a
                  machine that has other things to do
-2 cores          rate of local[2] by that of local[1], by the clock: 1.7 is asked for
+2 cores          rate of local[2] divided by the rate of local[1], by the clock: 1.7 is asked for
 peak MB          the most memory that a Python worker held at a time
 ===============  =====================================================================================================
 
-The large capture is read as frames alone: how long it takes for each MB, in comparison, and in how much memory.
-Captures are recorded traffic and data, half of the bytes each, on many connections; files are made in build/.
+The large capture is only read as frames, to compare the time for each MB, and the memory. Captures are half recorded
+traffic and half data, by bytes, on many connections. Files are made in build/.
 """
 
 from __future__ import annotations
@@ -57,12 +57,12 @@ TEMPLATE = 4_000_000
 EXCHANGES = ("rows", "exchanges")
 
 CLIENT = Peer("10.77.66.55", 0)
-"""Stands for the clients in what is repeated: the bytes of this address occur nowhere else."""
+"""Address in place of the clients in repeated traffic: its bytes occur nowhere else."""
 
 
 @dataclass(frozen=True)
 class Job:
-    """What is measured: how much input, the plain loop, and the table that Spark makes with so many tasks."""
+    """A measured job: the size of the input, the plain loop, and the table that Spark makes with ``tasks`` tasks."""
 
     name: str
     size: int
@@ -139,7 +139,7 @@ def large_capture(mb: int) -> list[Job]:
 
 
 def write_capture(path: Path, mb: int) -> Path:
-    """A capture of so many MB, of the same conversations over and over, each time with other clients."""
+    """Write a capture of ``mb`` MB, which repeats the same conversations, each time with other clients."""
     conversations = [one for _, some in traffic(TEMPLATE) for one in some]
     from_port = [replace(one, client=Peer(CLIENT.host, 40000 + n)) for n, one in enumerate(conversations)]
     sent = merged(packets(one, acks=False) for one in from_port)
@@ -169,7 +169,7 @@ def source_job(name: str, path: Path, plain: Callable[[], int]) -> Job:
 
 
 def typed_job(api: str, stored: Path) -> Job:
-    """Messages of one API out of a table of exchanges; the size is that of the messages."""
+    """Return a job for the messages of one API in a table of exchanges. Its size is the size of the messages."""
     request = PROTOCOL[f"{api}Request"]
     found = pyarrow.dataset.dataset(stored).to_table(
         ["version", "request", "response"], pyarrow.dataset.field("api") == api
@@ -191,7 +191,7 @@ def typed_job(api: str, stored: Path) -> Job:
 
 
 def plain_loop(job: Job, rounds: int) -> tuple[Figures, int]:
-    """The best of some rounds, and how many frames, records or lines there are."""
+    """Measure the best of some rounds, and count the frames, records or lines."""
     figures, count = [], 0
     for _ in range(rounds):
         seconds, cpu = time.perf_counter(), time.process_time()
@@ -201,7 +201,7 @@ def plain_loop(job: Job, rounds: int) -> tuple[Figures, int]:
 
 
 def spark(jobs: Sequence[Job], cores: int, rounds: int) -> dict[str, Figures]:
-    """The best of some rounds of each job, in a session of their own, and so with workers of their own."""
+    """Measure the best of some rounds of each job, in a separate session and so with separate workers."""
     if not jobs:
         return {}
     found = {}

@@ -37,7 +37,7 @@ LONGEST = 20_000
 """Of a log that brokers really write, lines with thousands of settings are no part."""
 
 Figures = list[tuple[str, float, int]]
-"""What was done, seconds, rows."""
+"""Name of the step, seconds, rows."""
 
 
 def main() -> None:
@@ -105,7 +105,7 @@ def loop(path: Path) -> int:
 
 
 def timed(what: str, call: Callable[[], int]) -> tuple[str, float, int]:
-    """The better of two, in seconds of this process: the first may have to make models."""
+    """Measure the better of two runs in seconds of this process: the first may have to make models."""
     best, rows = float("inf"), 0
     for _ in range(2):
         start = time.process_time()

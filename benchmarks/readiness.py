@@ -1,14 +1,14 @@
-"""What `readiness` needs of large captures, beside tshark: in all, at the start, and for each further GB.
+"""The resources of `readiness` for large captures, compared with tshark: total, start, and each further GB.
 
 ``python -m benchmarks.readiness [--mb 1000 4000] [--rounds 3]``
 
 The captures are half recorded traffic and half data, on many connections, as in :mod:`benchmarks.pipeline_scale`.
 *Rows* are read from the file into the columns that `clients` needs, by a process that has read a smaller capture
-before. *Two shares* are two such processes, each with half of the connections. *The command* is ``kwire
-readiness``, from its start to its page, by the local engine with one process and with two, and by Spark with Java and
-two workers. tshark, if it is installed, prints addresses, API, version and client id of all frames.
+before. *Two shares* are two such processes, each with half of the connections. *The command* is ``kwire readiness``,
+from its start to its page, by the local engine with one process and with two, and by Spark with Java and two workers.
+tshark, if it is installed, prints addresses, API, version and client id of all frames.
 
-The difference of two sizes is the cost of each further GB; the rest is the cost of the start.
+The difference of two sizes is the cost of each further GB. The rest is the cost of the start.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def ways(warm: Path, path: Path) -> dict[str, Times]:
 
 
 def medians(rounds: Sequence[dict[str, Times]]) -> dict[str, Times]:
-    """The medians of CPU and of the clock, each for itself."""
+    """Return the medians of CPU and of the clock, independently."""
     return {
         name: Times(*(median(times) for times in zip(*(found[name] for found in rounds), strict=True)))
         for name in rounds[0]
@@ -95,7 +95,7 @@ def medians(rounds: Sequence[dict[str, Times]]) -> dict[str, Times]:
 
 
 def cells(times: Sequence[Times], sizes: Sequence[float]) -> list[str]:
-    """Return the times of all sizes; for several also those of the start and of each further GB."""
+    """Return the times of all sizes and, for several sizes, the times of the start and of each further GB."""
     shown = [*times]
     if len(times) > 1:
         further = [(last - first) / (sizes[-1] - sizes[0]) for first, last in zip(times[0], times[-1], strict=True)]
@@ -105,8 +105,10 @@ def cells(times: Sequence[Times], sizes: Sequence[float]) -> list[str]:
 
 
 def finished(*words: str) -> Times:
-    """Seconds of CPU and by the clock that a program takes, with all processes that it starts: by what the system
-    adds up, or by watching them, since Spark leaves some without having waited for them."""
+    """Measure CPU seconds and elapsed seconds of a program and of all processes that it starts.
+
+    The system adds up the seconds. Spark leaves processes that it did not wait for; these are watched.
+    """
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     with Watch(os.getpid(), "") as started:
         start = time.perf_counter()
@@ -117,7 +119,7 @@ def finished(*words: str) -> Times:
 
 
 def shares(warm: Path, path: Path, of: int) -> Times:
-    """Seconds of CPU of all shares, and by the clock until the last one is read, all begun at once."""
+    """Measure CPU seconds of all shares, and elapsed seconds until the last share is read. All begin at once."""
     words = [sys.executable, "-m", "benchmarks.readiness", str(warm), str(path), "--share"]
     begun = [
         subprocess.Popen([*words, str(one), str(of)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)

@@ -1,13 +1,13 @@
-"""Records beside kafka-python, kio and aiokafka: 20,000 of about 120 bytes, read and built in one run.
+"""Records, compared with kafka-python, kio and aiokafka: 20,000 of about 120 bytes, read and built in one run.
 
 ``python -m benchmarks.records [--native FOLDER] [--rounds N] [--json FILE]``
 
-Reading is iterating over all records, checksums included; taking is reading, and offset, timestamp, key and value of
-each record. Building starts from keys, values and timestamps, and keeps no batch. Checked before: all libraries read
-the same records from the same bytes, and what they build is read back. kio does not know
-compression and cuts timestamps to seconds: it takes part in reading what is uncompressed. aiokafka's batches are
-Cython. A column "A / B" says how many times as long A takes: above 1, B is faster. Exits with 1 if kwire does not
-read faster, interpreted, than kafka-python and kio.
+*Reading* iterates over all records, checksums included. *Taking* also gets offset, timestamp, key and value of each
+record. *Building* starts from keys, values and timestamps, and keeps no batch. The benchmark first checks that all
+libraries read the same records from the same bytes, and that they read back the records that they build. kio lacks
+compression and cuts timestamps to seconds, so it only reads uncompressed records. aiokafka's batches are Cython. A
+column "A / B" divides the time of A by the time of B. Above 1, B is faster. Exits with 1 if kwire, interpreted, does
+not read faster than kafka-python and kio.
 """
 
 from __future__ import annotations
@@ -112,14 +112,14 @@ def measure(native: Path | None, rounds: int) -> Times:
 
 
 def samples() -> Iterator[tuple[str, int, int]]:
-    """Title, records in a batch and codec. 130 records are what a producer puts into 16 KiB."""
+    """Yield title, records per batch and codec. A producer puts 130 records into 16 KiB."""
     yield f"{COUNT:,} in one batch", COUNT, 0
     for codec, name in enumerate(CODECS):
         yield f"{COUNT:,} in batches of 130, {name}", 130, codec
 
 
 def sample() -> list[Row]:
-    """Records of 115 bytes, which compress to about half."""
+    """Return records of 115 bytes, which compress to about half."""
     chance = random.Random(20)
     return [
         (

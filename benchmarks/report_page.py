@@ -1,10 +1,10 @@
-"""How long a report about many clients takes: to make, and to open in a browser.
+"""Seconds to make a report about many clients, and to open it in a browser.
 
 ``python -m benchmarks.report_page [--clients 10000] [--rounds 3]``
 
 Made-up clients are stored as the table that ``clients`` writes: each has three rows, every seventh is refused.
-``kwire readiness --engine local`` reports on it, and Chromium, if it is installed, opens the page: *opened* is
-when its scripts have run and the browser says that it is loaded, by its own clock, without its start.
+``kwire readiness --engine local`` reports on it. Chromium, if it is installed, opens the page. *opened* is the time
+when its scripts have run and the browser reports that it is loaded, by its own clock, without its start.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def main() -> None:
 
 
 def clients(count: int) -> pa.RecordBatch:
-    """CLIENTS with three rows for each of so many clients."""
+    """Return CLIENTS with three rows for each of ``count`` clients."""
     rows = []
     for number in range(count):
         for api, key, version in SPOKEN[number % 7 == 0]:

@@ -33,7 +33,7 @@ VALUES = NUMBERS | {"string": "höhe" * 40, "bytes": b"\0\1" * 100, "records": b
 
 
 def messages(package: str, modules: Sequence[str]) -> Iterator[type[Any]]:
-    """The message classes of the codec modules, in a fixed order."""
+    """Yield the message classes of the codec modules, in a fixed order."""
     for name in sorted(modules):
         module = import_module(f"{package}.{name.replace('/', '.')}")
         for _, value in sorted(vars(module).items()):
@@ -46,7 +46,7 @@ def messages(package: str, modules: Sequence[str]) -> Iterator[type[Any]]:
 
 
 def filled(cls: type[Any], owner: type[Any], version: int, uuid: type[Any]) -> Any:
-    """An instance with a value in every field that the version has."""
+    """Return an instance with a value in every field that the version has."""
     values = {}
     for field in cls.FIELDS:
         if version in field.versions:
@@ -65,7 +65,7 @@ def _value(kind: str, owner: type[Any], version: int, uuid: type[Any]) -> Any:
 
 
 def round_trip(message: Any, version: int) -> bytes:
-    """The bytes of ``message``, after everything that must hold was seen to hold."""
+    """Return the bytes of ``message`` after checking all properties of a round trip."""
     cls = type(message)
     data: bytes = message.encode(version)
     again = cls.decode(data, version)
@@ -99,7 +99,7 @@ def run(package: str, modules: Sequence[str]) -> dict[str, object]:
 
 
 def _count_calls(interpreter: Any) -> list[str]:
-    """Names of messages for which the slow path had to step in: there should be none."""
+    """Return the names of messages that needed the slow path. Expected: none."""
     called: list[str] = []
 
     def counting(original: Any) -> Any:

@@ -137,5 +137,5 @@ MODULES = tuple(dict.fromkeys(sample.module for sample in SAMPLES))
 
 
 def load() -> dict[str, ModuleType]:
-    """The codec modules that the samples need, as the import path has them now."""
+    """Return the codec modules that the samples need, from the current import path."""
     return {name: import_module(f"{PACKAGE}.{name}") for name in MODULES}

@@ -10,14 +10,14 @@ from typing import TypeVar
 K = TypeVar("K")
 
 SLICE = 0.01
-"""Seconds that one call is repeated for in a round."""
+"""Seconds per round in which a call is repeated."""
 
 
 def interleaved(calls: Mapping[K, Callable[[], object]], rounds: int) -> dict[K, float]:
-    """The least seconds of processor time per call. In each round every call has its turn, so that slow moments hit
-    all alike.
+    """Return the least seconds of processor time per call. Every call has its turn in each round, so that slow
+    moments affect all calls alike.
 
-    The order alternates: what runs after a call that leaves much garbage is at a disadvantage.
+    The order alternates, because a call that follows much garbage is at a disadvantage.
     """
     repeats = {key: _repeats(call) for key, call in calls.items()}
     best = dict.fromkeys(calls, float("inf"))
@@ -33,7 +33,7 @@ def interleaved(calls: Mapping[K, Callable[[], object]], rounds: int) -> dict[K,
 
 
 def _repeats(call: Callable[[], object]) -> int:
-    """How often the call fits into the slice; also warms it up."""
+    """Return how often the call fits into the slice. The calls also warm it up."""
     _time(call, 3)
     return max(1, int(SLICE / min(_time(call, 1) for _ in range(5))))
 
@@ -46,7 +46,7 @@ def _time(call: Callable[[], object], repeats: int) -> float:
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Columns as wide as their longest entry: the first to the left, the others to the right."""
+    """Return columns as wide as their longest entry, the first aligned to the left and the rest to the right."""
     widths = [max(len(row[column]) for row in (header, *rows)) for column in range(len(header))]
 
     def line(row: Sequence[str]) -> str:
@@ -60,7 +60,7 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Seconds in the unit that reads best."""
+    """Return seconds in the unit that reads best."""
     for factor, unit in ((1.0, "s"), (1e3, "ms"), (1e6, "µs")):
         if seconds * factor >= 1:
             return f"{seconds * factor:.3g} {unit}" if seconds * factor < 1000 else f"{seconds * factor:.0f} {unit}"

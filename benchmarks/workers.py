@@ -1,4 +1,4 @@
-"""What other processes use: processor time and memory of those that a process has started, from /proc."""
+"""Processor time and memory of the processes that a process has started, from /proc."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
 class Watch:
-    """While it is open, descendants of ``root`` with ``mark`` in their command are watched.
+    """A watch on the descendants of ``root`` with ``mark`` in their command, while it is open.
 
-    ``cpu`` is then the seconds of processor time that they used, ``memory`` the most bytes that one of them held.
-    Processes that end in between are counted up to the last look at them.
+    ``cpu`` is then their processor time in seconds, and ``memory`` the peak bytes of a single process. Processes that
+    end in between are counted up to the last look at them.
     """
 
     def __init__(self, root: int, mark: str) -> None:
@@ -54,7 +54,7 @@ class Watch:
             self.memory = max(self.memory, memory)
 
     def _processes(self) -> Iterator[tuple[int, float, int]]:
-        """Process id, processor time and memory of each."""
+        """Yield process id, processor time and memory of each process."""
         children: dict[int, list[tuple[int, float, int]]] = {}
         for path in Path("/proc").glob("[0-9]*/stat"):
             try:

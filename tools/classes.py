@@ -1,4 +1,4 @@
-"""Where a release has its classes: Kafka moves them between packages, and source code of ours imports them."""
+"""Locate the classes of a release: Kafka moves classes between packages, and our Java sources import them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ IMPORT = re.compile(r"^import (org\.apache\.kafka\.[\w.]+)\.(\w+);$", re.MULTILI
 
 
 def packages(jar: Path) -> dict[str, set[str]]:
-    """The packages that have a class of a name, for all classes of a jar."""
+    """Return the packages that have a class of a name, for all classes of a jar."""
     found: dict[str, set[str]] = {}
     with zipfile.ZipFile(jar) as archive:
         for name in archive.namelist():
@@ -22,7 +22,7 @@ def packages(jar: Path) -> dict[str, set[str]]:
 
 
 def qualified(found: Mapping[str, set[str]], name: str, package: str = "") -> str:
-    """The class ``name`` with its package: ``package`` if that has it, or the only one that has it."""
+    """Return the class ``name`` with its package: ``package`` if that has it, or the only one that has it."""
     there = found.get(name, set())
     if package not in there:
         if len(there) != 1:

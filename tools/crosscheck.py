@@ -1,8 +1,8 @@
 """Compares franz-go's definitions with the union: ``make crosscheck``.
 
-They are brought from its repository at :data:`COMMIT` when the check runs, and are not part of this one;
-``REPOSITORY=`` names a clone on this machine instead, ``COMMIT=`` another commit. Every
-version of a message that both have must have the same bytes, but for :data:`KNOWN`, which says who is right.
+The check brings the definitions from franz-go's repository at :data:`COMMIT`; they are not part of this repository.
+``REPOSITORY=`` names a local clone instead, and ``COMMIT=`` another commit. Every version of a message in both sets
+must have the same bytes. :data:`KNOWN` lists the exceptions and names who is right.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ KNOWN = (
 
 
 def bring(folder: Path, commit: str, repository: str = REPOSITORY) -> Path:
-    """The folder of franz-go's definitions at ``commit`` of a repository, by address or path. It is made anew.
+    """Return a new folder with franz-go's definitions at ``commit`` of a repository, given by address or path.
 
     Raises ``CalledProcessError``.
     """
@@ -122,7 +122,7 @@ def compare(folder: Path, union: Path) -> tuple[Schema, LayoutComparison]:
 
 
 def unexplained(found: LayoutComparison) -> Iterator[str]:
-    """What the list of known differences does not say, and what it says without need."""
+    """Yield differences that the list of known differences lacks, and entries of the list without a difference."""
     for one in found.parting:
         if not any(known.explains(one) for known in KNOWN):
             yield f"not explained: {one}"

@@ -1,7 +1,7 @@
 """The classes of a release that keep named numbers, and which of them are enums of the union.
 
-:data:`SOURCES` has the classes of the enums of the union, :data:`ELSEWHERE` those whose numbers no field has.
-Any other is new to us: :func:`unknown` names it.
+:data:`SOURCES` lists the classes of the enums of the union. :data:`ELSEWHERE` lists classes whose numbers no field
+has. :func:`unknown` returns all other classes, which are new.
 """
 
 from __future__ import annotations
@@ -90,9 +90,9 @@ ELSEWHERE: Mapping[str, str] = {
 TYPES = {"byte": "int8", "short": "int16", "int": "int32", "long": "int64"}
 NAME, VALUE = re.compile("[A-Z][A-Za-z0-9]*"), re.compile("[A-Za-z][A-Za-z0-9_]*")
 CONSTANTS = "static"
-"""What the program prints in place of a field for constants of a class that is no enum."""
+"""The program prints this word in place of a field for constants of a class that is no enum."""
 ON_THE_WIRE = ("id", "code", "value", "type", CONSTANTS)
-"""Where Kafka's classes keep what is on the wire."""
+"""Fields in which Kafka's classes keep the number on the wire."""
 VAGUE = ("Type", "OpType", "Status", "State", "Kind", "Code")
 """Names of nested classes that say nothing without the class around them."""
 
@@ -101,7 +101,7 @@ VAGUE = ("Type", "OpType", "Status", "State", "Kind", "Code")
 class NumberedClass:
     """A class with named numbers: ``name`` is without ``org.apache.kafka.``, ``keeps`` the field with the number.
 
-    For constants of a class that is no enum, the pattern of their names follows on ``#``, as in :data:`SOURCES`.
+    If the class is no enum, ``#`` and the pattern of the constants' names follow, as in :data:`SOURCES`.
     """
 
     name: str
@@ -111,7 +111,7 @@ class NumberedClass:
 
     @property
     def short_name(self) -> str:
-        """What an enum of the union would be called."""
+        """The name that an enum of the union would have."""
         cls, _, pattern = self.name.partition("#")
         if pattern:
             return "".join(word.capitalize() for word in pattern.removesuffix("_(.*)").split("_"))
@@ -120,7 +120,8 @@ class NumberedClass:
 
 
 def classes_of(folder: Path) -> list[NumberedClass]:
-    """All classes with named numbers in the jars of a release, in a folder with what they need to be loaded.
+    """Return all classes with named numbers in the jars of a release. ``folder`` also has the jars that they depend
+    on.
 
     Runs ``java``, a JDK. Raises ``ValueError`` if it fails.
     """
@@ -135,7 +136,7 @@ def classes_of(folder: Path) -> list[NumberedClass]:
 
 
 def classes_in(said: str) -> list[NumberedClass]:
-    """The classes in what the program printed. Raises ``ValueError`` if that is not of its form."""
+    """Return the classes in the output of the program. Raises ``ValueError`` if the output does not have its form."""
     found: dict[str, NumberedClass] = {}
     constants: defaultdict[str, dict[str, tuple[str, int]]] = defaultdict(dict)
     for line in said.splitlines():
@@ -150,9 +151,7 @@ def classes_in(said: str) -> list[NumberedClass]:
 
 
 def _groups(cls: str, constants: Mapping[str, tuple[str, int]]) -> Iterator[NumberedClass]:
-    """Constants that belong together: those that a pattern of :data:`SOURCES` finds, and bytes whose names begin with
-    the same words.
-    """
+    """Yield groups of constants: by a pattern of :data:`SOURCES`, and bytes whose names begin with the same words."""
     patterns = [one.partition("#")[2] for classes in SOURCES.values() for one in classes if one.startswith(f"{cls}#")]
     names = sorted(name for name, (value_type, _) in constants.items() if value_type == TYPES["byte"])
     for _, group in groupby(names, lambda name: name.partition("_")[0]):
@@ -168,7 +167,7 @@ def _groups(cls: str, constants: Mapping[str, tuple[str, int]]) -> Iterator[Numb
 
 
 def of_the_union(classes: Sequence[NumberedClass]) -> dict[str, dict[str, int]]:
-    """The enums that :data:`SOURCES` has, without those that the release lacks: the newest class of each."""
+    """Return the enums of :data:`SOURCES` that the release has, each from its newest class."""
     by_name = {one.name: one.values for one in classes}
     found: dict[str, dict[str, int]] = {}
     for name, candidates in SOURCES.items():
@@ -178,7 +177,7 @@ def of_the_union(classes: Sequence[NumberedClass]) -> dict[str, dict[str, int]]:
 
 
 def unknown(classes: Sequence[NumberedClass]) -> list[NumberedClass]:
-    """The classes that are neither in :data:`SOURCES` nor in :data:`ELSEWHERE`, by name."""
+    """Return the classes that neither :data:`SOURCES` nor :data:`ELSEWHERE` lists, by name."""
     known = {one for candidates in SOURCES.values() for one in candidates}
     return sorted(
         (
@@ -191,7 +190,7 @@ def unknown(classes: Sequence[NumberedClass]) -> list[NumberedClass]:
 
 
 def draft(one: NumberedClass) -> dict[str, Any] | None:
-    """The definition of an enum without descriptions; nothing if the class does not say enough for one."""
+    """Return the definition of an enum without descriptions, or ``None`` if the class lacks the facts for it."""
     distinct = len(set(one.values.values())) == len(one.values)
     if one.keeps not in ON_THE_WIRE or not distinct or not NAME.fullmatch(one.short_name):
         return None

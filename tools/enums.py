@@ -1,7 +1,7 @@
-"""The enums of a release, as its own classes say, compared with those of the union.
+"""Compares the enums in a release's own classes with the enums of the union.
 
-``python -m tools.enums [RELEASE]`` brings the jars of a release, by default of the newest that the union has, and
-prints what differs; the exit code is 1 if anything does.
+``python -m tools.enums [RELEASE]`` brings the jars of a release, by default the newest in the union, and prints the
+differences. The exit code is 1 if any exist.
 """
 
 from __future__ import annotations
@@ -37,22 +37,23 @@ FORMERLY = {
     "ConfigSource": {"UNKNOWN_CONFIG": 0},
     "ZkMigrationState": {"PRE_MIGRATION": 1, "MIGRATION": 2},
 }
-"""What releases up to 2.8, up to 2.5, and 3.4 said otherwise."""
+"""Values that differed in releases up to 2.8, up to 2.5, and in 3.4."""
 
 
 def numbers_of(folder: Path) -> Numbers:
-    """The enums of the release whose jars are in a folder, without those that it lacks. Runs ``java``, a JDK."""
+    """Return the enums of the release whose jars are in a folder. Runs ``java``, a JDK."""
     return of_the_union(classes_of(folder))
 
 
 def numbers_in(schema: Schema) -> Numbers:
-    """The enums of definitions."""
+    """Return the enums of definitions."""
     return {enum.name: {value.name: value.value for value in enum.values} for enum in schema.enums}
 
 
 def differences(ours: Numbers, classes: Sequence[NumberedClass], *, newest: bool) -> Iterator[str]:
-    """What a release says otherwise than the union, and has more; if it is the newest, also what it lacks, and the
-    classes that no list of ours knows.
+    """Yield the values of a release that the union lacks or names otherwise.
+
+    For the newest release, also yield the values that it lacks, and the classes that no list of ours has.
     """
     theirs = of_the_union(classes)
     for name, values in theirs.items():
@@ -71,7 +72,7 @@ def differences(ours: Numbers, classes: Sequence[NumberedClass], *, newest: bool
 def take(union: Path, theirs: Numbers) -> list[str]:
     """Add the values that enums of the union lack, and return their names. They have no description yet.
 
-    A number that has another name in the union stays as it is: :func:`differences` tells it.
+    A number that has another name in the union stays as it is. :func:`differences` reports it.
     """
     added = []
     for path, enum in _files(union):
@@ -99,7 +100,7 @@ class NewEnum:
     drafted: bool
 
     def __str__(self) -> str:
-        """What is left to do about it."""
+        """Describe the work that is left."""
         name, lists = self.origin.short_name, "`tools/enum_classes.py`"
         if self.drafted:
             return (
@@ -114,9 +115,11 @@ class NewEnum:
 
 
 def take_new(union: Path, classes: Sequence[NumberedClass]) -> list[NewEnum]:
-    """Write drafts of enums for the classes that no list knows, as far as they say enough, and return them all.
+    """Write drafts of enums for the classes that no list has, as far as the classes have the facts, and return them
+    all.
 
-    A draft of an earlier release gets the values that are new. What has the name of another enum is not drafted.
+    The function adds new values to a draft of an earlier release. It drafts no class that has the name of another
+    enum.
     """
     found = []
     for one in unknown(classes):
@@ -136,7 +139,7 @@ def take_new(union: Path, classes: Sequence[NumberedClass]) -> list[NewEnum]:
 
 
 def drop(union: Path, names: Collection[str]) -> None:
-    """Remove values from the union; ``names`` are such as :func:`take` returns."""
+    """Remove values from the union. ``names`` has the form that :func:`take` returns."""
     for path, enum in _files(union):
         enum["values"] = [value for value in enum["values"] if f"{enum['name']}.{value['name']}" not in names]
         path.write_text(definition_text(enum))
@@ -152,7 +155,7 @@ def describe(union: Path, described: Path) -> None:
 
 
 def _files(union: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
-    """The files of a union that define enums, with their content."""
+    """Yield the files of a union that define enums, with their content."""
     for path in sorted((union / "enums").glob("*.json")):
         yield path, json.loads(path.read_text())
 

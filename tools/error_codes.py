@@ -25,8 +25,9 @@ LINE = re.compile(r"(-?[0-9]{1,5}) ([A-Z][A-Z0-9_]*) (true|false)")
 
 
 BEFORE = {**dict.fromkeys((-1, *range(12)), "0.8.0"), 12: "0.8.1", **dict.fromkeys((14, 15, 16), "0.8.2")}
-"""What releases had before their class ``Errors``, which brokers took up in 0.9: the constants of
-``kafka.common.ErrorMapping``. In 0.8.1 code 13 stood for something else, a stale epoch of a leader."""
+"""Error codes of releases before the class ``Errors``, which brokers adopted in 0.9: the constants of
+``kafka.common.ErrorMapping``. In 0.8.1 code 13 had another meaning, a stale epoch of a leader.
+"""
 
 LAST_OF_LINE = {
     "0.8.2": "0.8.2.2",
@@ -40,7 +41,7 @@ LAST_OF_LINE = {
     "2.0": "2.0.1",
     "2.1": "2.1.1",
 }
-"""Lines of which the union knows no single releases, with the newest release of each."""
+"""Newest release of each line for which the union has no single releases."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,7 @@ class ErrorCode:
 
 
 def error_codes(jars: Jars) -> list[ErrorCode]:
-    """All of the release, by code. Runs ``java``, which must be a JDK of version 11 or newer, with the jars."""
+    """Return all error codes of the release, by code. Runs ``java`` (JDK 11 or newer) with the jars."""
     clients = jars.modules["clients"]
     path = os.pathsep.join(map(str, (clients, jars.logging)))
     with tempfile.TemporaryDirectory() as folder:
@@ -73,7 +74,7 @@ def error_codes(jars: Jars) -> list[ErrorCode]:
 
 
 def read(path: Path) -> list[ErrorCode]:
-    """The errors of an ``errors.json``."""
+    """Return the errors of an ``errors.json``."""
     return [ErrorCode(**fields) for fields in json.loads(path.read_text())]
 
 
@@ -89,8 +90,8 @@ def write(path: Path, codes: list[ErrorCode]) -> None:
 
 
 def updated(known: list[ErrorCode], found: list[ErrorCode], release: str) -> list[ErrorCode]:
-    """``known`` with the names and properties of the newer ``found``, which are those of ``release``. New codes have
-    no description yet.
+    """Return ``known`` with the names and properties that ``found`` has in the newer ``release``. New codes have no
+    description yet.
     """
     old = {one.code: one for one in known}
     fresh = {

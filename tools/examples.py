@@ -1,9 +1,12 @@
-"""``python -m tools.examples`` picks the bytes that the protocol guide shows from what real brokers sent and stored.
+"""``python -m tools.examples`` picks the bytes that the protocol guide shows from recordings of real brokers.
 
-For every layout it takes the bytes that show most fields, of those the shortest, and writes
-``message_defs/kafka/examples.jsonl``: frames of requests and responses; records of the logs of coordinators and of
-the metadata, without the numbers before the message; control records; and what members of groups embed in these.
-More than 700 bytes are left out.
+For every layout it picks the bytes that show most fields, and the shortest among equals. It writes
+``message_defs/kafka/examples.jsonl`` with these kinds of examples, each of at most 700 bytes:
+
+- frames of requests and responses,
+- records of the logs of coordinators and of the metadata, without the numbers before the message,
+- control records,
+- the bytes that members of groups embed in these.
 """
 
 from __future__ import annotations
@@ -51,7 +54,7 @@ def main() -> None:
 
 
 def frames() -> Iterator[tuple[str, str, int, bytes, Trace]]:
-    """The broker, message, version, bytes and trace of every frame."""
+    """Yield the broker, message, version, bytes and trace of every frame."""
     for line in FRAMES.read_text("utf-8").splitlines():
         found = json.loads(line)
         key, version = found["api_key"], found["version"]
@@ -65,7 +68,7 @@ def frames() -> Iterator[tuple[str, str, int, bytes, Trace]]:
 
 
 def records() -> Iterator[tuple[str, str, int, bytes, Trace]]:
-    """The same for the messages of stored records."""
+    """Yield the same for the messages of stored records."""
     for folder in sorted(LOGS.glob("*/__*-0")):
         release = folder.parent.name.partition("-")[0]
         for file in sorted(one.path for one in scan(folder)):
@@ -79,7 +82,7 @@ def records() -> Iterator[tuple[str, str, int, bytes, Trace]]:
 
 
 def messages(record: InternalRecord) -> Iterator[tuple[Message, int, bytes]]:
-    """The messages in a record, with their versions and the bytes that end in them."""
+    """Yield the messages in a record, with their versions and the bytes that end in them."""
     if record.key is not None:
         yield record.key, record.key.VALID_VERSIONS.start, record.raw_key or b""
     if record.value is not None and record.version is not None:
@@ -90,7 +93,7 @@ def messages(record: InternalRecord) -> Iterator[tuple[Message, int, bytes]]:
 
 
 def body(trace: Trace, name: str, version: int) -> int:
-    """The index of the heading of the message; the last span where the body has another version."""
+    """Return the index of the message's heading, or of the last span where the body has another version."""
     titles = (number for number, span in enumerate(trace.spans) if _is_title(span, name, version))
     return next(titles, len(trace.spans) - 1)
 

@@ -1,7 +1,7 @@
-"""What the tests keep of a release: the facts in its definitions, without descriptions and comments.
+"""The facts in a release's definitions, which the tests store without descriptions and comments.
 
 ``tests/data/kafka_releases.zip`` has a bundle ``RELEASE.jsonl`` for each distinct content, named after the first
-release that has it, and ``same.json``, which maps the other releases to that one.
+release with this content. ``same.json`` maps the other releases to that first release.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ PROSE = frozenset({"about"})
 
 
 def facts_of(jars: Jars) -> str:
-    """All definitions of a release, one a line, by module and file."""
+    """Return all definitions of a release, one per line, by module and file."""
     lines: list[str] = []
     report = Report()
     for module, jar in sorted(jars.modules.items()):
@@ -52,7 +52,7 @@ def _line(value: object) -> str:
 
 
 def stored(archive: Path = ARCHIVE) -> dict[str, str]:
-    """The bundle of every release, oldest release first."""
+    """Return the bundle of every release, oldest release first."""
     with zipfile.ZipFile(archive) as file:
         found = {Path(name).stem: file.read(name).decode() for name in file.namelist() if name != SAME}
         found |= {release: found[first] for release, first in json.loads(file.read(SAME)).items()}

@@ -1,8 +1,9 @@
-"""``python -m tools.kips`` takes the numbers of Kafka's improvement proposals (KIPs) from comments of definitions.
+"""``python -m tools.kips`` reads the numbers of Kafka's improvement proposals (KIPs) from comments of definitions.
 
-A comment such as ``// Version 9 adds CurrentLeaderEpoch, as described in KIP-320.`` becomes the fact that version 9
-of the message is of KIP-320; its words are not taken. Asked are the newest 3.x, which still has the comments about
-versions that 4.0 removed, and the newest release. Writes ``message_defs/kafka/kips.json``, which the guide shows.
+From a comment such as ``// Version 9 adds CurrentLeaderEpoch, as described in KIP-320.`` it keeps the fact that
+version 9 of the message belongs to KIP-320, and none of the words. It reads the newest 3.x, which still has the
+comments about versions that 4.0 removed, and the newest release. It writes ``message_defs/kafka/kips.json``, which
+the guide shows.
 """
 
 from __future__ import annotations
@@ -47,7 +48,9 @@ def main() -> None:
 
 
 def kips(text: str) -> Iterator[tuple[int, int]]:
-    """The versions that comments are about, each with a KIP. Lines until the next version are about the same."""
+    """Yield each version that comments mention with its KIP. Lines until the next version belong to the same
+    version.
+    """
     versions: range = range(0)
     for line in text.splitlines():
         comment = line.strip().removeprefix("//").strip() if line.strip().startswith("//") else ""

@@ -1,7 +1,7 @@
-"""Kafka's releases in Maven: which there are, and the jars of some of them, without what they depend on.
+"""Kafka's releases in Maven, and the jars of some of them, without their dependencies.
 
-Takes a java and ``mvn`` on the path. Nothing here knows the modules of a release: the broker's own description of its
-dependencies (its POM) lists them. A module that was not published is named in :class:`Jars`, and is not an error.
+Needs Java and ``mvn`` on the path. The modules of a release come from the POM of its broker, which lists the
+dependencies. :class:`Jars` names the modules that were not published. They are not an error.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ MISSING = "missing.txt"
 _JAR = re.compile(rf"{re.escape(KAFKA)}:([\w.-]+):jar:([\w.]+)(?=[,: ])")
 
 QUICK = {"MAVEN_OPTS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
-"""Maven runs for seconds: optimizing its own classes takes longer than what it does with them."""
+"""Maven runs for seconds: optimizing its own classes costs more time than it saves."""
 
 PROJECT = """\
 <project>
@@ -68,7 +68,7 @@ ITEM = """\
 
 
 class MavenError(Exception):
-    """Maven could not do what it was asked; the message is what it said."""
+    """Maven failed; the message is its output."""
 
 
 @dataclass(frozen=True)
@@ -81,9 +81,9 @@ class Module:
 
 @dataclass(frozen=True)
 class Jars:
-    """A release's jars by module (``clients``, ``group-coordinator``, …, that of the broker itself is ``core``).
+    """Jars of a release by module (``clients``, ``group-coordinator``, …; ``core`` is the broker).
 
-    ``missing`` are modules that the broker depends on, and that Maven does not have.
+    ``missing`` has the modules that the broker depends on and that Maven lacks.
     """
 
     release: str
@@ -94,7 +94,7 @@ class Jars:
 
 
 def releases() -> list[str]:
-    """The final releases that Maven has from 2.2.0 on, oldest first."""
+    """Return the final releases that Maven has from 2.2.0 on, oldest first."""
     pom = DEPENDENCY.format(KAFKA, "kafka-clients", f"[{FIRST},)")
     mvn(pom, "dependency:tree", "--update-snapshots")  # which brings the list of all versions
     repository = mvn(pom, "help:evaluate", "-Dexpression=settings.localRepository", "-DforceStdout").strip()
@@ -105,7 +105,7 @@ def releases() -> list[str]:
 
 
 def bring(wanted: Sequence[str]) -> list[Jars]:
-    """The jars of these releases, which Maven brings in two runs unless they are in the cache already."""
+    """Return the jars of these releases. Maven brings those missing from the cache in two runs."""
     if absent := [release for release in wanted if not (CACHE / release).is_dir()]:
         CACHE.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=CACHE) as scratch:
@@ -123,7 +123,7 @@ def bring(wanted: Sequence[str]) -> list[Jars]:
 
 
 def clients(versions: Sequence[str], folder: Path) -> dict[str, Jars]:
-    """The jar of the clients alone, of any version that Maven has, copied into ``folder`` in one run."""
+    """Copy the jar of the clients, of any version that Maven has, into ``folder`` in one run, and return the jars."""
     copy([Module("kafka-clients", version) for version in versions], folder)
     check_digests(folder)
     found = {}
@@ -140,7 +140,9 @@ def copy(modules: Sequence[Module], folder: Path) -> None:
 
 
 def check_digests(folder: Path) -> None:
-    """Record the digests of jars that are used for the first time. Raise :class:`MavenError` if one has changed."""
+    """Record the digests of jars that are used for the first time. Raise :class:`MavenError` if a digest has
+    changed.
+    """
     lines = DIGESTS.read_text().splitlines() if DIGESTS.exists() else []
     known = {name: digest for digest, _, name in (line.partition("  ") for line in lines)}
     found = {jar.name: hashlib.sha256(jar.read_bytes()).hexdigest() for jar in sorted(folder.rglob("*.jar"))}
@@ -167,7 +169,7 @@ def _broker(release: str) -> str:
 
 
 def _modules(broker: Module, folder: Path) -> Iterator[Module]:
-    """The broker, the modules of Kafka that its POM in ``folder`` names, and those beside it."""
+    """Yield the broker, the modules of Kafka that its POM in ``folder`` names, and their siblings."""
     names = [broker.name]
     pom = ET.parse(folder / broker.release / f"{broker.name}-{broker.release}.pom")
     for node in pom.iterfind("{*}dependencies/{*}dependency"):
@@ -192,7 +194,7 @@ def _copy(modules: Sequence[Module], folder: Path) -> list[Module]:
 
 
 def _copying(modules: Iterable[Module], kind: str, folder: Path) -> str:
-    """The part of a POM that copies files of these modules, and what they need to be loaded."""
+    """Return the part of a POM that copies files of these modules and their dependencies."""
     items = [ITEM.format(KAFKA, one.name, one.release, kind, folder / one.release) for one in modules]
     if kind == "jar":
         items += [
@@ -202,14 +204,14 @@ def _copying(modules: Iterable[Module], kind: str, folder: Path) -> str:
 
 
 def unpublished(said: str) -> frozenset[Module]:
-    """Kafka's modules that Maven does not have, by what it said; what it could not reach is not among them."""
+    """Return Kafka's modules that Maven lacks according to its output, without those that it failed to reach."""
     if "Could not find artifact" not in said and "was not found in" not in said:
         return frozenset()
     return frozenset(Module(*found) for found in _JAR.findall(said))
 
 
 def mvn(part: str, goal: str, *options: str) -> str:
-    """What Maven prints for a project with this part. Raises :class:`MavenError`."""
+    """Return Maven's output for a project with this part. Raises :class:`MavenError`."""
     with tempfile.TemporaryDirectory() as project:
         Path(project, "pom.xml").write_text(PROJECT.format(part))
         command = ["mvn", "--batch-mode", "--quiet", "--strict-checksums", goal, *options]

@@ -1,8 +1,9 @@
-"""Checks what ``releases.json`` says of releases before 2.2, which had no definitions: ``make conformance-older``.
+"""Checks the facts of ``releases.json`` about releases before 2.2, which had no definitions: ``make
+conformance-older``.
 
-The first and the last release of each line are asked: their clients have a table of versions, which brokers use too,
-brokers of 0.8 have one in code of their own, and the broker's class ``KafkaApis`` names the APIs that it handles.
-Takes a JDK and Maven. Exit codes: 0; 1 if something differs; 2 if Maven or Java failed.
+The check reads the first and the last release of each line. Their clients have a table of versions, which brokers use
+too. Brokers of 0.8 have a table in their own code. The broker's class ``KafkaApis`` names the APIs that it handles.
+Needs a JDK and Maven. The exit code is 0, 1 if something differs, or 2 if Maven or Java failed.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from tools.maven import LOGGING, MavenError, Module, check_digests, copy
 PROGRAM = Path(__file__).with_name("OlderReleases.java")
 FIRST_OF_LINE = {line: f"{line}.0" for line in LAST_OF_LINE}
 WITHOUT_CLIENTS = {"0.8.0": "0.8.0", "0.8.1": "0.8.1.1"}
-"""Lines of which Maven has only the broker."""
+"""Lines for which Maven has only the broker."""
 BROKER = {"0.8.0": "kafka_2.10", "0.8.1.1": "kafka_2.10"}
 """Brokers that were not compiled for Scala 2.11."""
 SCALA = {"Offsets": "OffsetRequest", "Metadata": "TopicMetadataRequest", "Produce": "ProducerRequest"}
@@ -39,7 +40,7 @@ HANDLED = re.compile(r"(?:RequestKeys\$\.(\w+)Key:\(\)S|ApiKeys\.([A-Z_]+):)")
 
 Versions = frozenset[int]
 Facts = Mapping[int, tuple[Versions, Versions]]
-"""By the key of an API: the versions that a broker accepts, and those that it advertises."""
+"""Versions that a broker accepts and versions that it advertises, by the key of the API."""
 
 
 def facts_of(release: str, folder: Path) -> Facts:
@@ -76,19 +77,19 @@ def _line(line: str) -> tuple[int, str, Versions, Versions]:
 
 
 def _constants(broker: Path, name: str) -> dict[str, int]:
-    """The numbers that a Scala object of ``kafka.api`` has; none if there is no such object."""
+    """Return the numbers of a Scala object of ``kafka.api``, none if the object does not exist."""
     return {name: int(number) for number, name in CONSTANT.findall(_javap(broker, f"kafka.api.{name}$"))}
 
 
 def _handled(broker: Path) -> Iterator[str]:
-    """The names of APIs in the method ``handle`` of the broker, of its own keys or those of clients."""
+    """Yield the names of APIs in the method ``handle`` of the broker, by its own keys or by keys of clients."""
     method = _javap(broker, "kafka.server.KafkaApis").partition("  public void handle(")[2].partition("\n\n")[0]
     for own, of_clients in HANDLED.findall(method):
         yield own or of_clients
 
 
 def _javap(broker: Path, name: str) -> str:
-    """The code of a class as text; empty if the broker does not have the class."""
+    """Return the code of a class as text, empty if the broker does not have the class."""
     command = ["javap", "-p", "-c", "-cp", str(broker), name]
     return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False).stdout
 

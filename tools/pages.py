@@ -20,13 +20,13 @@ NEWEST = re.compile(
 
 
 def pages() -> Iterator[Path]:
-    """The README and all pages of ``docs``."""
+    """Yield the README and all pages of ``docs``."""
     yield ROOT / "README.md"
     yield from sorted((ROOT / "docs").glob("*.md"))
 
 
 def naming(newest: str, page: str) -> str:
-    """The text of a page in which the newest release is ``newest``."""
+    """Return the text of a page in which the newest release is ``newest``."""
     return NEWEST.sub(rf"\g<1>{newest}", page)
 
 

@@ -1,9 +1,9 @@
-"""Rehearses the next update: ``make rehearsal`` gives up the newest release in a clone, and takes it in again.
+"""Rehearses the next update: ``make rehearsal`` removes the newest release in a clone, and adds it again.
 
-The clone of ``HEAD`` is in ``build/rehearsal``, and stays there if a file differs. In it :func:`remove` leaves what
-was checked in before that release, ``make update`` takes the release in, and :func:`describe` does what is left to a
-person: descriptions, reasons and folders, as they are checked in. Then every file has to be that of ``HEAD``. Takes
-Maven and a JDK. Exit codes: 0; 1 if a file differs, which is shown; 2 if a command failed or changes are not
+The clone of ``HEAD`` is in ``build/rehearsal``, and stays there if a file differs. :func:`remove` restores the state
+before that release, and ``make update`` adds the release. :func:`describe` does the work of a person: it copies
+descriptions, reasons and folders from ``HEAD``. Then every file must be as in ``HEAD``. Needs Maven and a JDK. The
+exit code is 0, 1 if a file differs, with the difference printed, or 2 if a command failed or changes are not
 committed.
 """
 
@@ -70,14 +70,14 @@ def main() -> int:
 
 
 def newest_two(union: Path) -> tuple[str, str]:
-    """The newest release that was merged, and the one before it."""
+    """Return the newest release that was merged, and the release before it."""
     before, newest = read_history(union).merged[-2:]
     return newest, before
 
 
 @dataclass(frozen=True)
 class Numbers:
-    """What a release's own classes say."""
+    """Numbers in a release's own classes."""
 
     errors: Sequence[ErrorCode]
     enums: enums.Numbers
@@ -88,8 +88,8 @@ def numbers_of(jars: Jars) -> Numbers:
 
 
 def remove(root: Path, release: str, there: Numbers, then: Numbers) -> None:
-    """Take the newest release out of the tree ``root``: definitions, history, error codes, values of enums, facts
-    and vectors. ``there`` are the numbers of the release, ``then`` those of the release before it.
+    """Remove the newest release from the tree ``root``: definitions, history, error codes, values of enums, facts and
+    vectors. ``there`` are the numbers of the release, and ``then`` the numbers of the release before it.
     """
     union, archive = root / UNION.relative_to(ROOT), root / ARCHIVE
     bundles = facts.stored(archive)
@@ -105,11 +105,11 @@ def remove(root: Path, release: str, there: Numbers, then: Numbers) -> None:
 
 
 def remove_definitions(union: Path, bundle: str) -> None:
-    """Take the newest release out of a union. ``bundle`` has the definitions of the release before it.
+    """Remove the newest release from a union. ``bundle`` has the definitions of the release before it.
 
-    What only the newest release has goes, and so do versions to which it gave other bytes. Then the release before is
-    merged once more, as the newest: names, defaults and everything else that follows the newest release are its own
-    again. What no release defines, since Kafka has it in code alone, stays as it is.
+    The function removes everything that only the newest release has, and versions to which it gave other bytes. Then
+    it merges the release before once more, as the newest, so that names, defaults and everything else that follows
+    the newest release are its own again. Definitions of no release stay as they are: Kafka has them only in code.
     """
     release, before = newest_two(union)
     history = read_history(union)
@@ -138,9 +138,9 @@ def remove_definitions(union: Path, bundle: str) -> None:
 
 
 def _without(message: Message, history: History, release: str, other: Set[tuple[str, int]]) -> MessageDraft | None:
-    """The draft of a message as the releases of ``history`` have it, to which ``release`` does not belong.
+    """Return the draft of a message as the releases of ``history`` have it. ``release`` is not among them.
 
-    It lacks the versions ``other`` of messages. ``None`` if no version is left.
+    The draft lacks the versions ``other`` of messages. It is ``None`` if no version is left.
     """
     versions = frozenset(v for v in history.layouts.get(message.name, {}) if (message.name, v) not in other)
     if not versions:

@@ -1,10 +1,11 @@
-"""Takes releases of Kafka in: ``make update RELEASE=4.5.0``; without RELEASE all that Maven has and the union lacks.
+"""Adds releases of Kafka: ``make update RELEASE=4.5.0``; without RELEASE all that Maven has and the union lacks.
 
-Brings the jars, merges them (which writes nothing unless the proof holds), takes the error codes and the values of
-enums from the release's own classes, drafts enums of classes that are new, stores its facts for the tests, generates,
-compares with Kafka's own classes and stores what those of the newest releases say. ``build/update.md`` is the report:
-what is left to do by hand, a draft for the changelog, and what changed. Takes Maven and a JDK. Exit codes: 0; 1 if a
-release was not merged, if Kafka's classes differ, or with ``--check`` if some are missing; 2 if Maven or Java failed.
+The update brings the jars and merges them, which writes nothing unless the proof holds. It reads error codes and
+values of enums from the release's own classes, and drafts enums of new classes. It stores the facts for the tests,
+generates, compares with Kafka's own classes, and stores the facts of the newest classes. ``build/update.md`` is the
+report: work that is left for a person, a draft for the changelog, and the changes. Needs Maven and a JDK. The exit
+code is 0 or 2 if Maven or Java failed. It is 1 if a release was not merged, if Kafka's classes differ, or with
+``--check`` if releases are missing.
 """
 
 from __future__ import annotations
@@ -36,15 +37,15 @@ from tools.maven import Jars, MavenError, bring, releases
 REPORT = ROOT / "build" / "update.md"
 DIFFERENCES = ROOT / "build" / "conformance" / "differences.txt"
 SHOWN, WIDTH = 20, 600
-"""How many differences from Kafka's classes the report has, and how much of each."""
+"""Maximum differences from Kafka's classes in the report, and maximum characters of each."""
 LACKING = " has no description"
 SHARED = ("apis", "coordinators", "data")
-"""Folders of which every file has a place in a folder within or beside them."""
+"""Folders whose files all have a place in a folder within or next to them."""
 
 
 @dataclass(frozen=True)
 class Update:
-    """What taking in one release did."""
+    """Result of adding one release."""
 
     jars: Jars
     outcome: MergeOutcome
@@ -95,7 +96,7 @@ def _release(text: str) -> str:
 
 
 def missing(there: Sequence[str]) -> list[str]:
-    """Which of these releases are not in the union."""
+    """Return the releases that the union lacks."""
     known = read_history(UNION).merged
     return [release for release in there if release not in known]
 
@@ -113,7 +114,7 @@ def take_in(jars: Jars) -> Update:
     known = error_codes.read(ERRORS)
     values: list[str] = []
     new_enums: list[NewEnum] = []
-    if read_history(UNION).merged[-1] == jars.release:  # names are those of the newest release
+    if read_history(UNION).merged[-1] == jars.release:  # the newest release gives the names
         error_codes.write(ERRORS, error_codes.updated(known, found, jars.release))
         values = enums.take(UNION, enum_classes.of_the_union(classes))
         new_enums = enums.take_new(UNION, classes)
@@ -135,7 +136,7 @@ def compared_with_java(releases: Sequence[str]) -> list[str]:
 
 
 def report(done: Sequence[Update], left: Sequence[str]) -> Iterator[str]:
-    """The lines of the report on an update, as Markdown. ``left`` is what is left to do."""
+    """Yield the lines of the report on an update, as Markdown. ``left`` is the work that is left."""
     yield from ("# Left to do", "", *(f"- {prose(line)}" for line in left), "", "# Draft for the changelog", "")
     compared = [(update, *_compared(update.jars.release)) for update in done]
     for update, changes, _ in compared:
@@ -150,7 +151,7 @@ def report(done: Sequence[Update], left: Sequence[str]) -> Iterator[str]:
 
 
 def _compared(release: str) -> tuple[list[Change], str]:
-    """What changed from the release before, and the report of ``kwirec diff`` about it."""
+    """Return the changes since the release before, and the report of ``kwirec diff`` about them."""
     names = read_history(UNION).merged
     before = names[names.index(release) - 1]
     old, new = read_sides(f"release:{before}", f"release:{release}", UNION, Report())
@@ -159,7 +160,7 @@ def _compared(release: str) -> tuple[list[Change], str]:
 
 
 def _news(changes: Sequence[Change], update: Update) -> Iterator[str]:
-    """What users of the definitions get, in a phrase each."""
+    """Yield the news for users of the definitions, a phrase each."""
     if added := sorted(change.message.name for change in changes if isinstance(change, MessageAdded)):
         yield f"new messages {', '.join(added)}"
     versions: dict[str, int] = {}
@@ -177,7 +178,7 @@ def _news(changes: Sequence[Change], update: Update) -> Iterator[str]:
 
 
 def left_to_do(done: Sequence[Update]) -> Iterator[str]:
-    """What no tool can write, or decide."""
+    """Yield the work that no tool can do or decide."""
     findings = Report()
     load([UNION], findings)
     for name, group in groupby(findings.diagnostics, lambda one: one.primary.span.source.name):
