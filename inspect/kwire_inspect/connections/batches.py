@@ -1,6 +1,6 @@
-"""Pieces of all connections to Arrow batches, of the rows and columns that are needed.
+"""Converts pieces of all connections to Arrow batches, with the needed rows and columns.
 
-What a projection requires: which bodies must be decoded, and which connections can be skipped.
+A projection decides which bodies must be decoded, and which connections can be skipped.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ Table = Literal["frames", "exchanges"]
 Bodies = Literal["all", "codes"]
 ALL: Bodies = "all"
 CODES: Bodies = "codes"
-"""Whether all bodies are decoded, or only those that identify clients, and others read for error codes alone."""
+"""Which bodies are decoded: all, or only bodies that identify clients. The latter reads other bodies only for error
+codes."""
 TABLES: dict[str, pa.Schema] = {"frames": FRAMES, "exchanges": EXCHANGES}
 _IDENTITY = {"software_name", "software_version", "principal"}
 _BODIES = {"kind", "outcome", "reason", "error_codes", "throttle_ms", "response_version"}
@@ -42,19 +43,19 @@ _OF_CONNECTIONS = {
     "frames": ("connection", "client_host", "client_port", "server_host", "server_port"),
     "exchanges": ("connection", "server_host", "server_port"),
 }
-"""Columns with the same value in all rows of a connection. The client of an exchange is not one of them: an Envelope
-has a client of its own."""
+"""Columns with the same value in all rows of a connection. The client of an exchange is not such a column, because an
+Envelope has its own client."""
 BATCH_ROWS = 4096
 BATCH_BYTES = 8 << 20
 TURN, TURN_BYTES = 128, 1 << 19
-"""Number of pieces, or bytes, that are decoded before rows are made of them."""
+"""Number of pieces, or bytes, to decode before rows are made of them."""
 
 
 class Budget(NamedTuple):
     """Limits of memory, in bytes.
 
-    ``decoded``: larger frames are only decoded if they have few values. ``held``: what all connections of a task keep
-    while they wait for the rest of a frame, or for a response.
+    Frames larger than ``decoded`` are only decoded if they have few values. ``held`` limits the memory that all
+    connections of a task keep while they wait for the rest of a frame, or for a response.
     """
 
     decoded: int = MAX_DECODED
@@ -62,14 +63,14 @@ class Budget(NamedTuple):
 
 
 BUDGET = Budget()
-"""The defaults."""
+"""Default limits."""
 
 
 class ConnectionProjection(Projection):
-    """Columns and rows of FRAMES or EXCHANGES. Columns that are not needed and take time to compute are null.
+    """Columns and rows of FRAMES or EXCHANGES. Columns that are slow to compute and not needed are null.
 
-    ``errors`` and ``shown`` say whether error codes and bytes are needed, ``bodies`` which APIs have to be decoded.
-    With ``scans``, error codes of the others are looked up in their bytes.
+    ``errors`` and ``shown`` say whether error codes and bytes are needed, and ``bodies`` which APIs have to be
+    decoded. With ``scans``, error codes of other APIs are searched in their bytes.
     """
 
     __slots__ = ("_scanners", "bodies", "budget", "errors", "scans", "shown", "table")
@@ -96,7 +97,8 @@ class ConnectionProjection(Projection):
             self.bodies = _bodies(self.columns, table, conditions, self.shown)
 
     def undecoded(self, event: RequestEvent | ResponseEvent, context: RequestContext) -> str | None:
-        """Why the body of a frame above ``budget.decoded`` was not decoded; ``None`` if it was, or is not needed."""
+        """Return why the body of a frame above ``budget.decoded`` was not decoded, or ``None`` if it was, or is not
+        needed."""
         if event.message is not None or context.unknown:
             return None
         if self.bodies is not True and event.name not in (self.bodies or ()):
@@ -104,7 +106,8 @@ class ConnectionProjection(Projection):
         return too_many_values(event.data)
 
     def outcome(self, api_key: int, version: int, data: bytes, at: int) -> Outcome:
-        """Error codes and throttle time of a response with its body at ``at``; none if its bytes cannot be read."""
+        """Return error codes and throttle time of a response with its body at ``at``, or nothing if its bytes are
+        unreadable."""
         key = api_key << 16 | version
         scan = self._scanners.get(key)
         if scan is None:
@@ -115,14 +118,14 @@ class ConnectionProjection(Projection):
             return NONE
 
     def broken(self, source: str, position: int, reason: str, unread: int, packets: int) -> list[Row]:
-        """The row of a problem of a file, if it passes; ``unread`` bytes and ``packets`` if there are any."""
+        """Return the row of a problem of a file, if it passes, with its ``unread`` bytes and ``packets``."""
         more = {"unread": unread or None, "packets": packets or None}
         if self.table == "frames":
             more = {"size": unread or None}
         return self.rows([self.layout.corrupt(source, position, reason, **more)])
 
     def takes(self, peers: Mapping[str, Any]) -> bool:
-        """Whether a connection may have rows that are needed; ``peers`` are its columns by name."""
+        """Return whether a connection may have needed rows. ``peers`` are its columns by name."""
         fixed = _OF_CONNECTIONS[self.table]
         return may_pass(self.conditions, {column: value for column, value in peers.items() if column in fixed})
 
@@ -130,7 +133,7 @@ class ConnectionProjection(Projection):
 def _bodies(
     columns: Collection[str], table: Table, conditions: Sequence[Condition], show: bool
 ) -> frozenset[str] | bool:
-    """Which bodies must be decoded: all, or those of some APIs."""
+    """Return which bodies must be decoded: all, or bodies of some APIs."""
     some: set[str] = set()
     if _IDENTITY.intersection(columns):
         some |= request_context.APIS
@@ -158,12 +161,12 @@ def frame_batches(
     protocol: MessageRegistry = PROTOCOL,
     bodies: Bodies = ALL,
 ) -> Iterator[pa.RecordBatch]:
-    """The rows of all connections, with the columns of ``schema``: by default all of the ``table``.
+    """Yield the rows of all connections, with the columns of ``schema``: by default all of the ``table``.
 
     Rows have to pass ``conditions``. A broken file yields a row with a ``problem`` or, with ``failfast``, raises
-    :class:`BrokenInputError`. A batch has 4,096 rows or a few more, or is of about 8 MB of the capture,
-    because ids of clients may be long. With ``bodies`` ``codes``, error codes of exchanges are looked up in the bytes
-    of responses, and no other bodies are read than those that identify clients.
+    :class:`BrokenInputError`. A batch has slightly more than 4,096 rows, or covers about 8 MB of the capture, because
+    ids of clients may be long. With ``bodies`` ``codes``, error codes of exchanges are searched in the bytes of
+    responses, and only bodies that identify clients are read.
     """
     projection = ConnectionProjection(table, schema, conditions, budget, protocol, bodies)
     connections = Connections(projection)
@@ -192,20 +195,20 @@ def frame_batches(
 
 
 class Connections:
-    """All connections that are open. Connections that cannot have a requested row cost next to nothing.
+    """All open connections. Connections that cannot have a requested row cost next to nothing.
 
-    Decoded pieces are kept until they become ``rows``: handling several pieces in one step and then the other takes a
-    third less time than alternating, because a core's caches cannot hold the code of both steps.
+    Decoded pieces are kept until they become ``rows``. Handling several pieces in one step and then in the next step
+    needs a third less time than alternating, because a core's caches cannot hold the code of both steps.
     """
 
     def __init__(self, projection: ConnectionProjection) -> None:
         self.decoded: list[tuple[AnyConnection, list[Event], Piece]] = []
         self._projection = projection
         self._open: dict[int, AnyConnection] = {}  # by identity, because hashing is slow
-        self._fed = 0  # since the last look at what is held
+        self._fed = 0  # bytes since the last check of the held memory
 
     def feed(self, piece: Piece) -> int:
-        """Decode a piece; return about how many bytes of memory the work on it takes, but for decoded messages."""
+        """Decode a piece. Return the approximate memory in bytes that the work needs, without decoded messages."""
         connection = self._open.get(id(piece.connection))
         if connection is None:
             connection = self._begin(piece.connection)
@@ -226,9 +229,10 @@ class Connections:
         return size
 
     def drop(self, piece: Piece, fed: int) -> list[Row]:
-        """Rows, located at ``piece``, of what the largest connections no longer hold, if all hold too much.
+        """Free memory of the largest connections if all connections hold too much.
 
-        ``fed`` is about how much more they can hold than at the last call.
+        Return rows for the dropped data, located at ``piece``. ``fed`` is approximately how much more the connections
+        can hold than at the last call.
         """
         budget = self._projection.budget.held
         self._fed += fed
@@ -246,7 +250,7 @@ class Connections:
         return rows
 
     def rows(self) -> list[Row]:
-        """The rows of all pieces since the last call, in their order."""
+        """Return the rows of all pieces since the last call, in their order."""
         rows: list[Row] = []
         for connection, events, piece in self.decoded:
             rows += connection.rows(events, piece)
@@ -265,7 +269,7 @@ class Connections:
         return rows if self._projection.takes(rows.peers) else Unwanted(rows.connection)
 
     def _try(self, connection: UnorientedConnection, piece: Piece) -> int:
-        """Like ``feed``, while the client of the connection is unknown."""
+        """Feed a piece as ``feed`` does, while the client of the connection is unknown."""
         if (rows := connection.add(piece)) is None:
             return self._add(connection, [], piece)
         decided = self._open[id(piece.connection)] = self._wanted(rows)
@@ -273,13 +277,13 @@ class Connections:
 
 
 def _begun_before(first: Event) -> int:
-    """Bytes of the first frame of a piece: it may be much larger than the piece, and so is its message."""
+    """Return the bytes of the first frame of a piece. It may be much larger than the piece, and so is its message."""
     return len(first.data) if isinstance(first, FrameEvent) else 0
 
 
 @dataclass(slots=True)
 class Unwanted:
-    """A connection without any row that is needed. Keeping the connection keeps its identity unique."""
+    """A connection without needed rows. Keeping the connection keeps its identity unique."""
 
     connection: Connection
 

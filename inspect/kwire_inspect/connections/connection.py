@@ -1,9 +1,8 @@
-"""Converts the pieces of one connection to rows, and finds out first which side is the client if need be.
+"""Converts the pieces of one connection to rows, and first finds out which side is the client if necessary.
 
-Where no handshake and no given port says which side that is, the bytes are decoded both ways, strictly. That a
-request decodes to its end, and so does a response as the answer to it, is no coincidence, so this decides; ports and
-other connections only tip the balance. What stays undecided becomes no request of anybody, but one row with the
-number of its bytes.
+If neither a handshake nor a given port decides that, the bytes are decoded both ways, strictly. A request that
+decodes to its end, with a response that decodes as its answer, is no coincidence, so this decides. Ports and other
+connections only tip the balance. An undecided connection has no requests, only one row with the number of its bytes.
 """
 
 from __future__ import annotations
@@ -47,23 +46,27 @@ if TYPE_CHECKING:
 
 OPPOSITE: dict[Direction, Direction] = {CLIENT: SERVER, SERVER: CLIENT}
 NEVER_READ = f"{CLOSED} at an earlier request"
-"""The reason of requests after the oldest in flight, if the server closed the connection. A broker goes on to the
-next request of a connection when it has answered the one before, so the oldest alone is what it refused."""
+"""Problem of requests after the oldest in flight, if the server closed the connection.
+
+A broker reads the next request of a connection after it has answered the request before. So it refused only the
+oldest.
+"""
 WINDOW: Final = 1 << 18
-"""How many bytes of a connection wait at most until its client is known."""
+"""Maximum bytes of a connection that wait until its client is known."""
 FIRST: Final = 1 << 12
 GROWTH: Final = 8
-"""When so many wait they are decoded, and again when they are so many times as many."""
+"""Factor by which the waiting bytes grow before they are decoded again."""
 PIECE: Final = 256
-"""About how many bytes of memory a piece takes without its data."""
+"""Approximate memory of a piece without its data, in bytes."""
 MAX_UNDECIDED: Final = 64 << 20
-"""After how many bytes that decode neither way they are only counted."""
+"""Maximum bytes to try if they decode neither way. Later bytes are only counted."""
 ENOUGH: Final = 3
-"""How many requests decide, if none decodes the other way; of an exchange, the response counts as many."""
+"""Number of requests that decide, if none decodes the other way. The response of an exchange has the same weight."""
 HOPELESS: Final = 32
-"""How many frames that cannot be read show that a side is not the client, if none can; or that neither is."""
+"""Number of unreadable frames that exclude a side as the client, if no frame is readable. If both fail, neither
+is."""
 FOREIGN: Final = 1 << 62
-"""The score of what is not Kafka, whichever side is the client."""
+"""Score of bytes that are not Kafka, whichever side is the client."""
 NOT_YET: Final = "which side is the broker was not known yet"
 
 
@@ -71,9 +74,9 @@ NOT_YET: Final = "which side is the broker was not known yet"
 class ConnectionRows:
     """Makes rows of FRAMES or EXCHANGES, with the columns of a projection, from the pieces of one connection.
 
-    Its size is that of the decoder's state: unfinished frames and requests in flight. It can be pickled between any
-    two pieces, which makes it the state of a streaming job. With ``swapped``, the client is what the connection has
-    as its server.
+    Its size is the size of the decoder's state: unfinished frames and requests in flight. It can be pickled between
+    any two pieces, which makes it the state of a streaming job. With ``swapped``, the client is the end that the
+    connection has as its server.
     """
 
     __slots__ = (
@@ -92,7 +95,7 @@ class ConnectionRows:
         client, server = connection.server, connection.client
         oriented = replace(connection, client=client, server=server) if swapped else connection
         self.peers = peers(oriented)
-        """The columns of its ends."""
+        """Columns of the connection's ends."""
         self.closed = False
         self._projection = projection
         self.swapped = swapped
@@ -110,32 +113,32 @@ class ConnectionRows:
 
     @property
     def held(self) -> int:
-        """About how many bytes of memory wait for the rest of a frame, or for a response."""
+        """Approximate bytes of memory that wait for the rest of a frame, or for a response."""
         return self._decoder.held + self._table.held
 
     def drop(self, time: float, reason: str, *, secrets: bool = False) -> list[Event]:
-        """Free this memory, or that of what may be ``secrets``; ``rows`` has to be given the events."""
+        """Free this memory, or only memory that may have ``secrets``. Pass the returned events to ``rows``."""
         if self.closed:
             return []
         return (self._decoder.drop_secrets if secrets else self._decoder.drop)(time, reason)
 
     def unread(self, piece: Piece) -> list[Row]:
-        """Rows of EXCHANGES, located at ``piece``, for the bytes that were not read since the last call."""
+        """Return rows of EXCHANGES, located at ``piece``, for the bytes that were not read since the last call."""
         rows: list[Row] = []
         if isinstance(self._table, ExchangeRows):
             self._table.report_unread(rows, piece.source, piece.position)
         return self._projection.rows(rows)
 
     def forget(self) -> None:
-        """Free what only saves time."""
+        """Free memory that only saves time."""
         self._table.contexts.clear()
 
     def feed(self, piece: Piece) -> list[Row]:
-        """The rows that a piece completes. Pieces after the one that closes the connection yield none."""
+        """Return the rows that a piece completes. Pieces after the end of the connection yield no rows."""
         return [] if self.closed else self.rows(self.decode(piece), piece)
 
     def decode(self, piece: Piece) -> list[Event]:
-        """The first half of ``feed``: decodes a piece. ``rows`` has to be given it, in the order of the pieces."""
+        """Decode a piece, as the first half of ``feed``. Pass the events to ``rows``, in the order of the pieces."""
         direction = OPPOSITE[piece.direction] if self.swapped else piece.direction
         if piece.kind == "data":
             return self._decoder.feed(direction, piece.data, piece.time)
@@ -150,7 +153,7 @@ class ConnectionRows:
         return events
 
     def rows(self, events: list[Event], piece: Piece) -> list[Row]:
-        """The second half of ``feed``."""
+        """Make rows of events, as the second half of ``feed``."""
         rows: list[Row] = []
         source, position = piece.source, piece.position
         identity, table = self._identity, self._table
@@ -179,8 +182,10 @@ class ConnectionRows:
 def score(
     pieces: Iterable[Piece], size: int, protocol: MessageRegistry, *, swapped: bool, enough: int = FOREIGN
 ) -> int:
-    """What speaks for the client of the capture to be the client, or with ``swapped`` its server, up to ``enough``.
-    The pieces have at most ``size`` bytes."""
+    """Return the evidence, up to ``enough``, that the capture's client is the client, or with ``swapped`` its server.
+
+    The pieces have at most ``size`` bytes.
+    """
     decoder = ConnectionDecoder(protocol, policy=STRICT, bodies=False, max_found=size, max_in_flight_bytes=WINDOW)
     catalog = ApiCatalog(protocol, WINDOW)
     requests: dict[int, bool | None] = {}  # whether they can be read, by position
@@ -216,9 +221,9 @@ def score(
 
 @mypyc_attr(serializable=True)
 class UnorientedConnection:
-    """The pieces of a connection until its client is known; then ``decided`` makes its rows.
+    """The pieces of a connection until its client is known. Then ``decoded`` makes its rows.
 
-    Can be pickled between any two pieces, as ``ConnectionRows``.
+    It can be pickled between any two pieces, as ``ConnectionRows``.
     """
 
     __slots__ = (
@@ -242,29 +247,29 @@ class UnorientedConnection:
         self.decided: ConnectionRows | None = None
         self._projection = projection
         self._pieces: list[Piece] = []
-        self._size = 0  # of the pieces that wait
+        self._size = 0  # bytes of the waiting pieces
         self._next = FIRST  # the size at which they are decoded
-        self._passed = dict.fromkeys(OPPOSITE, 0)  # bytes that do not wait any more, by their sender in the capture
-        self._reported = 0  # bytes of which there is a row, before those
-        self._scores = 0, 0  # of those bytes: as in the capture, swapped
+        self._passed = dict.fromkeys(OPPOSITE, 0)  # bytes that no longer wait, by their sender in the capture
+        self._reported = 0  # passed bytes that already have a row
+        self._scores = 0, 0  # scores of the passed bytes: as in the capture, swapped
         self._encrypted = 0  # pieces that begin like a record of TLS
-        self._vain = 0  # bytes that were decoded without showing anything
+        self._vain = 0  # bytes that were decoded without any evidence
         self._idle = 0  # bytes that are only counted until more are decoded
 
     @property
     def held(self) -> int:
-        """About how many bytes of memory wait."""
+        """Approximate bytes of memory that wait."""
         return self._size if self.decided is None else self.decided.held
 
     def drop(self, time: float, reason: str, *, secrets: bool = False) -> list[Event]:
-        """Free this memory, as that of ``ConnectionRows``."""
+        """Free this memory, as ``ConnectionRows`` does."""
         if self.decided is not None:
             return self.decided.drop(time, reason, secrets=secrets)
         self._forget()
         return []
 
     def feed(self, piece: Piece) -> list[Row]:
-        """The rows that a piece completes."""
+        """Return the rows that a piece completes."""
         if self.decided is not None:
             return self.decided.feed(piece)
         decided = self.add(piece)
@@ -273,14 +278,15 @@ class UnorientedConnection:
         return [row for events, at in self.decoded(decided.decode, piece) for row in decided.rows(events, at)]
 
     def hurry(self, piece: Piece) -> list[Row]:
-        """The rows if what waits shows who the client is. Otherwise it waits no longer, and only its scores count."""
+        """Return the rows if the waiting pieces show who the client is. Otherwise drop them, and keep only their
+        scores."""
         self._next = 0
         return self.feed(piece)
 
     def add(self, piece: Piece) -> ConnectionRows | None:
-        """Take a piece; if it shows who the client is, return what makes its rows, for ``decoded``.
+        """Add a piece. If it shows who the client is, return the connection that makes its rows, for ``decoded``.
 
-        What decodes neither way is tried less and less: then as many bytes are passed over as were tried before.
+        Bytes that decode neither way are tried less and less: then as many bytes are skipped as were tried before.
         """
         self._encrypted += bool(piece.data) and sniff_protocol(piece.data[:5]) == "TLS"
         ended = piece.kind == "closed"
@@ -308,7 +314,8 @@ class UnorientedConnection:
         return self.decided
 
     def decoded(self, decode: Callable[[Piece], list[Event]], piece: Piece) -> Iterator[tuple[list[Event], Piece]]:
-        """The events of all pieces up to this one, which decided: first of bytes that came too early to wait."""
+        """Yield the events of all pieces up to this piece, which decided. Bytes that came too early to wait are
+        first."""
         assert self.decided is not None
         time, swapped = self._pieces[0].time, self.decided.swapped
         sizes = [(OPPOSITE[side] if swapped else side, size) for side, size in self._passed.items() if size]
@@ -318,7 +325,7 @@ class UnorientedConnection:
             yield decode(waiting), waiting
 
     def rows(self, events: list[Event], piece: Piece) -> list[Row]:
-        """The row of a connection that ended undecided, at its last ``piece``."""
+        """Return the row of a connection that ended undecided, at its last ``piece``."""
         if self.decided is not None:
             return self.decided.rows(events, piece)
         if piece.kind != "closed":
@@ -327,7 +334,7 @@ class UnorientedConnection:
         return self.unread(piece)
 
     def unread(self, piece: Piece) -> list[Row]:
-        """The row, located at ``piece``, of the bytes that do not wait any more, up to now."""
+        """Return the row, located at ``piece``, of the bytes up to now that no longer wait."""
         if self.decided is not None:
             return self.decided.unread(piece)
         if not (size := sum(self._passed.values())):
@@ -347,7 +354,8 @@ class UnorientedConnection:
         )
 
     def _scored(self) -> tuple[int, int]:
-        """The scores with what waits; of the side that wins, as much as it takes to decide."""
+        """Return the scores including the waiting pieces. The score of the winning side is limited to the deciding
+        score."""
         pieces, size, protocol, (given, other) = self._pieces, self._size, self._projection.protocol, self._scores
         first = given + score(pieces, size, protocol, swapped=False, enough=ENOUGH - given)
         enough = ENOUGH * max(first, 1) - other if first < ENOUGH else FOREIGN
@@ -357,7 +365,7 @@ class UnorientedConnection:
         return first, other
 
     def _swapped(self, given: int, other: int, *, ended: bool) -> bool | None:
-        """Whether the client is what the capture has as the server, by the scores; ``None`` if that is undecided."""
+        """Return whether the client is the server of the capture by the scores, or ``None`` if undecided."""
         likely = self.connection.guess.likely if self.connection.guess else None
         if max(given, other) >= FOREIGN:
             return likely is False
@@ -368,7 +376,7 @@ class UnorientedConnection:
         return None
 
     def _forget(self) -> None:
-        """Keep no pieces."""
+        """Drop all pieces."""
         for piece in self._pieces:
             self._passed[piece.direction] += piece.size if piece.kind != "closed" else 0
         self._pieces, self._size, self._next = [], 0, FIRST

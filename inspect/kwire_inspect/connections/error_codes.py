@@ -1,8 +1,8 @@
 """The outcome of a request according to its response: all error codes, at any depth, and the throttle time.
 
-For each class of response and version, a function is made once that goes through the bytes, skips what is neither,
-and makes no objects. Its source has numbers of the layout and no text of a definition. For responses that were
-decoded, functions that visit only the fields with error codes are made once, from ``FIELDS``.
+For each class of response and version, a function is generated once. It goes through the bytes, skips everything
+else, and makes no objects. Its source has numbers of the layout and no text of a definition. For decoded responses,
+functions that visit only the fields with error codes are made once, from ``FIELDS``.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from kwire.struct import Struct
 
 Outcome = tuple[tuple[int, ...], int | None]
-"""The distinct error codes in ascending order, without 0, and the milliseconds to pause."""
+"""Distinct error codes in ascending order, without 0, and the milliseconds to pause."""
 Scan = Callable[[bytes, int], Outcome]
 MAX_CODES = 256
-"""Kafka has fewer; a hostile response could make each row large."""
+"""Maximum error codes of a row. Kafka has fewer, but a hostile response could make each row large."""
 DEEPEST = 16
-"""How deep structs may be nested."""
+"""Maximum depth of nested structs."""
 NONE: Outcome = ((), None)
 _SCANS: dict[tuple[type[Message], int], Scan | None] = {}
 Collect = Callable[[Any, set[int]], None]
@@ -37,14 +37,14 @@ _KNOWN: dict[type[Struct], tuple[Collect, ...]] = {}
 
 
 class _OtherwiseError(Exception):
-    """The layout has an error code or throttle time where no function looks for it: in a tagged field."""
+    """The layout has an error code or throttle time in a tagged field, where no function searches."""
 
 
 def scanner(cls: type[Message], version: int) -> Scan | None:
-    """The function for a class and one of its versions; ``None`` if its messages have to be decoded instead.
+    """Return the function for a class and version, or ``None`` if its messages have to be decoded instead.
 
-    The function takes bytes and the offset of the body. It raises ``IndexError`` or ``ValueError`` for a body that
-    cannot be read to its end. It does not check what it skips, such as whether text is UTF-8.
+    The function accepts bytes and the offset of the body. It raises ``IndexError`` or ``ValueError`` for a body that
+    cannot be read to its end. It does not check skipped bytes, such as whether text is UTF-8.
     """
     if (cls, version) not in _SCANS:
         _SCANS[cls, version] = _compiled(cls, version)
@@ -58,7 +58,7 @@ def _compiled(cls: type[Message], version: int) -> Scan | None:
         return None
     scope: dict[str, Any] = {"i16": read_i16_be, "i32": read_i32_be, "uvarint": read_uvarint, "tags": _tags}
     scope["finished"] = _finished
-    scope["throttle"] = getattr(cls(), "throttle_time_ms", None)  # of versions without it
+    scope["throttle"] = getattr(cls(), "throttle_time_ms", None)  # for versions without it
     lines = ["def scan(data, pos, throttle=throttle):", "    codes, end = set(), len(data)", *body]
     exec("\n".join([*lines, "    return finished(codes, throttle, pos, end)"]), scope)
     return scope["scan"]  # type: ignore[no-any-return]
@@ -72,7 +72,7 @@ def _finished(codes: set[int], throttle: int | None, pos: int, end: int) -> Outc
 
 
 def _tags(data: bytes, pos: int) -> int:
-    """The position after tagged fields, whose count is at ``pos``."""
+    """Return the position after tagged fields, whose count is at ``pos``."""
     count, pos = read_uvarint(data, pos)
     for _ in range(count):
         _, pos = read_uvarint(data, pos)
@@ -89,7 +89,7 @@ class _Emitter:
     def __init__(self, cls: type[Message], version: int) -> None:
         self._cls = cls
         self._version = version
-        self._skipped = 0  # bytes of fixed size that no statement has passed over yet
+        self._skipped = 0  # bytes of fixed size that no statement has skipped yet
 
     def message(self) -> Iterator[str]:
         yield from self._struct(self._cls, 1)
@@ -150,13 +150,13 @@ class _Emitter:
             yield from self._blob(field, depth + 1, nullable=False)
 
     def _whole(self, owner: type[Struct], depth: int) -> Iterator[str]:
-        """A struct in a block of its own, with at least one statement."""
+        """Emit a struct in its own block, with at least one statement."""
         yield from self._struct(owner, depth)
         yield from self._passed(depth)
         yield from _indented(depth, "pass")
 
     def _length(self, field: PresentField, size: int, depth: int, *, nullable: bool) -> Iterator[str]:
-        """Sets ``n`` to a length or count, 0 for null where that is allowed."""
+        """Emit code that sets ``n`` to a length or count, 0 for null where that is allowed."""
         yield from self._passed(depth)
         if field.is_compact:
             yield from _indented(depth, "n = data[pos] - 1", "pos += 1", "if n > 126:")
@@ -181,7 +181,7 @@ def _is_code(field: PresentField) -> bool:
 
 
 def _tells(cls: type[Struct], field: PresentField, version: int) -> bool:
-    """Whether a field is or contains an error code."""
+    """Return whether a field is or contains an error code."""
     owner = struct_class(cls, field)
     return _is_code(field) or (owner is not None and _has_codes(owner, version))
 
@@ -191,7 +191,7 @@ def _has_codes(cls: type[Struct], version: int) -> bool:
 
 
 def _size(cls: type[Struct], version: int) -> int | None:
-    """The bytes of a struct whose fields all have a fixed size."""
+    """Return the bytes of a struct whose fields all have a fixed size."""
     fields = present_fields(cls, version)
     if version in cls.FLEXIBLE_VERSIONS or not all(field.type in SIZES for field in fields):
         return None
@@ -199,9 +199,9 @@ def _size(cls: type[Struct], version: int) -> int | None:
 
 
 def error_codes(response: Message) -> tuple[int, ...]:
-    """The distinct error codes in ``response`` in ascending order, except 0; no more than ``MAX_CODES``.
+    """Return the distinct error codes in ``response`` in ascending order, except 0. Return at most ``MAX_CODES``.
 
-    A tuple, because the garbage collector does not track rows that only contain immutable values.
+    The result is a tuple, because the garbage collector does not track rows that only contain immutable values.
     """
     cls = type(response)
     codes: set[int] = set()
@@ -212,14 +212,14 @@ def error_codes(response: Message) -> tuple[int, ...]:
 
 
 def throttle_ms(response: Message) -> int | None:
-    """Milliseconds for which the response asks the client to pause; ``None`` if it has no such field."""
+    """Return the milliseconds for which the response asks the client to pause, or ``None`` without such a field."""
     return getattr(response, "throttle_time_ms", None)
 
 
 def outcome_of(protocol: MessageRegistry, api_key: int, version: int) -> Scan:
-    """The function that finds error codes and throttle time in responses of a version.
+    """Return the function that finds error codes and throttle time in responses of a version.
 
-    It raises ``KwireError``, ``IndexError`` or ``ValueError`` for bytes that cannot be read.
+    The function raises ``KwireError``, ``IndexError`` or ``ValueError`` for bytes that cannot be read.
     """
     cls = protocol.response(api_key)
     if version not in cls.VALID_VERSIONS:
@@ -236,7 +236,7 @@ def outcome_of(protocol: MessageRegistry, api_key: int, version: int) -> Scan:
 
 
 def _collectors(cls: type[Struct]) -> tuple[Collect, ...]:
-    """For each field of a struct that is or contains an error code: how to collect the codes."""
+    """Return how to collect the codes of each field of a struct that is or contains an error code."""
     known = _KNOWN.get(cls)
     if known is not None:
         return known
@@ -266,7 +266,8 @@ def _code(name: str) -> Collect:
 
 
 def _codes(name: str, code: str) -> Collect:
-    """For a list of structs that have one code each and no nested ones, such as thousands of partitions."""
+    """Collect the codes of a list of structs with one code each and no nested structs, such as thousands of
+    partitions."""
     get, get_code = attrgetter(name), attrgetter(code)
 
     def collect(struct: Any, found: set[int]) -> None:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from kwire_inspect.rows import Row
 
 Answer = ResponseEvent | Undecodable | None
-"""The available parts of a response."""
+"""Available parts of a response."""
 
 END: Final = float("inf")
 
@@ -32,10 +32,10 @@ _shared_row: Final = _LAYOUT.shared_row
 
 @mypyc_attr(serializable=True)
 class PendingRequest:
-    """What the row of a request takes until it is answered, and where it was seen: neither its message nor, unless
-    they are ``shown``, its bytes.
+    """A request that awaits its response, without its message. It has its bytes only if they are ``shown``.
 
-    ``wrong`` is why it, or what an Envelope contains, was not decoded; ``inner`` the content of an Envelope.
+    ``wrong`` is the reason why the request, or the content of an Envelope, was not decoded. ``inner`` is the content
+    of an Envelope.
     """
 
     __slots__ = (
@@ -71,10 +71,11 @@ class PendingRequest:
 
 @mypyc_attr(serializable=True)
 class ExchangeRows:
-    """A row for every request once its outcome is known, and one for the content of an Envelope.
+    """Makes a row for every request with a known outcome, and a row for the content of an Envelope.
 
-    Bytes of a connection that were not read are reported in rows with a ``problem``, one for each reason of
-    ``kwire_inspect.reasons``: at its end or when request, and as soon as it turns out not to speak Kafka.
+    Bytes of a connection that were not read become rows with a ``problem``, one for each reason of
+    ``kwire_inspect.reasons``. These rows appear at the end of the connection, on request, and as soon as the
+    connection turns out not to speak Kafka.
     """
 
     __slots__ = (
@@ -99,12 +100,12 @@ class ExchangeRows:
         self._errors, self._shown, self._large = projection.errors, projection.shown, projection.budget.decoded
         self._projection = projection
         self.held = 0
-        """The bytes of waiting requests."""
+        """Bytes of waiting requests."""
         self._number = 0
         self.contexts = ContextCache(projection.protocol)
         self._waiting: dict[int, PendingRequest] = {}  # by position in the client's stream
         self._gaps = self._lost = self._skipped = self._stray = 0
-        self._partial = 0  # bytes that are missing in frames whose request is known
+        self._partial = 0  # missing bytes of frames whose request is known
         self._foreign = ""
 
     def on_request(
@@ -243,8 +244,8 @@ class ExchangeRows:
         rows.append(self._row(request.inner, shared, inner))
 
     def _shared(self, request: PendingRequest, version: int | None, outcome: str, reason: str | None) -> Row:
-        """The values that this row shares with others of its kind: nearly all are answered, in the version of the
-        request."""
+        """Return the values that this row shares with similar rows. Nearly all requests are answered in their own
+        version."""
         context, source = request.context, request.source
         is_usual = outcome == "answered" and version == context.version and reason is None
         if is_usual and context.source == source:
@@ -304,8 +305,10 @@ def _version(answer: Answer) -> int | None:
 def _forwarded(
     protocol: MessageRegistry, peers: Columns, envelope: RequestEvent, inner: RequestEvent | Undecodable
 ) -> Columns:
-    """Peers, API and identity of the request in an Envelope. Its client is the one that sent it to the forwarding
-    broker [KIP-590]; the Envelope does not include the client's software."""
+    """Return peers, API and identity of the request in an Envelope.
+
+    Its client sent it to the forwarding broker [KIP-590]. The Envelope does not include the client's software.
+    """
     host = principal = None
     message: Any = envelope.message
     if message is not None:
@@ -319,7 +322,7 @@ def _address(packed: bytes) -> str | None:
 
 
 def _principal(protocol: MessageRegistry, data: bytes | None) -> str | None:
-    """Kafka's own form of a principal is a version and its message; other principal builders are free to use any
+    """Return the principal in Kafka's own form: a version and its message. Other principal builders may use any
     format."""
     try:
         version = int.from_bytes(data[:2], "big") if data else 0

@@ -36,7 +36,7 @@ PendingRequest = tuple[int, RequestContext, int | None]
 
 @mypyc_attr(serializable=True)
 class FrameRows:
-    """A row for every event. In-flight requests are kept for the rows of their responses."""
+    """Makes a row for every event. In-flight requests are kept for the rows of their responses."""
 
     __slots__ = ("_errors", "_large", "_number", "_peers", "_projection", "_requests", "_shown", "contexts", "held")
 
@@ -144,27 +144,27 @@ class FrameRows:
         self._requests.clear()
 
     def _take(self, position: int) -> PendingRequest:
-        """The known properties of the request that is being answered. Those before it have never waited."""
+        """Return the known properties of the answered request. Earlier requests never waited."""
         while (oldest := next(iter(self._requests))) < position:
             del self._requests[oldest]
         return self._requests.pop(position)
 
     def _share(self, context: RequestContext, source: str) -> None:
-        """Make the tuples that all rows of requests, and all of responses, share for this context and file."""
+        """Make the tuples that all rows of requests, and all rows of responses, share for this context and file."""
         context.source = source
         common = {"source": source, **self._peers, **context.columns}
         context.request_row = _shared_row(**common, direction=CLIENT, kind="request", reason=context.unknown)
         context.response_row = _shared_row(**common, direction=SERVER, kind="response", reason=context.unknown)
 
     def _unshared(self, event: Event, kind: str, reason: str | None, columns: Columns, source: str) -> Row:
-        """The tuple of a row that shares it with no other."""
+        """Return the tuple of a row that shares it with no other row."""
         return _shared_row(
             source=source, **self._peers, direction=event.direction, kind=kind, **columns, reason=reason
         )
 
 
 def _description(event: Event) -> tuple[str, int | None, str | None]:
-    """Kind, size and reason of an event that is not a known frame."""
+    """Return kind, size and reason of an event that is not a known frame."""
     match event:
         case Unanswered():
             return "unanswered", None, event.reason

@@ -20,7 +20,7 @@ APIS = frozenset({name.removesuffix("Request").removesuffix("Response") for name
 
 @cache
 def _harmless(protocol: MessageRegistry) -> dict[str, frozenset[str]]:
-    """The APIs without secrets, by the direction of their messages."""
+    """Return the APIs without secrets, by the direction of their messages."""
     return {
         direction: frozenset(name for name in protocol.api_names.values() if name + ending not in SECRETS)
         for direction, ending in ((CLIENT, "Request"), (SERVER, "Response"))
@@ -28,10 +28,10 @@ def _harmless(protocol: MessageRegistry) -> dict[str, frozenset[str]]:
 
 
 def shown(protocol: MessageRegistry, event: RequestEvent | ResponseEvent | Undecodable) -> bytes | None:
-    """Header and body of a frame without its secrets; ``None`` if the secrets cannot be located.
+    """Return header and body of a frame without its secrets, or ``None`` if the secrets cannot be located.
 
-    This is so for frames of APIs with secrets that cannot be decoded, and for frames with an unknown API or missing
-    bytes, which may be anything, such as a token on a connection whose beginning was not captured.
+    Secrets cannot be located in undecodable frames of APIs with secrets. Frames with an unknown API or missing bytes
+    may also contain secrets, such as a token on a connection whose beginning was not captured.
     """
     if event.name in _harmless(protocol)[event.direction]:
         return event.data if not isinstance(event, Undecodable) or not event.missing else None

@@ -1,11 +1,12 @@
 """The values that rows of a connection share: its peers and, for each kind of request, its client and API.
 
-The client of a connection is identified from its ApiVersions requests and authentication.
-The software is in ApiVersions requests since version 3 [KIP-511], also in versions newer than the known ones. The
-principal is the name for which the client authenticates through PLAIN [RFC 4616] or SCRAM [RFC 5802], from when the
-server has accepted it, or the client goes on as if: in SaslAuthenticate requests [KIP-152] or in the bare tokens
-before these [KAFKA-WIRE 9]. GSSAPI and OAUTHBEARER yield none, because the mapping to a principal is server
-configuration; nor do delegation tokens, whose owner is not sent.
+The client of a connection is identified from its ApiVersions requests and authentication. The software is in
+ApiVersions requests since version 3 [KIP-511], also in versions that are not known yet.
+
+The principal is the name with which the client authenticates through PLAIN [RFC 4616] or SCRAM [RFC 5802]. It is in
+SaslAuthenticate requests [KIP-152] or in the older bare tokens [KAFKA-WIRE 9]. It counts once the server has accepted
+it, or the client continues as if accepted. GSSAPI and OAUTHBEARER yield no principal, because the server's
+configuration maps it. Delegation tokens yield none, because their owner is not sent.
 """
 
 from __future__ import annotations
@@ -27,13 +28,13 @@ if TYPE_CHECKING:
 APIS = frozenset({"ApiVersions", "SaslHandshake", "SaslAuthenticate"})
 """APIs whose bodies identify the client."""
 MESSAGES = APIS - {"ApiVersions"} | {"ApiVersionsRequest"}
-"""These bodies, by names of APIs and messages."""
+"""Names of the APIs and messages with these bodies."""
 LONGEST = 1000
-"""Names are cut to this length, because they are kept for every connection and row."""
+"""Maximum characters of a name, because names are kept for every connection and row."""
 Columns = dict[str, Any]
 """Values by column."""
 MAX_CONTEXTS: Final = 256
-"""Contexts kept per connection. Clients have fewer, but bytes may claim to be from any number of clients."""
+"""Maximum contexts per connection. Clients have fewer, but bytes may claim to be from any number of clients."""
 
 
 class Client(NamedTuple):
@@ -49,15 +50,18 @@ UNKNOWN = Client()
 
 @dataclass(slots=True)
 class Identity:
-    """``known`` is what is known about the client so far. Pass it requests of ``APIS`` and tokens and, while there is
-    a ``candidate`` (a principal not yet accepted by the server), all requests and responses."""
+    """Learns the identity of a client. ``known`` is the identity so far.
+
+    Pass it requests of ``APIS`` and tokens. While it has a ``candidate``, a principal that the server has not
+    accepted yet, pass it all requests and responses.
+    """
 
     known: Client = UNKNOWN
     candidate: str | None = None
     _mechanism: str = ""
 
     def on_request(self, event: RequestEvent) -> None:
-        """Learn from a request; the software in an ApiVersions request applies to that request already."""
+        """Learn from a request. The software in an ApiVersions request applies already to this request."""
         if event.name not in APIS:
             if self.candidate is not None:
                 self._accept()
@@ -85,7 +89,7 @@ class Identity:
             self._accept()
 
     def on_token(self, event: SaslToken) -> None:
-        """Learn from a bare token. A server that rejects the client closes the connection without one."""
+        """Learn from a bare token. A server that rejects the client closes the connection without a token."""
         if self.candidate is None:
             if event.direction == CLIENT:
                 self.candidate = _user(self._mechanism, event.data)
@@ -93,7 +97,8 @@ class Identity:
             self._accept()
 
     def _is_last(self, token: bytes) -> bool:
-        """Whether this server token shows that the client is accepted: the only token, or one with a proof."""
+        """Return whether this server token shows that the client is accepted: the only token, or a token with a
+        proof."""
         return self._mechanism == "PLAIN" or token.startswith(b"v=")
 
     def _accept(self) -> None:
@@ -101,13 +106,13 @@ class Identity:
         self.candidate = None
 
     def _know(self, known: Client) -> None:
-        """Unchanged values remain the same object, which makes rows cheaper."""
+        """Set the identity. Unchanged values remain the same object, which makes rows cheaper."""
         if known != self.known:
             self.known = known
 
 
 def _user(mechanism: str, token: bytes) -> str | None:
-    """The principal in the first token of a mechanism."""
+    """Return the principal in the first token of a mechanism."""
     name = None
     if mechanism == "PLAIN":
         parts = token.split(b"\0")
@@ -120,7 +125,7 @@ def _user(mechanism: str, token: bytes) -> str | None:
 
 
 def peers(connection: Connection) -> Columns:
-    """The columns that identify a connection and its two ends."""
+    """Return the columns that identify a connection and its two ends."""
     client, server = connection.client, connection.server
     return {
         "connection": connection.id,
@@ -135,9 +140,8 @@ def peers(connection: Connection) -> Columns:
 class RequestContext:
     """Client and API of a request, as ``columns`` by name.
 
-    The tuples shared by rows are built from it for one ``source``, and cached as ``request_row`` and
-    ``response_row``. ``unknown`` says why there is no message to decode, such as that the version is newer than the
-    known ones.
+    Rows share tuples that are built from it for one ``source``, and cached as ``request_row`` and ``response_row``.
+    ``unknown`` is the reason why no message can be decoded, such as an unknown newer version.
     """
 
     __slots__ = ("columns", "request_row", "response_row", "source", "unknown", "version")
@@ -164,7 +168,7 @@ class RequestContext:
 
 @mypyc_attr(serializable=True)
 class ContextCache:
-    """The contexts of a connection: the same object for all requests of an API, version and client id."""
+    """The contexts of a connection. All requests of an API, version and client id have the same object."""
 
     __slots__ = ("_client", "_known", "_protocol")
 
@@ -174,7 +178,7 @@ class ContextCache:
         self._known: dict[tuple[int, int, str | None], RequestContext] = {}
 
     def of(self, header: RequestHeader | ResponseHeader | None, client: Client) -> RequestContext:
-        """The context of a request with this header and client."""
+        """Return the context of a request with this header and client."""
         if type(header) is not RequestHeader:
             return RequestContext(header, client, self._protocol)
         if client is not self._client or len(self._known) >= MAX_CONTEXTS:
@@ -187,5 +191,5 @@ class ContextCache:
         return context
 
     def clear(self) -> None:
-        """Forget all contexts; requests in flight keep theirs."""
+        """Forget all contexts. Requests in flight keep their context."""
         self._known.clear()

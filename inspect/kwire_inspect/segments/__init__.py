@@ -1,7 +1,7 @@
-"""Log segments and snapshots as Arrow tables, without Spark: files are cut into splits, batches become columns.
+"""Reads log segments and snapshots as Arrow tables, without Spark. Files are cut into splits, batches become columns.
 
-``segment_files`` finds files, ``splits`` cuts them, ``record_batches`` reads splits. Broken input does not raise: it
-becomes a row that describes the problem.
+``segment_files`` finds files, ``splits`` cuts them, and ``record_batches`` reads splits. Broken input does not raise
+an error. It becomes a row that describes the problem.
 """
 
 from kwire_inspect.segments.bounds import Bounds

@@ -1,4 +1,4 @@
-"""Makes the columns of ``schemas.RECORDS`` from those of ``kwire.arrow``."""
+"""Converts columns of ``kwire.arrow`` to columns of ``schemas.RECORDS``."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from kwire_inspect.segments.secret_records import redacted_values
 from kwire_inspect.storage import written
 
 _FIRST_TIME, _LAST_TIME = -62_135_596_800_000, 253_402_300_799_999
-"""Milliseconds of the years 1 to 9999, beyond which Python has no times."""
+"""Milliseconds of the first and last time that Python supports, in the years 1 and 9999."""
 
 Column = Callable[[pa.RecordBatch, LogSegment, bool], pa.Array]
 """A function of decoded records, their file, and whether to hide secrets."""
 
 
 def decoded_schema(schema: pa.Schema, bounded: bool, hide: bool) -> pa.Schema:
-    """The columns that must be decoded for ``schema``, and to compare offsets and times if they are ``bounded``.
+    """Return the columns to decode for ``schema``, and to compare offsets and times if they are ``bounded``.
 
-    There is always one, because without any a batch has no number of rows.
+    The result always has a column, because a batch without columns has no number of rows.
     """
     names = {"position"} | {"timestamp" if name == "time" else name for name in schema.names}
     if bounded:
@@ -34,7 +34,7 @@ def decoded_schema(schema: pa.Schema, bounded: bool, hide: bool) -> pa.Schema:
 
 
 def columns(records: pa.RecordBatch, schema: pa.Schema, file: LogSegment, hide: bool) -> pa.RecordBatch:
-    """These records in columns of ``schema``."""
+    """Return these records in columns of ``schema``."""
     arrays = []
     for field in schema:
         of = _COLUMNS.get(field.name)
@@ -44,12 +44,12 @@ def columns(records: pa.RecordBatch, schema: pa.Schema, file: LogSegment, hide: 
 
 
 def large_reason(size: int) -> str:
-    """Why a record of this size has no contents."""
+    """Return the reason why a record of this size has no contents."""
     return f"a record of {size:,} bytes is left out: see the option maxRecord"
 
 
 def milliseconds(records: pa.RecordBatch) -> pa.Array:
-    """Timestamps as numbers, null for none."""
+    """Return timestamps as numbers, null for none."""
     return records.column("timestamp").cast(pa.int64())
 
 
@@ -84,4 +84,4 @@ _COLUMNS: dict[str, Column] = {
     "value": _value,
     "problem": _too_large,
 }
-"""By name; the others are as they are decoded."""
+"""Functions by name. All other columns stay as they are decoded."""

@@ -27,11 +27,11 @@ class Bounds:
 
     @property
     def timed(self) -> bool:
-        """Whether records are selected by time; if so, records without a time are left out, as in SQL."""
+        """Whether records are selected by time. If so, records without a time are left out, as in SQL."""
         return self.first_time > LOWEST or self.last_time < HIGHEST
 
     def narrowed(self, conditions: Iterable[Condition]) -> Bounds:
-        """These bounds, narrowed by ``conditions`` on ``offset`` and ``time``, all of which must be satisfied."""
+        """Return these bounds, narrowed by all ``conditions`` on ``offset`` and ``time``."""
         bounds = asdict(self)
         for condition in conditions:
             first, last = f"first_{condition.column}", f"last_{condition.column}"
@@ -41,14 +41,17 @@ class Bounds:
         return Bounds(**bounds)
 
     def skip(self, batch: Batch) -> bool:
-        """Whether its header shows that no record of a batch is within the bounds. All formats store the largest
-        offset and time in the header, but not all store the smallest."""
+        """Return whether the header of a batch shows that all its records are out of bounds.
+
+        All formats store the largest offset and time in the header. Some formats do not store the smallest.
+        """
         if batch.last_offset < self.first_offset or batch.max_timestamp * 1000 < self.first_time:
             return True
         return batch.magic == 2 and batch.base_offset > self.last_offset
 
     def within(self, offsets: pa.Array, times: pa.Array) -> pa.Array:
-        """Which records are within the bounds, given their offsets and timestamps (milliseconds, null for none)."""
+        """Return which records are within the bounds, by their offsets and timestamps (milliseconds, null for
+        none)."""
         chosen = _between(offsets, self.first_offset, self.last_offset)
         if self.timed:
             # Compares whole milliseconds, so that times too large for int64 microseconds work too.
@@ -68,4 +71,4 @@ _LIMITS: dict[str, Callable[[Any], tuple[int, int]]] = {
     "<=": lambda value: (LOWEST, value),
     "in": lambda values: (min(values), max(values)),
 }
-"""By test: the smallest and the largest value that satisfies it."""
+"""Smallest and largest value that satisfies each test."""

@@ -1,6 +1,6 @@
 """Selects the files of a broker and splits them among several readers.
 
-Takes paths and returns ``Split``s, which are ranges of files. A range includes the batches that begin in it.
+Takes paths and returns ``Split`` objects, which are ranges of files. A range includes the batches that begin in it.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ STATES = ("delete", "future", "stray")
 class Selection:
     """The files to read in folders.
 
-    ``topics`` are patterns with ``*`` and ``?``; a ``!`` in front excludes. ``states`` are the members of
-    :data:`STATES` that are read as well. ``checkpoints`` is ``true``, ``false``, or ``auto``: the newest snapshot of
-    a metadata log that no longer reaches back to its beginning.
+    ``topics`` are patterns with ``*`` and ``?``. A leading ``!`` excludes. ``states`` are the members of ``STATES``
+    to read as well. ``checkpoints`` is ``true``, ``false``, or ``auto``: the newest snapshot of a metadata log that
+    no longer reaches back to its beginning.
     """
 
     topics: tuple[str, ...] = ()
@@ -31,7 +31,7 @@ class Selection:
     checkpoints: str = "auto"
 
     def wants(self, file: LogSegment) -> bool:
-        """Whether the topic of a file and the state of its partition are selected."""
+        """Return whether the topic of a file and the state of its partition are selected."""
         return (not file.state or file.state in self.states) and self._topic(file.topic or "")
 
     def _topic(self, topic: str) -> bool:
@@ -43,9 +43,11 @@ class Selection:
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """The batches of a file that begin at bytes ``start`` to ``end``, exclusive. ``size`` is the size of the file
-    when it was split, -1 if it could not be opened;
-    ``stamp`` that of an object."""
+    """The batches of a file that begin at bytes ``start`` to ``end``, exclusive.
+
+    ``size`` is the size of the file when it was split, -1 if it could not be opened. ``stamp`` is the stamp of an
+    object.
+    """
 
     path: str
     start: int
@@ -57,8 +59,10 @@ class Split:
 def segment_files(
     files: Iterable[str], named: Sequence[str] = (), selection: Selection | None = None
 ) -> list[LogSegment]:
-    """The segments and snapshots among ``files``, by topic, partition and offset. Files in ``named`` are always
-    taken; others only if the broker's naming scheme and ``selection`` allow it."""
+    """Return the segments and snapshots among ``files``, by topic, partition and offset.
+
+    Files in ``named`` are always included. Other files must match the broker's naming scheme and ``selection``.
+    """
     selection = selection or Selection()
     chosen, candidates = [], []
     for path in files:
@@ -72,7 +76,7 @@ def segment_files(
 
 
 def splits(files: Iterable[LogSegment], size: int = 64 << 20) -> list[tuple[Split, ...]]:
-    """The files cut into ranges of ``size`` bytes, in groups of about that size: one group is the work of a task."""
+    """Cut files into ranges of ``size`` bytes, in groups of about this size. A group is the work of a task."""
     groups: list[list[Split]] = []
     room = 0
     for file in files:
@@ -89,7 +93,7 @@ def splits(files: Iterable[LogSegment], size: int = 64 << 20) -> list[tuple[Spli
 
 
 def _with_snapshots(files: list[LogSegment], which: str) -> Iterator[LogSegment]:
-    """All segments and the selected snapshots."""
+    """Yield all segments and the selected snapshots."""
     snapshots = [file for file in files if isinstance(file, Checkpoint)]
     segments = [file for file in files if not isinstance(file, Checkpoint)]
     yield from segments
@@ -110,5 +114,5 @@ def _size(file: LogSegment) -> int:
 
 
 def name_of(file: LogSegment) -> str:
-    """The name of a segment as an input."""
+    """Return the name of a segment as an input."""
     return written(file.path)

@@ -1,6 +1,5 @@
-"""Splits of segments to Arrow batches with columns of ``columns.RECORDS``.
+"""Converts splits of segments to Arrow batches with the requested columns of ``schemas.RECORDS``.
 
-Takes splits and the requested columns of ``columns.RECORDS``, and yields Arrow record batches with these columns.
 Broken input becomes a row with a ``problem``, or raises ``BrokenInputError`` with ``failfast``.
 """
 
@@ -25,7 +24,7 @@ from kwire_inspect.segments.rows import MAX_RECORD, Broken, Made, Rows
 from kwire_inspect.storage import opened, place
 
 MAX_INDEX = 16 << 20
-"""Limit of the bytes that are read of an index, which Kafka makes 10 MiB large: entries after them are not used."""
+"""Maximum bytes to read of an index. Kafka's indexes have 10 MiB. Later entries are not used."""
 
 
 def record_batches(
@@ -39,15 +38,16 @@ def record_batches(
     limit: int | None = None,
     most: int = MAX_RECORD,
 ) -> Iterator[pa.RecordBatch]:
-    """The records of splits within ``bounds``, in columns of ``schema``. Nothing is computed for other columns.
+    """Yield the records of splits within ``bounds``, in columns of ``schema``. Other columns are not computed.
 
-    A batch of up to 65536 records is yielded whole or, if one of its records cannot be read, not at all; of larger
-    batches, the records before the damage. ``control=False`` leaves out control records, ``hide`` removes secrets
-    from metadata records. ``limit`` bounds the decompressed bytes of a batch, and ``most`` those of key, value and
-    headers of a record: a larger one has none of them, but a reason in ``problem``.
+    A batch of up to 65536 records is yielded whole, or not at all if a record cannot be read. Of larger batches, the
+    records before the damage are yielded. ``control=False`` leaves out control records. ``hide`` removes secrets from
+    metadata records. ``limit`` is the maximum of a batch's decompressed bytes. ``most`` is the maximum of the bytes
+    of a record's key, value and headers. A larger record has none of them, and a reason in ``problem``.
 
     With ``failfast``, damage raises :class:`~kwire_inspect.options.BrokenInputError`. An incomplete batch at the end
-    of the newest segment of a partition does not: it is normal while a broker writes, or after it was killed.
+    of the newest segment of a partition raises nothing, since it is normal while a broker writes, or after it was
+    killed.
     """
     bounds = bounds or Bounds()
     for split in group:
@@ -62,7 +62,7 @@ def record_batches(
 
 
 def _read(split: Split, bounds: Bounds, rows: Rows, control: bool) -> Iterator[Made]:
-    """The rows of a split in order, and broken input between them."""
+    """Yield the rows of a split in order, with broken input between them."""
     if split.size < 0:
         yield Broken(split.path, None, "cannot be opened")
         return
@@ -100,12 +100,12 @@ def _within(window: Window, split: Split, bounds: Bounds, rows: Rows, control: b
 
 
 def _is_newest(path: str) -> bool:
-    """Whether a segment is the last of its folder, to which the broker appends."""
+    """Return whether a segment is the last of its folder, to which the broker appends."""
     name = Path(path).name
     return name.endswith(".log") and all(other <= name for other in place(path).siblings() if other.endswith(".log"))
 
 
 def _beside(path: str, suffix: str) -> bytes:
-    """The beginning of the file of the same name with another suffix."""
+    """Return the beginning of the file of the same name with another suffix."""
     with opened(path.removesuffix(".log") + suffix) as file:
         return file.read(MAX_INDEX)

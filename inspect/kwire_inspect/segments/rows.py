@@ -1,6 +1,6 @@
-"""Gathers record batches until there are enough for an Arrow batch.
+"""Gathers record batches until they fill an Arrow batch.
 
-Records are read straight into columns, without an object for each. Only unusual batches go through ``Batch.records``.
+Records are read straight into columns, without an object for each. Only unusual batches use ``Batch.records``.
 """
 
 from __future__ import annotations
@@ -22,12 +22,14 @@ from kwire_inspect.segments.arrays import columns, decoded_schema, large_reason,
 from kwire_inspect.segments.bounds import Bounds
 
 ROWS = 1 << 14
-"""Approximate number of rows of an Arrow batch: record batches are added whole until this is reached."""
+"""Approximate rows of an Arrow batch. Record batches are added whole until this number is reached."""
 BYTES = WINDOW
-"""Approximate number of bytes kept for one Arrow batch: those of a window, which are then copied into columns only
-once. A larger value is not faster, because reused memory is faster than new memory."""
+"""Approximate bytes for one Arrow batch: a window, which is then copied into columns only once.
+
+A larger value is not faster, because reused memory is faster than new memory.
+"""
 MAX_RECORD = 2 << 20
-"""Bytes of key, value and headers of a record that are kept, unless the option ``maxRecord`` says."""
+"""Maximum bytes to keep of a record's key, value and headers. The default of the option ``maxRecord``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,18 +70,18 @@ class Rows:
 
     @property
     def ready(self) -> bool:
-        """Whether there are enough records for an Arrow batch."""
+        """Whether the records suffice for an Arrow batch."""
         return self._builder.ready
 
     def take(self, batch: Batch, data: bytes, at: int) -> bool:
-        """Take the batch at ``data[at]``, whose checksum is valid, if it is a usual one."""
+        """Add the batch at ``data[at]``, whose checksum is valid. Return whether it is a usual batch."""
         try:
             return (batch.magic < 2 or batch.count <= BELIEVED) and self._builder.take(batch, data, at)
         except DecodeError:
             return False
 
     def add(self, batch: Batch) -> Iterator[Made]:
-        """Add a batch that was not taken."""
+        """Add a batch that ``take`` refused."""
         try:
             if batch.magic == 2 and batch.count > BELIEVED:  # even if only their number matters
                 yield from self._in_parts(batch)
@@ -95,7 +97,7 @@ class Rows:
         yield from self.finished()
 
     def _in_parts(self, batch: Batch) -> Iterator[Made]:
-        """Add the records of a batch up to the first that cannot be read."""
+        """Add the records of a batch up to the first unreadable record."""
         yield from self.flushed()
         payload = batch.payload()
         done = end = 0
@@ -110,7 +112,7 @@ class Rows:
             yield from self._one_by_one(batch, islice(batch, done, None))
 
     def _one_by_one(self, batch: Batch, records: Iterator[Record]) -> Iterator[Made]:
-        """Add records that are not usual, some megabytes at a time."""
+        """Add unusual records, some megabytes at a time."""
         part: list[Record] = []
         size = 0
         try:
@@ -121,7 +123,7 @@ class Rows:
                     self._builder.add_records(batch, part)
                     yield from self.finished()
                     part, size = [], 0
-        finally:  # also those before one that cannot be read
+        finally:  # also the records before an unreadable record
             self._builder.add_records(batch, part)
 
     def finished(self) -> Iterator[Made]:

@@ -1,8 +1,8 @@
 """Removes secrets from records: salted passwords and configurations in the cluster metadata, configurations of Kafka
-Connect's connectors and the key of its workers.
+Connect's connectors, and the key of its workers.
 
 Takes the values of records and returns them unchanged or re-encoded. Most record types have no secrets and are not
-decoded. Copies of such logs may lie in any folder, so their records are recognised by their content as well.
+decoded. Copies of such logs may be in any folder, so their records are also recognised by their content.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ _SECRET = frozenset(
     for number in PROTOCOL.record_types(_LOG)
     if (cls := PROTOCOL.record(_LOG, number)[1]) and cls.__name__ in SECRETS
 )
-"""The types of records that may contain secrets."""
+"""Types of records that may contain secrets."""
 
 
 def redacted_values(keys: pa.Array, values: pa.Array, topic: str | None) -> pa.Array:
-    """The ``values`` of records without secrets; ``keys`` are those of the same records.
+    """Return the ``values`` of records without secrets. ``keys`` are the keys of the same records.
 
-    Those of the metadata and of Kafka Connect's configuration, and of files in a folder without the name of a topic,
-    become empty if they may contain secrets but cannot be read. In other topics they stay: there they are something
-    else that starts alike.
+    Records that may contain secrets but cannot be read become empty in three places: the metadata, Kafka Connect's
+    configuration, and files in a folder without the name of a topic. In other topics they stay, because there they
+    are other data with a similar beginning.
     """
     if topic is not None and connect_topic(topic) == CONFIGS:
         return pa.array(map(_without_config, keys.to_pylist(), values.to_pylist()), pa.binary())
@@ -56,14 +56,16 @@ def _any_starts(found: pa.Array, starts: Sequence[bytes]) -> bool:
 
 
 def _similar_to_config(key: bytes | None, value: bytes | None, expected: bool) -> bytes | None:
-    """The ``value`` of a record of any topic, without secrets if it looks like Kafka Connect's configuration."""
+    """Return the ``value`` of a record of any topic, without secrets if it looks like Kafka Connect's
+    configuration."""
     if key is None or not key.startswith(CONNECT_STARTS) or not is_secret_record(key, value):
         return value
     return _without_config(key, value, b"" if expected else value)
 
 
 def _without_config(key: bytes | None, value: bytes | None, unreadable: bytes | None = b"") -> bytes | None:
-    """The ``value`` in Kafka Connect's configuration without its secrets; ``unreadable`` if it is no JSON."""
+    """Return the ``value`` in Kafka Connect's configuration without its secrets, or ``unreadable`` if it is no
+    JSON."""
     if value is None or key is None:
         return value and unreadable
     try:
@@ -73,7 +75,7 @@ def _without_config(key: bytes | None, value: bytes | None, unreadable: bytes | 
 
 
 def _hidden(value: bytes | None, unreadable: bytes | None) -> bytes | None:
-    """The ``value`` of a metadata record without its secrets; ``unreadable`` if it may contain some."""
+    """Return the ``value`` of a metadata record without its secrets, or ``unreadable`` if it may contain some."""
     if value is None:
         return None
     try:

@@ -1,6 +1,6 @@
-"""Records of one kind with keys and values as structs: the table of ``kafka_log`` with ``record=NAME``.
+"""Reads records of one kind with keys and values as structs: the table of ``kafka_log`` with ``record=NAME``.
 
-Converts Arrow batches of RECORDS to those of a typed table, like ``tables.typed``, but with a ``problem``.
+Converts Arrow batches of RECORDS to a typed table, like ``tables.typed``, but with a ``problem``.
 """
 
 from __future__ import annotations
@@ -15,25 +15,25 @@ from kwire_inspect.tables.record_structs import RecordStructs
 from kwire_inspect.tables.structs import schema_with
 
 _NEEDED = ("topic", "control", "key", "value", "problem")
-"""Columns needed to select and decode records."""
+"""Columns that are needed to select and decode records."""
 
 
 def typed_schema(decode: RecordStructs) -> pa.Schema:
-    """All columns of the typed table of records."""
+    """Return all columns of the typed table of records."""
     return pa.schema([*schema_with(RECORDS, ("key", "value"), decode.fields()), RECORDS.field("problem")])
 
 
 def raw_schema(asked: pa.Schema) -> pa.Schema:
-    """The columns of RECORDS that must be read to compute the columns ``asked`` for."""
+    """Return the columns of RECORDS to read for the columns ``asked``."""
     return pa.schema([field for field in RECORDS if field.name in _NEEDED or field.name in asked.names])
 
 
 def typed_batches(
     batches: Iterable[pa.RecordBatch], decode: RecordStructs, asked: pa.Schema
 ) -> Iterator[pa.RecordBatch]:
-    """The records that ``decode`` takes with the columns ``asked``, and rows for broken input, in order.
+    """Yield the records that ``decode`` accepts with the columns ``asked``, and rows for broken input, in order.
 
-    ``batches`` have the columns of :func:`raw_schema`.
+    ``batches`` have the columns of ``raw_schema``.
     """
     for batch in batches:
         broken = batch.filter(pc.is_valid(batch.column("problem")))
@@ -45,7 +45,7 @@ def typed_batches(
 
 
 def _with_nulls(batch: pa.RecordBatch, asked: pa.Schema) -> pa.RecordBatch:
-    """The requested columns, unchanged; null where no column has this name and type."""
+    """Return the requested columns unchanged, with nulls where no column has this name and type."""
     fields = [
         (
             batch.column(field.name)
