@@ -10,10 +10,12 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from kwire_inspect.capture import Broken
 from kwire_inspect.capture.packet_files import file_packets
-from kwire_inspect.capture.packets import Packet
+from kwire_inspect.capture.packets import Packet, reverse
 from kwire_inspect.reasons import NO_PACKET
 from kwire_inspect.schemas import EPOCH, PACKETS
 from kwire_spark import packets as streamed
@@ -22,6 +24,7 @@ from kwire_spark.streams import topic
 from kwire_spark.streams.connections import too_late
 from tests.support.capture_files import ETHERNET, ip_packet, packets, recorded, write_pcap, write_pcapng
 from tests.support.capture_files import frame as link_frame
+from tests.support.effort import examples
 from tests.support.wrapping import ethernet, ipv4, vxlan
 
 
@@ -114,6 +117,38 @@ def test_a_packet_is_a_row_and_a_row_is_the_packet(tmp_path: Path) -> None:
         assert [row[name] for name in ("unread", "packets", "problem")] == [None] * 3
     flows = {row["flow"] for row in found[:-2]}
     assert flows == {min(packet.key for packet in read)}, "of both directions"
+
+
+NUMBERS = st.integers(0, (1 << 32) - 1)
+
+
+@given(
+    st.lists(
+        st.builds(
+            Packet,
+            st.binary(min_size=12, max_size=12) | st.binary(min_size=36, max_size=36),
+            st.integers(0, 1 << 33).map(lambda seconds: seconds + 0.25),
+            st.text(max_size=3),
+            st.integers(0, 1 << 62),
+            NUMBERS,
+            NUMBERS,
+            st.integers(0, 511),
+            st.binary(max_size=20),
+            st.integers(0, 65_535),
+        ),
+        min_size=1,
+        max_size=4,
+    )
+)
+@examples(0.1)
+def test_packets_have_all_fields_after_they_were_rows_of_spark(sent: list[Packet]) -> None:
+    """With those of other packets, as pandas has them."""
+    (batch,) = packet_batches(sent)
+    frame = batch.to_pandas()
+    assert [{key, reverse(key)} for key in frame["flow"]] == [{one.key, reverse(one.key)} for one in sent]
+    frame["micros"] = batch.column("time").cast(pa.int64()).to_pylist()
+    read = [packet_of(row) for row in frame.itertuples(index=False)]
+    assert [one.__reduce__() for one in read] == [one.__reduce__() for one in sent]
 
 
 @pytest.mark.parametrize(("rows", "size", "batches"), [(3, 1 << 20, [3, 3, 1]), (100, 2000, [2, 2, 2, 1])])

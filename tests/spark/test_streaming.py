@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, cast, get_args
 from unittest.mock import MagicMock
@@ -29,7 +30,7 @@ from kwire.message import Message
 from kwire.protocol import MessageRegistry
 from kwire.records import Record, encode_batch
 from kwire.secrets import METADATA_TOPIC_ID
-from kwire_inspect.capture import Peer, read_pieces
+from kwire_inspect.capture import Broken, Peer, read_pieces
 from kwire_inspect.capture.packet_files import file_packets
 from kwire_inspect.capture.packets import Packet, reverse
 from kwire_inspect.connections import frame_batches
@@ -60,7 +61,7 @@ from kwire_kafka.api.alter_user_scram_credentials import ScramCredentialUpsertio
 from kwire_kafka.api.fetch import FetchableTopicResponse, FetchTopic, PartitionData
 from kwire_spark.packets import packet_batches
 from kwire_spark.sources.packets import PacketStream
-from kwire_spark.streams import follow, keep_clients, packets_in, topic
+from kwire_spark.streams import connections, follow, keep_clients, packets_in, topic
 from kwire_spark.streams.connections import UPDATED, Follower, too_late
 from kwire_spark.streams.ends import STATE, STORED_BY, Ends
 from kwire_spark.streams.keeping import add_batch
@@ -72,6 +73,7 @@ from tests.support.capture_files import (
     RST,
     Conversation,
     Segment,
+    TcpPacket,
     merged,
     packets,
     recorded,
@@ -370,13 +372,15 @@ def test_a_connection_whose_client_is_not_known_yet_stores_nothing_of_it(tmp_pat
     assert found[-1] == (31999, [27])
 
 
+@pytest.mark.parametrize(("held", "at_once"), [(1 << 40, 1 << 40), (100, 32 << 20), (STATE, 32 << 20)])
 def test_what_a_stream_is_told_comes_to_its_workers(
-    tmp_path: Path, newer: MessageRegistry, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, newer: MessageRegistry, monkeypatch: pytest.MonkeyPatch, held: int, at_once: int
 ) -> None:
+    """Within a batch a connection may hold what it may in a capture, however little is kept until the next."""
     monkeypatch.setattr("pyspark.sql.functions.unix_micros", lambda column: column)
     (tmp_path / "keys").touch()
     given: Any = MagicMock()
-    keys, held = str(tmp_path / "keys"), 1 << 40
+    keys = str(tmp_path / "keys")
     told: dict[str, Any] = {"rows": "exchanges", "columns": ["api"], "ports": [9092], "protocol": newer}
     follow(given, **told, key_log=keys, late="3 hours", idle_seconds=1.5, max_decoded=7, max_held=held)
     timed = given.withColumn()
@@ -385,7 +389,7 @@ def test_what_a_stream_is_told_comes_to_its_workers(
     job: Follower = advance.__self__
     assert (job.ports, job.idle_ms, job.held, job.key_log) == ({9092}, 1500, held, keys)
     projection = job.projection
-    assert (projection.table, projection.protocol, projection.budget) == ("exchanges", newer, Budget(7, held))
+    assert (projection.table, projection.protocol, projection.budget) == ("exchanges", newer, Budget(7, at_once))
     assert columns.names == projection.schema.names == ["api"]
 
 
@@ -524,6 +528,128 @@ class NewState:
 
     def getCurrentWatermarkMs(self) -> int:
         return 0
+
+
+class Kept(NewState):
+    """State as Spark keeps it from one batch to the next."""
+
+    when = 0
+
+    def __init__(self, watermark: int = 0) -> None:
+        self.watermark = watermark
+
+    def update(self, stored: Any) -> None:
+        self.get, self.exists = stored, True
+
+    def remove(self) -> None:
+        self.exists = False
+
+    def setTimeoutTimestamp(self, when: int) -> None:
+        self.when = when
+
+    def getCurrentWatermarkMs(self) -> int:
+        return self.watermark
+
+
+def followed(job: Follower, path: Path, *ends: int, state: Any = None) -> list[dict[str, Any]]:
+    """The rows of the packets between two ends, with batches that end before some of them."""
+    batches = packet_batches(found for found in file_packets(str(path)) if isinstance(found, Packet))
+    frame, state = pa.Table.from_batches(batches).to_pandas(), state or cast(Any, Kept())
+    frame["micros"] = [time.value // 1000 for time in frame["time"]]
+    parts = [frame[first:last] for first, last in pairwise([0, *ends, len(frame)])]
+    rows = [made for part in parts for made in job.advance((frame["flow"][0],), iter([part]), state)]
+    state.hasTimedOut = True
+    rows += job.advance((frame["flow"][0],), iter(()), state)
+    assert not state.exists
+    return [row for made in rows for row in pa.Table.from_pandas(made, job.projection.schema).to_pylist()]
+
+
+TALK = [
+    *(asks(FetchRequest(max_wait_ms=500, topics=[FetchTopic(topic="orders")]), 12, number) for number in (1, 2)),
+    *(answers(fetched(topic="orders"), 12, number) for number in (1, 2)),
+    *ORDINARY,
+]
+SEEN: dict[str, list[TcpPacket]] = {
+    "whole": packets(Conversation(TALK), size=50),
+    "reset": packets(Conversation(TALK), size=50, ending=RST),
+    "open": packets(Conversation(TALK[:2]), size=50, ending=0),
+    "two": [
+        *packets(Conversation(TALK[:3]), size=50),
+        *packets(Conversation([(side, time + 60, data) for side, time, data in TALK]), isns=(70_000, 90_000)),
+    ],
+    "cut short": [replace(packet, cut=max(len(packet.data) - 40, 0)) for packet in packets(Conversation(TALK))],
+    "lost": [packet for number, packet in enumerate(packets(Conversation(TALK), size=50)) if number != 7],
+    "begun before": packets(Conversation(TALK), size=50)[4:],
+}
+UNSURE = "lost", "begun before"
+"""Where frames begin is not known there, so their parts may be secret."""
+
+
+def sizes(rows: list[dict[str, Any]]) -> int:
+    return sum(row.get(name) or 0 for row in rows for name in ("size", "request_size", "response_size", "unread"))
+
+
+def read_rows(rows: list[dict[str, Any]]) -> list[str]:
+    """All of the rows of frames, wherever their numbers begin."""
+    lost = "gap", "skipped"
+    return sorted(repr(row | {"number": 0}) for row in rows if not row["problem"] and row.get("kind") not in lost)
+
+
+@pytest.mark.parametrize("table", get_args(Table))
+@pytest.mark.parametrize("name", SEEN)
+def test_batches_may_end_between_any_packets(tmp_path: Path, name: str, table: Table) -> None:
+    """Each frame is a row, and each byte is in one: with a batch, only what may be secret is lost."""
+    path = write_pcap(tmp_path / "a.pcap", SEEN[name])
+    job = Follower(ConnectionProjection(table), frozenset({9092}), 1000)
+    read = frame_batches(read_pieces([str(path)], ports={9092}), TABLES[table], table=table)
+    whole, size = pa.Table.from_batches(list(read)).to_pylist(), len(SEEN[name])
+    for ends in ([], *([end] for end in range(1, size, 3)), range(1, size)):
+        rows = followed(job, path, *ends)
+        assert sizes(rows) == sizes(whole), ends
+        assert name in UNSURE or read_rows(rows) == read_rows(whole), ends
+
+
+def test_what_is_kept_between_batches_does_not_limit_a_batch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pyspark.sql.functions.unix_micros", lambda column: column)
+    given: Any = MagicMock()
+    follow(given, max_held=20)
+    (advance, *_), _ = given.withColumn().withWatermark().groupBy().applyInPandasWithState.call_args
+    path = write_pcap(tmp_path / "a.pcap", SEEN["whole"])
+    told = [{row["reason"] for row in followed(advance.__self__, path, *ends)} for ends in ([], [10])]
+    assert told == [{None}, told[1]]
+    assert any("not kept: more than 20 bytes" in str(reason) for reason in told[1])
+
+
+@pytest.mark.parametrize(("name", "after"), [("open", 2500), ("reset", 1000)])
+def test_a_connection_is_closed_when_it_was_idle_and_never_in_the_past(tmp_path: Path, name: str, after: int) -> None:
+    path = write_pcap(tmp_path / "a.pcap", SEEN[name])
+    last = int(SEEN[name][-1].time * 1000)
+    for watermark, when in ((0, last + after), (last + after - 1, last + after), (last + after, last + after + 1)):
+        state = Kept(watermark)
+        followed(Follower(ConnectionProjection("frames"), (), 2500), path, state=state)
+        assert state.when == when
+
+
+@pytest.mark.parametrize("table", get_args(Table))
+def test_broken_parts_of_captures_are_rows_of_their_own(table: Table) -> None:
+    broken = [Broken("a.pcap", 1, "x", 5, 0), Broken("b.pcap", 2, "y", 0, 7), Broken("a.pcap", 3, "z", 0, 0)]
+    (batch,) = packet_batches(broken)
+    wanted = ConnectionProjection(table)
+    (found,) = Follower(wanted, (), 1).advance((None,), iter([batch.to_pandas()]), cast(Any, None))
+    told = [
+        row for one in broken for row in wanted.broken(one.source, one.position, one.reason, one.unread, one.packets)
+    ]
+    assert pa.Table.from_pandas(found, wanted.schema).to_pylist() == wanted.batch(told).to_pylist()
+
+
+@pytest.mark.parametrize("most", [1, 2, 5, 100])
+def test_rows_are_given_a_few_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int) -> None:
+    path, job = write_pcap(tmp_path / "a.pcap", SEEN["whole"]), Follower(ConnectionProjection("frames"), (), 1000)
+    rows = followed(job, path)
+    monkeypatch.setattr(connections, "ROWS_AT_ONCE", most)
+    parts = list(job._frames(iter(job.projection.broken("a.pcap", 1, "x", 5, 0) * 5)))
+    assert [len(part) for part in parts] == [most] * (5 // most) + [5 % most] * (5 % most > 0)
+    assert followed(job, path) == rows
 
 
 @pytest.mark.long
