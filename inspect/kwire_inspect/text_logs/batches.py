@@ -42,7 +42,7 @@ def refusal_batches(
 ) -> Iterator[pa.RecordBatch]:
     """The refusals in a split of a server log, as the rows and columns of REFUSALS in ``projection``; see
     :func:`request_batches`."""
-    with Lines(split.path, max(split.start - NEAR, 0), longest, split.stamp) as lines:
+    with Lines(split.path, split.start, longest, split.stamp, near=NEAR) as lines:
         yield from _batches(refusal_rows(lines, split, zone, projection.protocol), lines, split, projection, failfast)
 
 

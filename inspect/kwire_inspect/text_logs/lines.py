@@ -42,16 +42,17 @@ def splits(files: Sequence[str], size: int) -> list[Split]:
 
 
 class Lines:
-    """The lines of a file from the first one that begins at or after ``start``.
+    """The lines of a file from the first one that begins at or after ``start``, or ``near`` bytes before it.
 
     ``problems`` lists the errors of the file with their positions: it cannot be opened or decompressed, or a line has
-    more than ``longest`` bytes, and is skipped. ``with`` closes the file even if lines are left.
+    more than ``longest`` bytes, and is skipped. An error before ``start`` has the position ``start``: from there
+    on lines are missing. ``with`` closes the file even if lines are left.
     """
 
-    def __init__(self, path: str, start: int = 0, longest: int = LONGEST, stamp: str = "") -> None:
+    def __init__(self, path: str, start: int = 0, longest: int = LONGEST, stamp: str = "", *, near: int = 0) -> None:
         self.problems: list[tuple[int, str]] = []
-        self._longest = longest
-        self._lines = self._read(path, start, stamp)
+        self._longest, self._start = longest, start
+        self._lines = self._read(path, max(start - near, 0), stamp)
         self._back: list[Line] = []
 
     def __enter__(self) -> Self:
@@ -99,9 +100,10 @@ class Lines:
                 rest = [others[-1]]
                 size = len(others[-1])
         except DamagedStreamError as error:
-            self.problems.append((position + size, str(error)))
+            self.problems.append((max(position + size, self._start), str(error)))
         except OSError as error:
-            self.problems.append((position + size, f"cannot be read: {error.strerror or error}"))
+            reason = f"cannot be read: {error.strerror or error}"
+            self.problems.append((max(position + size, self._start), reason))
         finally:
             blocks.close()
         if size and not skipping:
@@ -135,7 +137,7 @@ def _splits(path: str, size: int) -> Iterator[Split]:
 
 
 def _blocks(path: str, start: int, stamp: str) -> Generator[bytes, None, None]:
-    if start:
+    if start or stamp:  # a part is never of a compressed file
         with opened(path, expected=stamp) as file:
             file.seek(start)
             while block := file.read(CHUNK):
