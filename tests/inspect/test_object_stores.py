@@ -10,7 +10,10 @@ import tarfile
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from io import BytesIO
+from itertools import chain, repeat
 from pathlib import Path
+from time import sleep
+from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
@@ -29,6 +32,8 @@ from tests.support.small_sample import TRAFFIC, left_behind
 
 CAPTURE = beginning(TRAFFIC / "traffic.pcap.gz", packets=300)
 LOG = b"".join(gzip.decompress((TRAFFIC / "kafka-request.log.gz").read_bytes()).splitlines(keepends=True)[:50])
+
+SERVER_LOG = gzip.decompress((Path(__file__).parents[1] / "data" / "server_logs" / "4.1.1.log.gz").read_bytes())
 
 
 @pytest.fixture
@@ -282,6 +287,28 @@ def test_a_listing_without_end_is_one_line(
     assert capsys.readouterr().err == f"kwire: s3://bucket/a: {stores.ENDLESS}\n"
 
 
+@pytest.mark.parametrize(("platform", "unit"), [("linux", 1024), ("darwin", 1)])
+@pytest.mark.parametrize("grows", [stores.MAX_LISTING_BYTES, stores.MAX_LISTING_BYTES + 1024])
+def test_the_memory_of_a_listing_is_limited(
+    monkeypatch: pytest.MonkeyPatch, platform: str, unit: int, grows: int
+) -> None:
+    """Linux says in kilobytes, and macOS in bytes, how much it is."""
+    said = chain([1 << 30], repeat((1 << 30) + grows))
+    monkeypatch.setattr(stores, "sys", SimpleNamespace(platform=platform))
+    monkeypatch.setattr("resource.getrusage", lambda of: SimpleNamespace(ru_maxrss=next(said) // unit))
+    monkeypatch.setattr(stores, "LOOKS_EVERY", 0.01)
+
+    def listing() -> list[FileInfo]:
+        sleep(0.1)
+        return []
+
+    if grows <= stores.MAX_LISTING_BYTES:
+        assert stores._ended(listing, "s3://bucket") == []
+    else:
+        with pytest.raises(OSError, match=stores.ENDLESS):
+            stores._ended(listing, "s3://bucket")
+
+
 def test_a_store_that_does_not_answer(monkeypatch: pytest.MonkeyPatch, store: Store) -> None:
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
     with pytest.raises(OptionError, match=r"^s3://bucket/a: the store cannot be reached: Could not connect"):
@@ -350,6 +377,23 @@ def test_listings_may_differ_by_a_second(store: Store, late: int) -> None:
     assert reasons == ({f"cannot be read: {stores.CHANGED}"} if late == 2 else {None})
 
 
+@pytest.mark.parametrize("table", ["exchanges", "refusals"])
+@pytest.mark.parametrize("read", [0, 1])
+def test_parts_of_two_objects_are_never_read_as_one_log(store: Store, table: str, read: int) -> None:
+    """A log that is replaced before or after its first part was read: each other part says that it changed."""
+    size = 100 << 10
+    data = LOG if table == "exchanges" else SERVER_LOG * (3 * size // len(SERVER_LOG))
+    store.put("bucket/a.log", data)
+    batches = read_batches(table, find(["s3://bucket/a.log"]), options={"splitSize": str(size)})
+    parts = [row["position"] < size and not row["problem"] for n in range(read) for row in next(batches).to_pylist()]
+    assert all(parts)
+    store.put("bucket/a.log", data)
+    then = [row for batch in batches for row in batch.to_pylist()]
+    assert [(row["position"], row["problem"]) for row in then] == [
+        (position, f"cannot be read: {stores.CHANGED}") for position in range(read * size, len(data), size)
+    ]
+
+
 def test_a_segment_that_changed_since_it_was_listed_is_a_row(store: Store) -> None:
     segment = next(TRAFFIC.rglob("__consumer_offsets-*/*.log"))
     key = f"bucket/data/{segment.parent.name}/{segment.name}"
@@ -402,15 +446,20 @@ def test_whole_objects_for_parts_are_noticed(monkeypatch: pytest.MonkeyPatch, ro
         whole = True
 
         def get_file_info(self, path: str) -> FileInfo:
-            return FileInfo(path, FileType.File, size=len(CAPTURE))
+            return FileInfo(path, FileType.File, size=len(self.object(path)))
 
         def open_input_file(self, path: str) -> BytesIO:
-            return Whole(CAPTURE) if self.whole else BytesIO(CAPTURE)
+            return (Whole if self.whole else BytesIO)(self.object(path))
+
+        def object(self, path: str) -> bytes:
+            return bytes(100) if path.endswith("zeros") else CAPTURE
 
     monkeypatch.setattr(stores, "from_uri", lambda uri: (Store(), ""))
     monkeypatch.setattr(stores, "_sends_parts", set())
     stores.file_system.cache_clear()
     try:
+        with opened(f"{root}/zeros") as file:  # from which nobody can tell
+            assert file.read() == bytes(100)
         assert corrupt(f"{root}/a.pcap") == {f"{root}/a.pcap": f"{stores.WHOLE}"}
         Store.whole = False
         assert corrupt(f"{root}/a.pcap") == {}
