@@ -12,7 +12,8 @@ NAME = Column("host_name", "name", comment="Of the address, according to a captu
 
 
 def with_names(report: Report, names: Mapping[str, str]) -> Report:
-    """The report, with a column after that of addresses in each table that has some with a name."""
+    """Return the report with names of addresses. Each table with a named address gets a column of names after its
+    addresses."""
     return replace(report, tables=tuple(_with_names(table, names) for table in report.tables)) if names else report
 
 

@@ -1,4 +1,4 @@
-"""What to do about clients that a target refuses: upgrade a library, or change a setting of it."""
+"""Advice on clients that a target refuses: upgrade a library, or change one of its settings."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ SETTINGS = {
     "sarama": "`Config.Version` names an old broker: set it to 2.1 or newer",
     "franz-go": "`kgo.MaxVersions` names an old broker: leave it out",
 }
-"""The settings by which a library speaks older versions than it could, from its documentation, and tried as the cases
-with settings of ``tests.e2e_traffic.libraries``."""
+"""Settings with which a library uses older versions of APIs than it could. They are from the documentation of the
+library, and tried as the cases with settings of ``tests.e2e_traffic.libraries``."""
 
 ANY_SETTING = "one of them names an old broker or old versions"
 
@@ -44,7 +44,7 @@ EXAMPLES = 5
 
 
 def advice_table(judgements: Sequence[Judgement], releases: Releases) -> Table:
-    """A row for each piece of advice and target, that for most clients first."""
+    """Return a row for each piece of advice and target. Advice for the most clients comes first."""
     groups: defaultdict[tuple[str, str], list[Client]] = defaultdict(list)
     for judgement in judgements:
         since = cache(partial(works_since, target=judgement.target, releases=releases))
@@ -68,10 +68,10 @@ def advice_table(judgements: Sequence[Judgement], releases: Releases) -> Table:
 
 
 def advice(client: Client, refused: Mapping[int, str], target: str, since_of: Since) -> str:
-    """What to do about a client of which ``target`` refuses versions of these APIs, key → name. ``since_of`` says
-    from which version on a library works on it."""
+    """Return advice for a client. ``target`` refuses versions of the APIs in ``refused``, key → name. ``since_of``
+    returns the first version of a library that works on it."""
     library, software = library_of(client), visible(client.software or "", 60)
-    if not refused.keys() & set(CLIENT_APIS):  # what administrators send was not tried
+    if not refused.keys() & set(CLIENT_APIS):  # requests of administrators were not tried
         name = _named(library) if library else software or "the library"
         apis = listed([*refused.values()])
         return f"Upgrade {name} to its newest release, or ask the owner. Old versions of {apis} are sent."
@@ -90,7 +90,7 @@ def advice(client: Client, refused: Mapping[int, str], target: str, since_of: Si
 
 
 def _named(library: Library) -> str:
-    """The name of a library with its version, and why it is taken to be that."""
+    """Return the name of a library with its version, and the reason for the guess if it is a guess."""
     name = "Kafka's Java clients" if library.name == JAVA else library.name
     version = f" {dotted(library.version)}" if library.version else ""
     return f"{name}{version} (its client id is the default of {name})" if library.is_guess else f"{name}{version}"

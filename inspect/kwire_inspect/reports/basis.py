@@ -1,4 +1,4 @@
-"""What a report is based on: span, connections, requests, and the share of the captured bytes that was read."""
+"""The basis of a report: span, connections, requests, and the share of the captured bytes that was read."""
 
 from __future__ import annotations
 
@@ -19,10 +19,11 @@ if TYPE_CHECKING:
     from kwire_inspect.tables.relations import Relation
 
 INCOMPLETE = 4
-"""The exit code of a report that needs no action but is based on less than was asked for."""
+"""Exit code of a report that needs no action but read less than the user requires."""
 MAX_PROBLEMS = 1000
 NOT_COUNTED = frozenset({PARTIAL, HTTP})
-"""Bytes that no request can be hidden in: parts of known ones, and connections that certainly are not Kafka."""
+"""Reasons of unread bytes that cannot hide a request: parts of known requests, and connections that certainly are not
+Kafka."""
 
 OLDER = (
     "INCOMPLETE: a table does not say how much of its inputs was read, since it has no table problems of the same "
@@ -62,13 +63,13 @@ UNREAD = {
     "missing": MISSING,
     "in encapsulations that are not read": NOT_READ,
 }
-"""The bytes that the basis names, with the beginnings of their reasons."""
+"""Unread bytes that the basis names, with the beginnings of their reasons."""
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A reason why something was not read: in how many places, how many bytes of connections, the first place, and
-    the number of connections of which nothing was read."""
+    """Reason for unread input, with the number of places, the bytes of connections, the first place, and the number
+    of entirely unread connections."""
 
     reason: str
     places: int
@@ -80,10 +81,10 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Basis:
-    """``read`` are the bytes of requests and responses in captures, ``encrypted`` whose connections are encrypted.
-    ``deprecated`` is the number of requests that metrics count, if there are any.
+    """Basis of a report. ``read`` are the bytes of requests and responses in captures, ``encrypted`` the clients with
+    encrypted connections. ``deprecated`` is the number of requests that metrics count, if there are any.
 
-    ``known`` is false for tables that do not say what was not read.
+    ``known`` is false for tables without information on unread input.
     """
 
     requests: int
@@ -97,8 +98,8 @@ class Basis:
     deprecated: int | None = None
 
     def suffices(self, min_coverage: float) -> bool:
-        """Whether the percentages of bytes and of connections that were read are enough; they are if there are no
-        connections, as in logs."""
+        """Return whether the percentages of bytes and of connections that were read are high enough. They are if the
+        input has no connections, as in logs."""
         return self.known and (self.coverage is None or self.coverage >= min_coverage)
 
     @property
@@ -108,24 +109,24 @@ class Basis:
 
     @property
     def share_of_connections(self) -> float | None:
-        """The percentage of connections of which anything was read; ``None`` if there are none, as in logs."""
+        """Percentage of connections from which anything was read. It is ``None`` without connections, as in logs."""
         lost = sum(problem.connections for problem in self.problems if problem.reason not in NOT_COUNTED)
         total = self.connections + lost
         return 100 * self.connections / total if total else None
 
     @property
     def coverage(self) -> float | None:
-        """The lower of the two percentages: one busy client can have most of the bytes."""
+        """Lower of the two percentages. One busy client can have most of the bytes."""
         return min((one for one in (self.share, self.share_of_connections) if one is not None), default=None)
 
     @property
     def share(self) -> float | None:
-        """The percentage of bytes that were read; ``None`` if there are no connections, as in logs."""
+        """Percentage of bytes that were read. It is ``None`` without connections, as in logs."""
         total = self.read + self.unread
         return 100 * self.read / total if total else None
 
     def sentences(self, inputs: str) -> tuple[str, ...]:
-        """The basis in words."""
+        """Return the basis in words."""
         on = counted(self.requests, "request")
         if self.connections:
             on += f" on {counted(self.connections, 'connection')}"
@@ -151,7 +152,7 @@ class Basis:
 
 
 def basis_of(seen: Relation | Clients[Any]) -> Basis:
-    """The basis of a report on exchanges, or on clients."""
+    """Return the basis of a report on exchanges, or on clients."""
     of_clients = isinstance(seen, Clients)
     table, broken = (seen.table, seen.problems) if isinstance(seen, Clients) else (seen, seen)
     (row,) = collect(_OF_CLIENTS if of_clients else _OF_EXCHANGES, table=table)
@@ -164,7 +165,8 @@ def basis_of(seen: Relation | Clients[Any]) -> Basis:
 
 
 def _highest_by_api(exchanges: Relation) -> int:
-    """The number of requests as the report on latency has it: of each API, those that one type of input saw."""
+    """Return the number of requests as in the report on latency. For each API, only the requests of one type of input
+    count."""
     highest: dict[int | None, int] = {}
     for row in collect(_BY_API, table=exchanges):
         highest[row["api_key"]] = max(row["requests"], highest.get(row["api_key"], 0))
@@ -172,7 +174,8 @@ def _highest_by_api(exchanges: Relation) -> int:
 
 
 def _counted_once(clients: Relation, requests: int) -> int:
-    """The number of requests as the tables of reports have it: those that inputs of several types saw count once."""
+    """Return the number of requests as in the tables of reports. Requests that inputs of several types saw count
+    once."""
     text = f"SELECT * FROM {{clients}} WHERE input_kind <> '{METRICS}' LIMIT {MAX_ROWS + 1}"
     rows = collect(text, clients=clients)
     if len(rows) > MAX_ROWS:
@@ -181,7 +184,8 @@ def _counted_once(clients: Relation, requests: int) -> int:
 
 
 def problems_of(*tables: Relation) -> list[Problem]:
-    """The problems in these tables, at most :data:`MAX_PROBLEMS` of each: those with most bytes first."""
+    """Return the problems in these tables, at most :data:`MAX_PROBLEMS` of each. Problems with the most bytes come
+    first."""
     found = []
     for table in tables:
         columns, places, connections = table.columns, "count(*)", "0"
@@ -199,7 +203,8 @@ def problems_of(*tables: Relation) -> list[Problem]:
 
 
 def with_basis(report: Report, basis: Basis, inputs: str, min_coverage: float) -> Report:
-    """The report, with what it is based on after its verdict, and an exit code of its own if that is too little."""
+    """Return the report with its basis after its verdict, and with :data:`INCOMPLETE` as exit code if too little was
+    read."""
     summary = (*report.summary, *basis.sentences(inputs))
     if basis.suffices(min_coverage):
         return replace(report, summary=summary)
@@ -214,7 +219,7 @@ def with_basis(report: Report, basis: Basis, inputs: str, min_coverage: float) -
 
 
 def with_problems(report: Report, problems: Iterable[Problem], skipped: Iterable[tuple[str, str]]) -> Report:
-    """The report with a table of what it lacks: problems, and skipped files."""
+    """Return the report with a table of problems and skipped files."""
     rows = [
         (
             one.reason,

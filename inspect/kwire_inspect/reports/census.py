@@ -1,7 +1,7 @@
-"""Usage of APIs, versions and clients, over time, and which releases deprecate or refuse the versions in use.
+"""Usage of APIs, versions and clients, over time, and the releases that deprecate or refuse the versions in use.
 
-``census(clients, exchanges)`` takes clients and the table EXCHANGES and returns a :class:`Report`. CLIENTS is small:
-its rows are collected, and added up in Python. EXCHANGES are counted over time, in one pass.
+``census(clients, exchanges)`` makes a :class:`Report` of clients and the table EXCHANGES. CLIENTS is small, so its
+rows are collected, and added up in Python. EXCHANGES are counted over time, in one pass.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     Seen = Sequence[tuple[Client, Row]]
 
 TOP = 200
-"""Rows of a table. Real inputs have fewer versions than this; a hostile one can make up 2^32."""
+"""Maximum rows of a table. Real inputs have fewer versions than this. A hostile input can make up 2^32."""
 UNKNOWN_SOFTWARE = "unknown"
 STATES = {"refused": "bad", "unstable": "warn", "deprecated": "warn", "current": "good"}
 ORDER = (*STATES, "unknown")
@@ -86,11 +86,11 @@ def census(
     min_coverage: float = MIN_COVERAGE,
     protocol: MessageRegistry = PROTOCOL,
 ) -> Report:
-    """A report on clients: versions, libraries, addresses. Without ``exchanges`` there is no chart over time.
+    """Return a report on clients: versions, libraries, addresses. Without ``exchanges``, it has no chart over time.
 
     For each client, API and version only the type of input with the highest count is used, since captures and logs
-    may have seen the same requests. The states of versions are those in the newest of ``releases``. The report begins
-    with what it is based on: see ``readiness``.
+    may have seen the same requests. The newest of ``releases`` determines the states of versions. The report begins
+    with its basis. See ``readiness``.
     """
     checked(clients)
     with clients.kept() as kept:
@@ -145,7 +145,8 @@ def _people(group: Seen) -> set[Client]:
 
 
 def _counts(group: Seen) -> tuple[Cell, ...]:
-    """The columns ``COUNTED``: the sums over clients, APIs and versions of the highest count of any type of input."""
+    """Return the columns ``COUNTED``. Each is a sum over clients, APIs and versions of the highest count of any type
+    of input."""
     uses = by_use(group).values()
     firsts = [row["first_seen"] for _, row in group if row["first_seen"] is not None]
     lasts = [row["last_seen"] for _, row in group if row["last_seen"] is not None]
@@ -154,14 +155,15 @@ def _counts(group: Seen) -> tuple[Cell, ...]:
 
 
 def _most_used(table: Table, rows: list[tuple[Any, ...]], top: int) -> Table:
-    """The table with the rows that have the most requests; rows end with the columns ``COUNTED``."""
+    """Return the table with the rows that have the most requests. Rows end with the columns ``COUNTED``."""
     requests = -len(COUNTED)
     rows.sort(key=lambda row: (-row[requests], *(str(cell or "") for cell in row[:requests])))
     return replace(table, rows=tuple(rows)).limited(top)
 
 
 def _support(api_key: int | None, version: int | None, releases: Releases) -> tuple[str, str, str]:
-    """State in the newest release, releases that deprecate it, releases that refuse it."""
+    """Return the state in the newest release, the releases that deprecate the version, and the releases that refuse
+    it."""
     if api_key is None or version is None or not is_known(api_key, version, releases):
         return "unknown", "", ""
     state = judge(api_key, version, releases.newest, releases=releases).state

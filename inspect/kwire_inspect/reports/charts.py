@@ -2,7 +2,7 @@
 
 ``meta.role`` of a trace names its colour on the page: ``bad``, ``warn``, ``good``, ``series-1`` and so on, each in a
 light and a dark variant. Positions on an axis are numbers with labels, because plotly would interpret some texts as
-dates or numbers, and merge equal ones. It also interprets HTML in texts, hence :func:`plain`.
+dates or numbers, and merge equal texts. It also interprets HTML in texts, so :func:`plain` escapes them.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ Figure = dict[str, Any]
 ROW = 26
 """Height of a row in pixels."""
 GROUND = "rgba(128, 128, 128, 0.2)"
-"""Behind what is marked: to be seen in light and dark."""
+"""Ground of marked places, visible in light and dark."""
 PALETTE = 8
-"""Number of series colours on the page; a ninth series would look like the first."""
+"""Number of series colours on the page. A ninth series would look like the first."""
 
 
 def bars(labels: Sequence[str], series: Series, *, unit: str) -> Figure:
-    """A horizontal stacked bar for each label; each of ``series`` has a number for each label, in ``unit``."""
+    """Return a horizontal stacked bar for each label. Each of ``series`` has a number for each label, in ``unit``."""
     data = _bars("x", series, orientation="h", y=_places(labels), text=_texts(labels))
     return _figure(data, _rows(labels) | {"xaxis": _amount(unit, series)})
 
@@ -35,7 +35,7 @@ def bars(labels: Sequence[str], series: Series, *, unit: str) -> Figure:
 def columns(
     labels: Sequence[str], series: Series, *, unit: str, roles: Roles | None = None, marked: Sequence[int] = ()
 ) -> Figure:
-    """Return a vertical stacked bar for each label, in their order: for ordered labels such as releases. Those at the
+    """Return a vertical stacked bar for each label, in their order, for ordered labels such as releases. Bars at the
     places ``marked`` stand on a grey ground."""
     data = _bars("y", series, roles, x=_places(labels), text=_texts(labels))
     ground = {"type": "rect", "yref": "paper", "y0": 0, "y1": 1, "layer": "below", "line": {"width": 0}}
@@ -46,7 +46,7 @@ def columns(
 
 
 def over_time(starts: Sequence[datetime], step: timedelta, series: Series, *, unit: str) -> Figure:
-    """A stacked bar for each interval of length ``step`` from one of ``starts`` on, shown in UTC."""
+    """Return a stacked bar for each interval of length ``step`` from one of ``starts`` on, shown in UTC."""
     middle = [_moment(start + step / 2) for start in starts]
     text = [f"{_moment(start)} UTC" for start in starts]
     data = _bars("y", series, x=middle, text=text, width=step.total_seconds() * 1000)
@@ -55,7 +55,8 @@ def over_time(starts: Sequence[datetime], step: timedelta, series: Series, *, un
 
 
 def points(labels: Sequence[str], series: Series, *, unit: str) -> Figure:
-    """A row for each label, with points for ``series`` on a logarithmic axis; values of 0 or less have none."""
+    """Return a row for each label, with points for ``series`` on a logarithmic axis. Values of 0 or less have
+    none."""
     data = [
         _trace("scatter", key, index, mode="markers", y=_places(labels), text=_texts(labels))
         | {"x": [value if value and value > 0 else None for value in _finite(values)], "marker": {"symbol": index}}
@@ -66,7 +67,7 @@ def points(labels: Sequence[str], series: Series, *, unit: str) -> Figure:
 
 
 def heat(rows: Sequence[str], across: Sequence[str], counts: Sequence[Sequence[int | None]], *, unit: str) -> Figure:
-    """A cell for each of ``rows`` and ``across``, darker by powers of ten; empty for ``None``."""
+    """Return a cell for each of ``rows`` and ``across``, darker by powers of ten, and empty for ``None``."""
     data = {
         "type": "heatmap",
         "x": _places(across),
@@ -85,12 +86,12 @@ def heat(rows: Sequence[str], across: Sequence[str], counts: Sequence[Sequence[i
 
 
 def plain(text: str) -> str:
-    """A text escaped for plotly, which interprets tags and entities in every text."""
+    """Return a text escaped for plotly, which interprets tags and entities in every text."""
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
 def _bars(axis: str, series: Series, roles: Roles | None = None, **properties: Any) -> list[dict[str, Any]]:
-    """A trace of bars for each of ``series``, whose values are on ``axis``."""
+    """Return a trace of bars for each of ``series``. Their values are on ``axis``."""
     hover = f"%{{text}}<br>%{{fullData.name}}: %{{{axis}}}<extra></extra>"
     properties |= {"hovertemplate": hover, "textposition": "none"}
     return [
@@ -110,13 +111,13 @@ def _figure(data: list[dict[str, Any]], layout: dict[str, Any]) -> Figure:
 
 
 def _rows(labels: Sequence[str]) -> dict[str, Any]:
-    """The layout of a chart with a row for each label, the first at the top."""
+    """Return the layout of a chart with a row for each label, the first at the top."""
     axis = _labelled(labels) | {"range": [len(labels) - 0.5, -0.5]}
     return {"yaxis": axis, "height": 110 + ROW * max(len(labels), 2)}
 
 
 def _labelled(labels: Sequence[str]) -> dict[str, Any]:
-    """An axis with a label at each of :func:`_places`."""
+    """Return an axis with a label at each of :func:`_places`."""
     texts = [plain(label(text)) for text in labels]
     return _axis("", tickvals=_places(labels), ticktext=texts, showgrid=False, zeroline=False)
 
@@ -126,14 +127,14 @@ def _axis(title: str, **properties: Any) -> dict[str, Any]:
 
 
 def _amount(unit: str, series: Series) -> dict[str, Any]:
-    """An axis from 0, without fractional ticks for small counts."""
+    """Return an axis from 0, without fractional ticks for small counts."""
     rows = [[value for value in row if value is not None] for row in zip(*series.values(), strict=True)]
     few = all(isinstance(value, int) for row in rows for value in row) and max(map(sum, rows), default=0) < 8
     return _axis(unit, rangemode="tozero", **({"dtick": 1} if few else {}))
 
 
 def _logarithmic(unit: str, series: Series) -> dict[str, Any]:
-    """Return an axis on which each tick has its whole number: plotly cuts those between powers of ten to a digit."""
+    """Return an axis with a whole number at each tick. Plotly cuts numbers between powers of ten to a digit."""
     powers = [log10(value) for values in series.values() for value in _finite(values) if value and value > 0]
     first, last = floor(min(powers, default=0)), ceil(max(powers, default=0))
     steps = (1, 2, 5) if last - first <= 3 else (1,)
@@ -143,7 +144,7 @@ def _logarithmic(unit: str, series: Series) -> dict[str, Any]:
 
 
 def _finite(values: Sequence[float | None]) -> list[float | None]:
-    """Values without NaN and infinity, which JSON lacks and logs may have."""
+    """Return values without NaN and infinity, which JSON lacks and logs may have."""
     return [value if value is not None and isfinite(value) else None for value in values]
 
 

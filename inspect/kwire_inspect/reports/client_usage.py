@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     Key = TypeVar("Key")
 
 NAMELESS = (SERVER_LOG, METRICS)
-"""Types of input that have no client ids."""
+"""Types of input without client ids."""
 ANONYMOUS = "User:ANONYMOUS"
 FOLLOWER = re.compile(r"broker-\d+-fetcher-\d+|raft-client-\d+")
 """Client ids of the followers of partitions and of the metadata, in all releases of Kafka."""
@@ -33,11 +33,12 @@ OF_BROKERS = BETWEEN_BROKERS | {
     *(ApiKey.API_VERSIONS, ApiKey.FETCH, ApiKey.LIST_OFFSETS, ApiKey.OFFSET_FOR_LEADER_EPOCH),
     *(ApiKey.CREATE_TOPICS, ApiKey.ADD_PARTITIONS_TO_TXN, ApiKey.SASL_HANDSHAKE, ApiKey.SASL_AUTHENTICATE),
 }
-"""What brokers and controllers send to each other: topics are created on first use, transactions are verified."""
+"""APIs of requests that brokers and controllers send to each other. They send CreateTopics when a topic is first
+used, and AddPartitionsToTxn to verify transactions."""
 VERIFIES_SINCE = 4
-"""The version of AddPartitionsToTxn from which on only brokers send it [KIP-890]."""
+"""First version of AddPartitionsToTxn that only brokers send [KIP-890]."""
 CREATES_SINCE = 7
-"""The version of CreateTopics of the first brokers that forward it in their own name."""
+"""Version of CreateTopics of the first brokers that forward it in their own name."""
 MAX_ROWS = 200_000
 """Maximum number of rows of CLIENTS in a report."""
 
@@ -47,11 +48,11 @@ WHO = (
     Column("software", comment="As the client reported it [KIP-511]; empty if it did not."),
     Column("principal"),
 )
-"""The columns of a :class:`Client`, without its owner."""
+"""Columns of a :class:`Client`, without its owner."""
 
 
 class Client(NamedTuple):
-    """The sender of requests, as far as known: the cells of :data:`WHO`, and the owner according to a list."""
+    """Sender of requests, as far as known: the cells of :data:`WHO`, and the owner according to a list."""
 
     client_id: str | None
     host: str | None
@@ -61,7 +62,7 @@ class Client(NamedTuple):
 
     @property
     def anywhere(self) -> Client:
-        """The same client at any address; one without an id is known by its address only."""
+        """The same client at any address. A client without an id is known only by its address."""
         return self._replace(host=None) if self.client_id else self
 
     def __str__(self) -> str:
@@ -73,7 +74,7 @@ class Client(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """A version of an API in use by a client, with the number of observed refusals, and the place of an example."""
+    """Version of an API in use by a client, with the number of observed refusals and the place of an example."""
 
     client: Client
     api_key: int
@@ -86,7 +87,7 @@ class Use:
     of_broker: bool = False
     """Whether the client is a broker or a controller."""
     input_kind: tuple[str, ...] = ()
-    """The types of input that it was seen in."""
+    """Types of input that contain the use."""
 
     @property
     def between_brokers(self) -> bool:
@@ -95,7 +96,7 @@ class Use:
 
 
 def _between_brokers(api_key: int, version: int | None) -> bool:
-    """Whether only brokers and controllers send such requests."""
+    """Return whether only brokers and controllers send such requests."""
     verifies = api_key == ApiKey.ADD_PARTITIONS_TO_TXN and version is not None and version >= VERIFIES_SINCE
     return verifies or api_key in BETWEEN_BROKERS
 
@@ -104,8 +105,10 @@ _ORDER = ("first_seen", *KEYS, "source", "position")
 
 
 def collected(clients: Relation, order: str) -> tuple[list[Row], int]:
-    """At most :data:`MAX_ROWS` rows of CLIENTS, the earliest first, and the number of others: of more, those that are
-    first in this order are taken."""
+    """Return at most :data:`MAX_ROWS` rows of CLIENTS, the earliest first, and the number of rows left out.
+
+    ``order`` determines the rows to keep if there are more: the first rows in this order.
+    """
     known = f"FROM {{clients}} WHERE {KNOWN}"
     found, more = collect(f"SELECT * {known} LIMIT {MAX_ROWS + 1}", clients=clients), 0
     if len(found) > MAX_ROWS:
@@ -115,19 +118,21 @@ def collected(clients: Relation, order: str) -> tuple[list[Row], int]:
 
 
 def _earliest_first(row: Row) -> tuple[Any, ...]:
-    """The order of rows of CLIENTS, whatever engine they are of."""
+    """Return a sort key for rows of CLIENTS, which is the same for all engines."""
     return tuple(part for name in _ORDER for part in (row[name] is None, row[name]))
 
 
 def by_client(rows: Iterable[Row]) -> list[tuple[Client, Row]]:
-    """Rows of CLIENTS with their clients.
+    """Return rows of CLIENTS with their clients.
 
-    Requests before a login have no principal, those before ApiVersions 3 no software. An unknown one is taken to be
-    the known one of the same client id and address if there is only one. Server logs have no client id: if another
-    input saw the same address, API and version, that row takes precedence. Logs of controllers have no address for
-    forwarded requests: if another input saw the same client id, API and version, that row takes precedence, else it
-    is of the only address with this client id. A broker that creates a topic on its first use does so under the id of
-    the client: that is no request of the client. Metrics have no more than software: see :func:`seen_elsewhere`.
+    Requests before a login have no principal, and requests before ApiVersions 3 have no software. An unknown value is
+    filled in if only one value is known for the same client id and address. Server logs have no client id. If another
+    input has the same address, API and version, its row replaces the row of the log. Logs of controllers have no
+    address for forwarded requests. If another input has the same client id, API and version, its row replaces the row
+    of the log. Otherwise the row belongs to the only address with this client id.
+
+    A broker that creates a topic on its first use sends the id of the client, but this is no request of the client.
+    Metrics only have the software. See :func:`seen_elsewhere`.
     """
     rows = list(rows)
     named = [row for row in rows if row["input_kind"] not in NAMELESS]
@@ -160,8 +165,8 @@ def by_client(rows: Iterable[Row]) -> list[tuple[Client, Row]]:
 
 
 def _created_by_broker(row: Row, hosts: Mapping[str | None, set[str]]) -> bool:
-    """Whether a broker created a topic in its own name for a client that other inputs saw: they would have seen the
-    request of the client."""
+    """Return whether a broker created a topic in its own name for a client that other inputs contain. They would also
+    contain a request of the client."""
     created = row["input_kind"] == FORWARDED and row["api_key"] == ApiKey.CREATE_TOPICS
     return created and (row["version"] or 0) >= CREATES_SINCE and row["client_id"] in hosts
 
@@ -172,8 +177,11 @@ def _at_its_only_address(row: Row, hosts: Mapping[str | None, set[str]]) -> Row:
 
 
 def seen_elsewhere(seen: Iterable[tuple[Client, Row]], counted: Iterable[Row]) -> list[list[tuple[Client, Row]]]:
-    """For each row of metrics, those of other inputs that may be about the same requests: of the same API, version
-    and software, or of any software if the broker did not know it, as of requests that another one forwarded."""
+    """Return for each row of metrics the rows of other inputs that may be about the same requests.
+
+    These rows have the same API, version and software. If the broker did not know the software, as for requests that
+    another broker forwarded, rows with any software qualify.
+    """
     by_software = defaultdict(list)
     for client, row in seen:
         for software in {client.software, client_of(row).software, None}:
@@ -186,8 +194,11 @@ def _use_by(row: Row, who: str) -> tuple[Any, ...]:
 
 
 def brokers_among(seen: Iterable[tuple[Client, Row]]) -> set[Client]:
-    """Those that are brokers or controllers, which are no clients: they send requests that only these send, or are
-    named as followers are, and send nothing that brokers do not send."""
+    """Return the brokers and controllers, which are no clients.
+
+    They send requests that only brokers send, or are named as followers are, and send no requests that brokers never
+    send.
+    """
     apis: defaultdict[Client, set[int]] = defaultdict(set)
     known = set()
     for client, row in seen:
@@ -204,7 +215,8 @@ def brokers_among(seen: Iterable[tuple[Client, Row]]) -> set[Client]:
 
 
 def completed(clients: Iterable[Client]) -> dict[Client, Client]:
-    """Each client → the same with an unknown software or principal filled in, if unique for its id and address."""
+    """Return each client → the same client with an unknown software or principal filled in, if only one is known for
+    its id and address."""
     complete = {}
     for group in grouped(set(clients), lambda client: (client.client_id, client.host)).values():
         software = _only({client.software for client in group})
@@ -217,17 +229,16 @@ def completed(clients: Iterable[Client]) -> dict[Client, Client]:
 
 
 def client_of(row: Row) -> Client:
-    """The client according to this row alone; missing columns are unknown."""
+    """Return the client according to only this row. A missing column is unknown."""
     name, version, principal = row.get("software_name"), row.get("software_version"), row.get("principal")
     software = " ".join(filter(None, (name, version))) or None
     return Client(row["client_id"], row["client_host"], software, None if principal == ANONYMOUS else principal)
 
 
 def uses_of(rows: Iterable[Row]) -> list[Use]:
-    """A use for each client, API and version.
+    """Return a use for each client, API and version.
 
-    Of several types of input only the highest count is used, since they may have seen the same requests; ports are
-    added up.
+    Several types of input may have seen the same requests, so only the highest count is used. Ports are added up.
     """
     seen = by_client(rows)
     brokers = brokers_among(seen)
@@ -235,13 +246,13 @@ def uses_of(rows: Iterable[Row]) -> list[Use]:
 
 
 def by_use(seen: Iterable[tuple[Client, Row]]) -> dict[tuple[Client, int, int], list[Row]]:
-    """The rows of each client, API and version."""
+    """Return the rows of each client, API and version."""
     groups = grouped(seen, lambda pair: (pair[0], pair[1]["api_key"], pair[1]["version"]))
     return {key: [row for _, row in group] for key, group in groups.items()}
 
 
 def grouped(items: Iterable[Item], key: Callable[[Item], Key]) -> dict[Key, list[Item]]:
-    """The items by their key, in the order of first occurrence."""
+    """Return the items by their key, in the order of first occurrence."""
     groups: defaultdict[Key, list[Item]] = defaultdict(list)
     for item in items:
         groups[key(item)].append(item)
@@ -249,7 +260,7 @@ def grouped(items: Iterable[Item], key: Callable[[Item], Key]) -> dict[Key, list
 
 
 def highest(rows: Iterable[Row], count: str) -> int:
-    """The highest sum of a count in any type of input."""
+    """Return the highest sum of a count in any type of input."""
     sums: dict[str, int] = {}
     for row in rows:
         sums[row["input_kind"]] = sums.get(row["input_kind"], 0) + row[count]

@@ -1,4 +1,4 @@
-"""A report with what it is based on: each says so by itself, whoever makes it."""
+"""A report with its basis. Each report states its basis by itself, whoever makes it."""
 
 from __future__ import annotations
 
@@ -26,8 +26,10 @@ def completed(
     protocol: MessageRegistry,
     requests: Relation | None = None,
 ) -> Report:
-    """The report with what it is based on, or the problems alone, and what of the inputs it lacks. Its summary says
-    which of ``requests``, CLIENTS or EXCHANGES, are newer than the known releases."""
+    """Return the report with its basis, or only the problems, and with the input that it lacks.
+
+    Its summary names the versions of ``requests``, CLIENTS or EXCHANGES, that are newer than the known releases.
+    """
     if requests is not None:
         report = replace(report, summary=(*report.summary, *newer_than_known(versions_seen(requests), protocol)))
     if isinstance(basis, Basis):
@@ -38,6 +40,6 @@ def completed(
 
 
 def checked(clients: object) -> None:
-    """Raise ``TypeError`` unless these are what ``tables.clients`` returns."""
+    """Raise ``TypeError`` unless these are clients that ``tables.clients`` returned."""
     if not isinstance(clients, Clients):
         raise TypeError("a table of clients is expected: clients(exchanges), or read_clients(folder)")

@@ -1,4 +1,4 @@
-"""From whom the traffic comes that stays encrypted."""
+"""Senders of the traffic that stays encrypted."""
 
 from __future__ import annotations
 
@@ -21,11 +21,12 @@ ENCRYPTED = Table("encrypted", "Encrypted connections").with_columns(
 )
 
 Encrypted = tuple[str | None, int | None, str, int]
-"""A row: address, port, reason, bytes."""
+"""Row of address, port, reason and bytes."""
 
 
 def encrypted_of(table: Relation) -> tuple[Encrypted, ...]:
-    """Who has encrypted connections in EXCHANGES or PROBLEMS, those with most bytes first: at most 1,000."""
+    """Return the senders of encrypted connections in EXCHANGES or PROBLEMS, at most 1,000. Senders of the most bytes
+    come first."""
     if not {"client_host", "server_port", "unread"} <= {*table.columns}:
         return ()
     text = f"""SELECT client_host, server_port, problem AS reason, coalesce(sum(unread), 0) AS unread
@@ -37,5 +38,5 @@ def encrypted_of(table: Relation) -> tuple[Encrypted, ...]:
 
 
 def with_encrypted(report: Report, rows: tuple[Encrypted, ...]) -> Report:
-    """The report with a table of these, if there are any."""
+    """Return the report with a table of these rows, if any."""
     return replace(report, tables=(*report.tables, replace(ENCRYPTED, rows=rows))) if rows else report

@@ -1,7 +1,7 @@
 """A report as JSON, Markdown or JUnit's XML: for scripts, pull requests and CI.
 
-Texts may be from the wire, and so are untrusted: JSON is ASCII, Markdown shows them as they are without links,
-mentions or HTML (but for links to the guide), and XML has escapes for what it cannot have.
+Texts may be from the wire, and so are untrusted. JSON is ASCII. Markdown shows them literally, without links,
+mentions or HTML, except for links to the guide. XML has escapes for characters that it cannot contain.
 """
 
 from __future__ import annotations
@@ -18,14 +18,15 @@ from kwire_inspect.reports.text import in_utc, shown_in, visible
 from kwire_rules.markdown import escaped, link
 
 MARKDOWN_ROWS = 200
-"""Rows of a table in Markdown: pages of pull requests are limited; the files have all of them."""
+"""Maximum rows of a table in Markdown. Pages of pull requests are limited, but the files have all rows."""
 
 
 def json_text(report: Report) -> str:
-    """The whole report as one JSON object: ``report``, ``title``, ``exit_code``, ``summary`` (sentences) and
-    ``tables``: name → ``title``, ``more`` (the number of rows left out) and ``rows`` (objects by column name).
+    """Return the whole report as one JSON object: ``report``, ``title``, ``exit_code``, ``summary`` (sentences) and
+    ``tables``. Each table has ``title``, ``more`` (the number of rows left out) and ``rows`` (objects by column
+    name).
 
-    Times are ISO 8601 in UTC; ``NaN`` is null. Rows with an API or an error have ``guide``, its address, if the
+    Times are ISO 8601 in UTC. ``NaN`` is null. Rows with an API or an error have ``guide``, its address, if the
     report has a guide.
     """
     tables = {table.name: _json_table(report, table) for table in report.tables}
@@ -54,7 +55,7 @@ def _json_cell(cell: Cell) -> Any:
 
 
 def markdown(report: Report) -> str:
-    """The report for a pull request or an issue, with at most :data:`MARKDOWN_ROWS` rows of each table."""
+    """Return the report for a pull request or an issue, with at most :data:`MARKDOWN_ROWS` rows of each table."""
     lines = [f"## {escaped(visible(report.title))}", ""]
     lines += [f"- {escaped(visible(sentence, 1000))}" for sentence in report.summary]
     for table in report.tables:
@@ -84,8 +85,8 @@ def _markdown_cell(report: Report, table: Table, row: Sequence[Cell], place: int
 
 
 def junit(report: Report) -> str:
-    """The checks of a report in the format that CI systems show: a test suite for each group, a test case for each
-    check, and the summary as the output of the whole."""
+    """Return the checks of a report in the format that CI systems show. It has a test suite for each group, a test
+    case for each check, and the summary as the output of the whole."""
     root = ElementTree.Element("testsuites", name=visible(report.title))
     groups = dict.fromkeys(check.group for check in report.checks)
     for group in groups:
@@ -118,5 +119,5 @@ ENDINGS = {JSON: "json", MARKDOWN: "md", JUNIT: "junit.xml"}
 
 
 def formats_of(report: Report) -> list[str]:
-    """The formats in which a report says something: JUnit only has checks."""
+    """Return the formats that have content for a report. JUnit contains only checks."""
     return [JSON, MARKDOWN, *([JUNIT] if report.checks else [])]

@@ -24,8 +24,8 @@ Addresses = Mapping[Client, Sequence[str]]
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """The verdicts of a target, the worst first: on requests of clients, and on those that brokers and controllers
-    send to each other."""
+    """Verdicts of a target, the worst first: on requests of clients, and on requests of brokers and controllers to
+    each other."""
 
     target: Release
     clients: Judged
@@ -33,7 +33,7 @@ class Judgement:
 
     @classmethod
     def of(cls, uses: Iterable[Use], target: Release, releases: Releases = RELEASES) -> Judgement:
-        """The judgement of these uses; ``releases`` are the known ones."""
+        """Return the judgement of these uses. ``releases`` are the known releases."""
         found = judged(uses, target, releases)
         clients = [(use, verdict) for use, verdict in found if not use.between_brokers]
         return cls(target, clients, [(use, verdict) for use, verdict in found if use.between_brokers])
@@ -45,19 +45,20 @@ class Judgement:
         return replace(self, clients=sorted(clients, key=_worst_first))
 
     def by_client(self) -> dict[Client, Judged]:
-        """The verdicts of each client, the worst first."""
+        """Return the verdicts of each client, the worst first."""
         return grouped(self.clients, lambda pair: pair[0].client)
 
     def refused(self) -> list[Client]:
-        """The clients of which a version is refused."""
+        """Return the clients with a refused version."""
         return list(dict.fromkeys(use.client for use, verdict in self.clients if verdict.state == REFUSED))
 
 
 def judged(uses: Iterable[Use], target: Release, releases: Releases = RELEASES) -> Judged:
-    """Each use with the verdict of the target, the worst first.
+    """Return each use with the verdict of the target, the worst first.
 
-    A client negotiates if its ApiVersions requests were seen, or its software is known, which only these tell: before
-    a login, a request log has none of them."""
+    A client negotiates if its ApiVersions requests were seen, or if its software is known, because only these
+    requests name it. A request log has no ApiVersions requests before a login.
+    """
     uses = list(uses)
     asking = (use.client for use in uses if use.api_key == API_VERSIONS or use.client.software)
     negotiating = {(client.client_id, client.host) for client in asking}
@@ -76,7 +77,8 @@ def addresses_of(judgement: Judgement) -> Addresses:
 
 
 def _joined(uses: Sequence[Use]) -> Use:
-    """A version of an API in use by a client at several addresses; the place of the first one is the example."""
+    """Return a version of an API in use by a client at several addresses, with the place of the first address as the
+    example."""
     return replace(
         uses[0],
         client=uses[0].client.anywhere,

@@ -1,7 +1,7 @@
 """Latency, errors and throttling of requests per API, from the table EXCHANGES.
 
-Times are in milliseconds. Captures measure them where they were taken, request logs on the broker; only the latter
-know how the time was spent. Quantiles are approximate, to about a thousandth of the rank.
+Times are in milliseconds. Captures measure them at the place of the capture, request logs on the broker. Only request
+logs state how the time was spent. Quantiles are approximate, to about a thousandth of the rank.
 """
 
 from __future__ import annotations
@@ -87,8 +87,10 @@ SLOWEST = Table("slowest", "Slowest requests", empty="No answered requests found
 
 
 def latency(exchanges: Relation, *, top: int = TOP, codes: type[IntEnum] = ErrorCode) -> Report:
-    """A report on latencies, errors and throttling. Captures and request logs are kept apart: they measure at
-    different places. ``codes`` are the error codes with their names."""
+    """Return a report on latencies, errors and throttling. ``codes`` are the error codes with their names.
+
+    Captures and request logs are kept apart, because they measure at different places.
+    """
     times, steps = _times(exchanges, top)
     errors, over_time = _errors(exchanges, steps, top, codes)
     throttled = _throttled(exchanges, top)
@@ -102,14 +104,15 @@ def latency(exchanges: Relation, *, top: int = TOP, codes: type[IntEnum] = Error
 
 
 def _requests(columns: str) -> str:
-    """These columns of ``{exchanges}`` without broken input, with the name of the API and the type of input."""
+    """Return a query for these columns of ``{exchanges}`` without broken input, with the name of the API and the type
+    of input."""
     return f"""
         SELECT coalesce(api, 'key ' || api_key, 'unknown') AS api, {INPUT_KIND} AS input_kind, {columns}
         FROM {{exchanges}} WHERE problem IS NULL AND outcome IS NOT NULL"""
 
 
 def _times(exchanges: Relation, top: int) -> tuple[Table, Steps]:
-    """The table, and the steps for charts over the time of the requests."""
+    """Return the table, and the steps for charts over the time of the requests."""
     outcomes = (
         f"sum(CASE WHEN outcome = '{name}' THEN 1 ELSE 0 END) AS {name}"
         for name in ("answered", "unanswered", "undecodable")
@@ -135,7 +138,8 @@ def _times(exchanges: Relation, top: int) -> tuple[Table, Steps]:
 
 
 def _derived(row: Row) -> Row:
-    """Means lose the digits in which engines differ, which add up in different orders; quantiles of few are empty."""
+    """Return a row without misleading digits. Means lose the digits in which engines differ, because engines add up
+    in different orders. Quantiles of few requests are empty."""
     quantiles = {name: row[name] if row["measured"] >= least else None for name, least in MIN_MEASURED.items()}
     means = {part: None if row[part] is None else round(row[part], 9) for part in PARTS.values()}
     return means | quantiles | {"failed_percent": 100 * row["failed"] / row["answered"] if row["answered"] else None}
@@ -167,7 +171,7 @@ def _errors(exchanges: Relation, steps: Steps, top: int, names: type[IntEnum]) -
 
 
 def _throttled(exchanges: Relation, top: int) -> Table:
-    """By client, with requests before and after its login, as in all reports."""
+    """Return the table of throttled clients, with requests before and after their logins, as in all reports."""
     who = ", ".join(f"substr({one}, 1, {MAX_IDENTITY}) AS {one}" for one in ("client_id", "principal"))
     rows = collect(
         f"""
@@ -226,7 +230,7 @@ def _summary(times: Table, errors: Table, throttled: Table) -> tuple[str, ...]:
 
 
 def _once(times: Table) -> list[dict[str, Any]]:
-    """One row per API: the first one, which is of the input type with the most requests."""
+    """Return one row per API, the first. It is of the input type with the most requests."""
     names = [column.name for column in times.columns]
     rows = [dict[str, Any](zip(names, values, strict=True)) for values in times.rows]
     return [group[0] for group in grouped(rows, itemgetter("api")).values()]
@@ -235,7 +239,8 @@ def _once(times: Table) -> list[dict[str, Any]]:
 def _chart(
     times: Table, name: str, title: str, draw: Callable[..., charts.Figure], measures: Mapping[str, str], note: str
 ) -> Chart | None:
-    """A chart of the rows with any of ``measures``, columns by their label; ``None`` if there is no such row."""
+    """Return a chart of the rows with any of ``measures``, columns by their label. Return ``None`` if no row has
+    any."""
     columns = [times.column(measure) for measure in measures.values()]
     places = [place for place in range(len(times.rows)) if any(column[place] is not None for column in columns)]
     if not places:

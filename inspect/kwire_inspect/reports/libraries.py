@@ -1,8 +1,9 @@
-"""Client libraries: which release of them works with which broker.
+"""Client libraries: which release of a library works with which broker.
 
-``libraries.json`` has what was tried with real brokers (``python -m tests.e2e_traffic.libraries``): for each version
-of a library with its settings, whether it wrote and read records in a group, the versions that it used and the
-software that it named. What a broker that was not tried does with it follows from the versions that it accepts.
+``libraries.json`` records trials with real brokers (``python -m tests.e2e_traffic.libraries``). For each version of a
+library and its settings, it states whether the library wrote and read records in a group. It also lists the versions
+of APIs and the software name that the library used. For other brokers, the result follows from the versions that they
+accept.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from kwire_inspect.reports.client_usage import Client
 
 JAVA = "java"
-"""Kafka's own clients, whose versions are those of the brokers."""
+"""Kafka's own clients. Their versions are the versions of the brokers."""
 
 NAMED = {
     "apache-kafka-java": JAVA,
@@ -30,11 +31,12 @@ NAMED = {
     "librdkafka": "librdkafka",
     "confluent-kafka-go": "librdkafka",  # whose version it has
 }
-"""Software as it names itself in ApiVersions [KIP-511] → library."""
+"""Software as named in ApiVersions [KIP-511] → library."""
 BASELINE = {"librdkafka": (1, 8, 2), "kafkajs": (1, 15, 0), "sarama": (1, 30, 1), "kafka-python": (2, 0, 2)}
-"""Versions for which KIP-896 kept what they need: they work on what the newer ones work on that were tried."""
+"""Versions for which KIP-896 kept the needed APIs. They work on the same brokers as the newer versions that were
+tried."""
 _BUILT_ON_RDKAFKA = re.compile(r"rdkafka-v?(\d+(?:\.\d+)+)")
-"""In the version of what is built on librdkafka, such as ``confluent-kafka-python 2.16.1-rdkafka-2.16.0``."""
+"""Version of software that is built on librdkafka, such as ``confluent-kafka-python 2.16.1-rdkafka-2.16.0``."""
 _DEFAULT_IDS = (
     (re.compile(r"kafka-python-(?:producer-\d+|consumer-\d+|(\d[\d.]*))?"), "kafka-python"),
     (re.compile(r"aiokafka-(?:producer-\d+|consumer-\d+|(\d[\d.]*))?"), "aiokafka"),
@@ -44,12 +46,12 @@ _DEFAULT_IDS = (
     (re.compile(r"kgo()"), "franz-go"),
     (re.compile(r"(?:producer|consumer|adminclient)-()\d+|consumer-.+-\d+"), JAVA),
 )
-"""Client ids that libraries take if the user names none, with the version if they have one."""
+"""Default client ids of libraries, with the version if they have one."""
 _NUMBER = re.compile(r"v?(\d+(?:\.\d+)*)")
 
 
 class Library(NamedTuple):
-    """A library, and its version as numbers, empty if it is unknown. ``is_guess``: by the client id alone."""
+    """Library with its version as numbers, empty if unknown. ``is_guess`` is true if only the client id names it."""
 
     name: str
     version: tuple[int, ...]
@@ -58,8 +60,8 @@ class Library(NamedTuple):
 
 @dataclass(frozen=True, slots=True, order=True)
 class Tried:
-    """A version of a library with these settings, tried with the brokers of ``on``: whether it worked, and the
-    versions of each API that it used."""
+    """Version of a library with these settings, tried with the brokers of ``on``: whether it worked, and the versions
+    of each API that it used."""
 
     library: str
     version: tuple[int, ...]
@@ -67,8 +69,11 @@ class Tried:
     on: dict[str, tuple[bool, dict[int, tuple[int, ...]]]] = field(compare=False)
 
     def works_on(self, target: Release) -> bool | None:
-        """Whether it works on a broker: as tried, or if the target accepts all that it used on another with which it
-        worked, and no other choice is known; ``None`` if that is open."""
+        """Return whether the library works on a broker; ``None`` if that is unknown.
+
+        The answer is known if the broker was tried. The library also works if the target accepts all versions that it
+        used on another broker with which it worked, and no other choice is known.
+        """
         if target.name in self.on:
             return self.on[target.name][0]
         for works, used in self.on.values():
@@ -82,7 +87,8 @@ def _accepts(target: Release, key: int, versions: Iterable[int]) -> bool:
 
 
 def library_of(client: Client) -> Library | None:
-    """The library of a client, by the software that it named, else by its client id; ``None`` if neither tells."""
+    """Return the library of a client, by its software name, else by its client id. Return ``None`` if neither names
+    one."""
     if client.software:
         name, _, version = client.software.partition(" ")
         if found := _BUILT_ON_RDKAFKA.search(version):
@@ -95,8 +101,8 @@ def library_of(client: Client) -> Library | None:
 
 
 def works_since(library: str, target: Release, releases: Releases) -> tuple[int, ...] | None:
-    """The oldest tried version of a library that works on a target with its own defaults, as do all newer ones that
-    were tried; ``None`` if there is none."""
+    """Return the oldest tried version of a library that works on a target with its own defaults, as do all newer
+    versions that were tried. Return ``None`` if no version works."""
     if library == JAVA:
         return _java_since(target, releases)
     cases = sorted((one.version, one) for one in tried() if one.library == library and not one.settings)
@@ -107,14 +113,17 @@ def works_since(library: str, target: Release, releases: Releases) -> tuple[int,
             since = since or version
         elif works is False:
             since = None
-    if since and since == cases[0][0]:  # nothing older was tried
+    if since and since == cases[0][0]:  # no older version was tried
         return min(since, BASELINE.get(library, since))
     return since
 
 
 def _java_since(target: Release, releases: Releases) -> tuple[int, ...] | None:
-    """Java's clients speak what brokers of their release do: the oldest release of which each API of producers and
-    consumers has a version that the target accepts, as do all newer ones."""
+    """Return the oldest release whose Java clients work on a target, as do the clients of all newer releases.
+
+    Java's clients use the versions of the brokers of their release. So the target must accept a version of the
+    release for each API of producers and consumers.
+    """
     since = None
     for name, release in releases.items():
         spoken = [key for key in CLIENT_APIS if key in release.apis and key in target.apis]
@@ -128,12 +137,12 @@ def _java_since(target: Release, releases: Releases) -> tuple[int, ...] | None:
 
 
 CLIENT_APIS = (0, 1, 2, 3, 8, 9, 10, 11, 12, 13, 14, 18)
-"""What every producer and every consumer in a group needs."""
+"""APIs that every producer and every consumer in a group needs."""
 
 
 @cache
 def tried() -> tuple[Tried, ...]:
-    """All that was tried."""
+    """Return all trials."""
     return tuple(_tried(entry) for entry in _data()["tried"])
 
 
@@ -152,7 +161,8 @@ def _data() -> Any:
 
 
 def numbers(version: str) -> tuple[int, ...]:
-    """The numbers of a version or release, by which they are in order; empty if it does not start with one.
+    """Return the numbers of a version or release, for sorting. They are empty if the version does not start with a
+    number.
 
     >>> numbers("v1.22.2"), numbers("2.3.0-RC1"), numbers("unknown")
     ((1, 22, 2), (2, 3, 0), ())

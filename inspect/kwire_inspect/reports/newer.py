@@ -1,4 +1,4 @@
-"""Requests of versions newer than the newest known release: said once in the summary of each report."""
+"""Requests of versions newer than the newest known release. Each report mentions them once in its summary."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ MAX_NAMED = 10
 
 
 def newer_than_known(seen: Iterable[Row], protocol: MessageRegistry) -> tuple[str, ...]:
-    """Sentences about the requests of APIs and versions that ``protocol`` lacks, with the advice what to do; none if
-    it has all.
+    """Return sentences about the requests of APIs and versions that ``protocol`` lacks, with advice. The
+    result is empty without such requests.
 
-    ``seen`` are rows of ``tables.clients.versions_seen``. Of several types of input only the highest count is used.
+    ``seen`` are rows of ``tables.clients.versions_seen``. Only the highest count of all types of input is used.
     """
     groups = grouped(seen, lambda row: (row["api_key"], row["version"]))
     counts = {key: highest(rows, "requests") for key, rows in groups.items() if protocol.unknown(*key)}
@@ -47,7 +47,8 @@ def _sentence(
 
 
 def _is_older(protocol: MessageRegistry, api_key: int, version: int) -> bool:
-    """Whether a package of definitions of newer releases alone has dropped this version."""
+    """Return whether ``protocol`` lacks the version only because its definitions are of newer releases, which dropped
+    it."""
     return api_key in protocol.api_names and version < protocol.request(api_key).VALID_VERSIONS.start
 
 

@@ -1,7 +1,7 @@
 """Groups with members, committed offsets and lag, and unfinished transactions.
 
-Takes RECORDS of ``__consumer_offsets`` and ``__transaction_state``, or the tables of ``tables.groups`` made of them,
-and the ends of logs where known: all as of the time at which the data directory was copied.
+The input is RECORDS of ``__consumer_offsets`` and ``__transaction_state``, or the tables that ``tables.groups`` makes
+of them, and the ends of logs where known. All are of the time at which the data directory was copied.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ ENDS = pa.schema([("topic", pa.string()), ("partition", pa.int32()), ("end", pa.
 class Tables(Generic[R]):
     """Tables of ``tables.groups``, and ``ends`` with topic, partition and ``end``, the next offset.
 
-    ``undecodable`` are the records that the other tables skip.
+    ``undecodable`` contains the records that the other tables skip.
     """
 
     committed: R
@@ -113,9 +113,9 @@ class Tables(Generic[R]):
 
 
 def offsets(records: R, ends: R | None = None, *, top: int = TOP, protocol: MessageRegistry = PROTOCOL) -> Report:
-    """A report on committed offsets and lag from RECORDS; ``ends`` is the result of :func:`log_ends`.
+    """Return a report on committed offsets and lag from RECORDS. ``ends`` is the result of :func:`log_ends`.
 
-    Names of topics that groups know by id are those of ``__cluster_metadata``, if that is among the records.
+    Some groups know topics by id. Their names are from ``__cluster_metadata``, if it is among the records.
     """
     transactions, undecodable = tables.transactions(records, protocol), tables.undecodable(records, protocol)
     with tables.coordinated(records, protocol) as found:
@@ -123,9 +123,10 @@ def offsets(records: R, ends: R | None = None, *, top: int = TOP, protocol: Mess
 
 
 def log_ends(records: R, bases: Sequence[tuple[str, int, int]] = ()) -> R:
-    """The end offset of each partition. ``records`` needs only the columns topic, partition and offset.
+    """Return the end offset of each partition. ``records`` needs only the columns topic, partition and offset.
 
-    ``bases`` has topic, partition and base offset of last segments: the ends of logs whose records have all expired.
+    ``bases`` has topic, partition and base offset of last segments. They are the ends of logs whose records have all
+    expired.
     """
     others = like(records, ENDS, [dict(zip(ENDS.names, base, strict=True)) for base in bases])
     return query(
@@ -141,7 +142,7 @@ def log_ends(records: R, bases: Sequence[tuple[str, int, int]] = ()) -> R:
 
 
 def report_on(state: Tables[R], *, top: int = TOP) -> Report:
-    """The report on the tables."""
+    """Return the report on the tables."""
     with kept(_lagging(state)) as lagging:
         groups = _first(_groups(state.groups, lagging), GROUPS, top, ["lag", "partitions"], ["group"])
         committed = _first(lagging, COMMITTED, top, ["lag"], ["group", "topic", "partition"])
@@ -158,7 +159,7 @@ def report_on(state: Tables[R], *, top: int = TOP) -> Report:
 
 
 def _lagging(state: Tables[R]) -> R:
-    """Committed offsets with ``end`` and ``lag``, null where the end is unknown."""
+    """Return committed offsets with ``end`` and ``lag``, null where the end is unknown."""
     own = ", ".join(f"c.`{name}`" for name in STORED.names if name != "topic")
     ends = like(state.committed, ENDS, ()) if state.ends is None else state.ends
     return query(
@@ -173,7 +174,7 @@ def _lagging(state: Tables[R]) -> R:
 
 
 def _groups(groups: R, lagging: R) -> R:
-    """Groups with what they committed: those of either table."""
+    """Return groups with their committed offsets. Groups of either table are included."""
     sums = query(
         """
         SELECT `group` AS name, count(DISTINCT topic) AS topics, count(*) AS partitions, sum(lag) AS lag,
@@ -197,7 +198,8 @@ def _groups(groups: R, lagging: R) -> R:
 def _first(
     table: R, shape: Table, top: int, largest: Sequence[str], then: Sequence[str], assignments: str = ""
 ) -> Table:
-    """The first rows in this order, with the columns of ``shape``. Those in ``assignments`` become text."""
+    """Return the first rows in this order, with the columns of ``shape``. The columns in ``assignments`` become
+    text."""
     order = [f"`{name}` DESC NULLS LAST" for name in largest] + [f"`{name}` ASC NULLS LAST" for name in then]
     listed = ", ".join(f"`{column.name}`" for column in shape.columns)
     rows = collect(f"SELECT {listed} FROM {{table}} ORDER BY {', '.join(order)} LIMIT {top}", table=table)
@@ -210,7 +212,8 @@ def _first(
 
 
 def assigned(topics: Iterable[Any] | None) -> str | None:
-    """Topics with their partitions as text: ``orders 0-2, 5; returns 0``. ``None`` if there are none."""
+    """Return topics with their partitions as text, such as ``orders 0-2, 5; returns 0``. Return ``None`` without
+    topics."""
     names = [f"{topic['topic'] or topic['topic_id']} {ranges(topic['partitions'] or ())}" for topic in topics or ()]
     return "; ".join(name.rstrip() for name in names) or None
 

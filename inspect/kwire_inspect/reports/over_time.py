@@ -28,13 +28,13 @@ class Steps:
 
     @classmethod
     def of(cls, first: datetime, last: datetime) -> Steps:
-        """The shortest usual steps with at most ``MAX_ROWS`` of them from ``first`` to ``last``."""
+        """Return the shortest usual steps for the time from ``first`` to ``last``, at most ``MAX_ROWS`` of them."""
         span = last - first
         longest = timedelta(days=span.days // (MAX_ROWS - 1) + 1)
         return cls(next((length for length in USUAL if span < length * (MAX_ROWS - 1)), longest))
 
     def number(self, time: str) -> str:
-        """The number of the step that contains the time in this column, in SQL."""
+        """Return the number of the step that contains the time in this column, in SQL."""
         return f"CAST(floor(unix_micros({time}) / {self.length.total_seconds()}e6) AS BIGINT)"
 
     def start(self, number: int) -> datetime:
@@ -51,9 +51,9 @@ Count = tuple[int | None, str, str, int]
 
 
 def counted_over_time(name: str, title: str, counts: Iterable[Count], steps: Steps, *, unit: str) -> Chart | None:
-    """A chart of ``counts``; ``None`` if there are none. Rare names are shown together as others.
+    """Return a chart of ``counts``, or ``None`` without counts. Rare names share one series.
 
-    Of several types of input only the highest count is used, since they may have seen the same requests.
+    Several types of input may have seen the same requests, so only the highest count is used.
     """
     most: dict[tuple[int, str], int] = {}
     for step, what, _, count in counts:

@@ -1,8 +1,9 @@
-"""Whose clients they are: a list that the user keeps, of patterns and the team or person that each belongs to.
+"""The owners of clients: a list of patterns that the user keeps, with the team or person that owns the matching
+clients.
 
 The list is CSV with a heading: a column ``owner``, and any of ``client_id``, ``address``, ``software`` and
-``principal``. The first line of which all cells fit a client is the one that counts; an empty cell fits any. ``*``
-and ``?`` stand for any text and any character; an address may be a network, such as ``10.1.0.0/16``.
+``principal``. The first line whose cells all match a client names its owner. An empty cell matches any client. ``*``
+and ``?`` stand for any text and any character. An address may be a network, such as ``10.1.0.0/16``.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ Fits = Callable[[str | None], bool]
 
 @dataclass(frozen=True, slots=True)
 class Owners:
-    """The lines of the list: what parts of a client must fit, and the owner."""
+    """Lines of the list: the patterns for the parts of a client, and the owner."""
 
     lines: tuple[tuple[tuple[tuple[str, Fits], ...], str], ...]
 
@@ -58,7 +59,7 @@ class Owners:
         return [replace(use, client=use.client._replace(owner=of(use.client))) for use in uses]
 
     def of(self, client: Client) -> str | None:
-        """The owner of a client, if the list has one."""
+        """Return the owner of a client, or ``None`` if no line matches."""
         for parts, owner in self.lines:
             if all(fits(getattr(client, part)) for part, fits in parts):
                 return owner

@@ -1,9 +1,9 @@
-"""A report as one self-contained HTML page: it needs no network and no other files.
+"""A report as one self-contained HTML page. It needs no network and no other files.
 
 Any text in it may be from the wire, and so is untrusted. Jinja escapes HTML. Data of charts is JSON in a block that
 browsers do not execute, with ``<`` escaped. As a second line of defence, the page's Content-Security-Policy allows
-two scripts by their hash and forbids everything else, including connections.
-Its links lead to the guide of ``report.guide``.
+two scripts by their hash and forbids everything else, including connections. Links on the page lead to the guide of
+``report.guide``.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from kwire_inspect.reports.text import counted, shown_in, time, visible
 
 
 def page(report: Report) -> str:
-    """The whole page: 4.8 MB, nearly all of it plotly, which is left out if there are no charts."""
+    """Return the whole page. Its 4.8 MB are mostly plotly, which a page without charts leaves out."""
     plotting = _plotting() if report.charts else ""
     figures = {chart.name: chart.figure for chart in report.charts}
     text: str = _template().render(
@@ -39,24 +39,26 @@ def page(report: Report) -> str:
 
 
 def embedded(data: Any) -> str:
-    """JSON for a ``script`` element, escaped so that nothing in it can end the element or start another."""
+    """Return JSON for a ``script`` element, escaped so that no text in it can end the element or start another
+    element."""
     text = json.dumps(data, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
 AT_ONCE = 100
-"""Rows of a table that are elements of the page; a longer table is data from which a script shows this many."""
+"""Maximum rows of a table that are elements of the page. A longer table is data, and a script shows this number of
+its rows."""
 LONG = 36
-"""Texts longer than this are folded."""
+"""Maximum length of texts that are not folded."""
 FILTERED = frozenset({"owner", "target", "change"})
-"""Columns with few different values besides those with colours."""
+"""Columns with few different values, apart from columns with colours."""
 
 Shown = tuple[str, str, str, str, str]
-"""A cell as text, with the key by which it is sorted, its layout, its colour and its address."""
+"""Cell as text, with its sort key, its layout, its colour and its address."""
 
 
 def cells(report: Report, table: Table, row: Sequence[Cell], places: Sequence[int]) -> Iterator[Shown]:
-    """What a page shows of a row."""
+    """Yield the cells of a row as the page shows them."""
     for place in places:
         cell, text = row[place], shown_in(table.columns[place], row[place])
         layout = kind(cell) or ("long" if len(text) > LONG else "")
@@ -64,8 +66,8 @@ def cells(report: Report, table: Table, row: Sequence[Cell], places: Sequence[in
 
 
 def data(report: Report, table: Table, places: Sequence[int]) -> str:
-    """All rows of a long table as JSON: a cell is a list as :data:`Shown` without empty texts at its end, or a text
-    alone."""
+    """Return all rows of a long table as JSON. A cell is a list as :data:`Shown` without empty texts at its end, or a
+    single text."""
     return embedded([[_brief(cell) for cell in cells(report, table, row, places)] for row in table.rows])
 
 
@@ -75,12 +77,12 @@ def _brief(cell: Shown) -> str | Sequence[str]:
 
 
 def is_filtered(column: Column) -> bool:
-    """Whether rows can be chosen by the value of a column."""
+    """Return whether the user can filter rows by the value of a column."""
     return column.mark is not None or column.name in FILTERED
 
 
 def sort_key(cell: Cell) -> str:
-    """The exact number or time by which a cell is sorted; empty for texts."""
+    """Return the exact number or time for sorting. It is empty for texts."""
     if isinstance(cell, bool):
         return str(int(cell))
     if isinstance(cell, int | float):
@@ -89,26 +91,26 @@ def sort_key(cell: Cell) -> str:
 
 
 def kind(cell: Cell) -> str:
-    """The layout of a cell: ``number``, ``time``, or empty for text."""
+    """Return the layout of a cell: ``number``, ``time``, or empty for text."""
     if isinstance(cell, int | float) and not isinstance(cell, bool):
         return "number"
     return "time" if isinstance(cell, datetime) else ""
 
 
 def is_numeric(table: Table, place: int) -> bool:
-    """Whether a column has numbers, so that its heading is aligned right."""
+    """Return whether a column has numbers, which aligns its heading right."""
     return any(kind(row[place]) == "number" for row in table.rows)
 
 
 def summed(table: Table) -> str:
-    """The caption: the number of rows, and the rows and columns that are not shown."""
+    """Return the caption: the number of rows, and the rows and columns that are not shown."""
     rows = counted(len(table.rows), "row") + (f", and {table.more:,} more that are not shown" if table.more else "")
     empty = [column.heading for place, column in enumerate(table.columns) if place not in table.filled()]
     return f"{rows}; without values: {', '.join(map(visible, empty))}" if empty else rows
 
 
 def marked(column: Column, cell: Cell) -> str:
-    """The colour of a cell: ``bad``, ``warn``, ``good`` or empty."""
+    """Return the colour of a cell: ``bad``, ``warn``, ``good`` or empty."""
     return (column.mark or {}).get(str(cell), "")
 
 

@@ -1,6 +1,6 @@
-"""What clients use and what targets refuse, in Prometheus' text format (version 0.0.4).
+"""Requests of clients and refusals of targets in Prometheus' text format (version 0.0.4).
 
-Names of clients are from the wire, and so are untrusted: escaped, and limited in length and number.
+Names of clients are from the wire, and so are untrusted. They are escaped, and limited in length and number.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ from kwire_inspect.reports.release_support import REFUSED, SEVERITY
 from kwire_inspect.reports.text import visible
 
 MAX_CLIENTS = 1_000
-"""Maximum number of time series with names of clients, for each target: those with most requests."""
+"""Maximum number of time series with names of clients, for each target. Clients with the most requests are kept."""
 
 Labels = tuple[tuple[str, str], ...]
 
 
 def exposition(uses: Iterable[Use], judgements: Sequence[Judgement]) -> str:
-    """The metrics:
+    """Return the metrics:
 
     - ``kwire_requests_total``: requests seen, by ``api`` and ``version``
-    - ``kwire_refusals_total``: those that a broker was seen to refuse
+    - ``kwire_refusals_total``: requests that a broker was seen to refuse
     - ``kwire_clients``: clients by ``target`` and worst ``verdict``, each with all of its addresses once
     - ``kwire_refused_client_requests_total``: requests that a ``target`` refuses, by ``client_id``, ``address``,
-      ``api`` and ``version``; at most :data:`MAX_CLIENTS` for each target
+      ``api`` and ``version``, at most :data:`MAX_CLIENTS` for each target
     """
     requests: Counter[Labels] = Counter()
     refusals: Counter[Labels] = Counter()
@@ -61,7 +61,7 @@ def _refused(judgement: Judgement) -> Mapping[Labels, int]:
 
 
 def _labels(**texts: str | int | None) -> Labels:
-    """Labels as they are printed, so that names which look the same there are one series."""
+    """Return labels as they are printed, so that names which look the same there are one series."""
     return tuple((label, visible("" if text is None else str(text))) for label, text in texts.items())
 
 

@@ -1,8 +1,8 @@
-"""Clients that will break on a release: CLIENTS compared with what the release accepts [KIP-896, KAFKA-WIRE 2.1].
+"""Clients that will break on a release: CLIENTS compared with the versions that it accepts [KIP-896, KAFKA-WIRE 2.1].
 
-``readiness(clients(exchanges), "4.1.1")`` returns a :class:`Report` whose exit code is 1 if a client is refused, and
-4 if too little was read to say that none is. CLIENTS is small: its rows are collected, and evaluated in plain Python,
-in ``client_usage``, ``judgement`` and ``release_support``; ``verdict_tables`` and ``since`` lay the verdicts out.
+``readiness(clients(exchanges), "4.1.1")`` returns a report. Its exit code is 1 if a client is refused, and 4 if too
+little was read to exclude that. CLIENTS is small. Its rows are collected, and evaluated in plain Python, in
+``client_usage``, ``judgement`` and ``release_support``. ``verdict_tables`` and ``since`` lay the verdicts out.
 """
 
 from __future__ import annotations
@@ -62,14 +62,16 @@ def readiness(
     min_coverage: float = MIN_COVERAGE,
     protocol: MessageRegistry = PROTOCOL,
 ) -> Report:
-    """A report on the clients, which ``clients()`` returns, that brokers of release ``target`` would break.
+    """Return a report on the clients of ``clients()`` that brokers of release ``target`` would break.
 
-    ``target`` is one of ``releases``, or a line such as ``"4.1"``, which stands for its newest known release, or
-    several of them; ``UnknownReleaseError`` if there is none. ``RELEASES.of`` makes one from the answer of a broker.
-    Of several types of input only the highest count is used, since they may have seen the same requests. ``owners``
-    says whose clients they are; ``before`` are the clients of an earlier run, and the report then says what changed.
-    The report says what it is based on: if less than ``min_coverage`` percent of the bytes or of the
-    connections were read, it is INCOMPLETE.
+    ``target`` is one of ``releases``, or a line such as ``"4.1"``, which stands for its newest known release, or a
+    list of several. An unknown release raises ``UnknownReleaseError``. ``RELEASES.of`` makes a release from the
+    answer of a broker.
+
+    Several types of input may have seen the same requests, so only the highest count is used. ``owners`` names the
+    owners of clients. ``before`` are the clients of an earlier run, and the report then lists the changes. The report
+    begins with its basis. If less than ``min_coverage`` percent of the bytes or of the connections were read, it is
+    INCOMPLETE.
     """
     given = [target] if isinstance(target, str) or not isinstance(target, Sequence) else target
     found = [releases[one] if isinstance(one, str) else one for one in given]
@@ -108,8 +110,8 @@ def report_on(
     owners: Owners | None = None,
     before: Iterable[Use] | None = None,
 ) -> Report:
-    """The report on these uses; ``more`` are left out. ``unjudged`` is the number of requests that a broker refused
-    without logging their version, ``before`` the uses of an earlier run."""
+    """Return the report on these uses. ``more`` is the number of uses left out, ``before`` are the uses of an earlier
+    run. ``unjudged`` is the number of requests that a broker refused without logging their version."""
     uses = owners.named(uses) if owners else list(uses)
     targets = target if isinstance(target, Sequence) else [target]
     at_addresses = [Judgement.of(uses, one, releases) for one in targets]
@@ -139,7 +141,7 @@ def report_on(
 
 
 def _worst_first(targets: Sequence[Release]) -> str:
-    """The order of rows of CLIENTS: if there are too many, those that all targets accept are left out."""
+    """Return the order of rows of CLIENTS. If there are too many, rows that all targets accept are left out."""
     accepted = " AND ".join(f"({_accepted(target)})" for target in targets)
     return f"CASE WHEN {accepted} THEN 1 ELSE 0 END, api_key, version"
 
@@ -152,7 +154,7 @@ def _accepted(target: Release) -> str:
 
 
 Breaking = Mapping[str, set[Client]]
-"""Release → the clients of which it refuses a version that an earlier one accepted."""
+"""Release → the clients with a version that it refuses although an earlier release accepted it."""
 
 
 def _summary(
@@ -163,7 +165,7 @@ def _summary(
     unjudged: int,
     releases: Releases,
 ) -> Iterator[str]:
-    """The clients that break, what to do about them, and what the report leaves out."""
+    """Yield sentences on the clients that break, with advice, and on the omissions of the report."""
     clients = judgements[0].by_client()
     if not clients:
         yield "No clients found."
@@ -204,14 +206,19 @@ def _refused_already(judgement: Judgement) -> int:
 
 
 def _way(judgement: Judgement, breaking: Breaking, releases: Releases) -> Iterator[str]:
-    """How to get to a target without losing a client: the newest release before it that refuses none, and those in
-    between that refuse clients which the target accepts."""
+    """Yield sentences on the way to a target without losing a client.
+
+    They name the newest release before it that refuses no client, and the releases in between that refuse clients
+    which the target accepts.
+    """
     name = judgement.target.name
     if name not in releases or not breaking:
         return
     earlier = [release for release in releases if release != name][: list(releases).index(name)]
     refused = set(judgement.refused())
-    dropped = refused <= breaking.get(name, set())  # others are too new for the target, and for what is before it
+    dropped = refused <= breaking.get(
+        name, set()
+    )  # further clients are too new for the target and for the releases before it
     if refused and dropped and (free := [release for release in earlier if not breaking.get(release)]):
         yield f"The newest release before {name} that refuses none of them is {free[-1]}."
     worse = [release for release in earlier if breaking.get(release, set()) - refused]
@@ -262,10 +269,12 @@ def _from_to(names: Sequence[str]) -> str:
 
 
 def _checks(judgement: Judgement) -> Iterator[Check]:
-    """A check for each client: it fails if a version is refused, and is open if the verdict is unsure or unknown.
+    """Yield a check for each client. It fails if a version is refused, and is open if the verdict is unsure or
+    unknown.
 
-    Its name has no address of a client with an id, and no number of addresses: these change, while CI systems
-    compare checks by name."""
+    Its name has no address of a client with an id, and no number of addresses. These change, while CI systems compare
+    checks by name.
+    """
     for client, verdicts in judgement.by_client().items():
         worst = verdicts[0][1].state
         state = FAILED if worst == REFUSED else SKIPPED if worst in (UNSURE, UNKNOWN) else PASSED

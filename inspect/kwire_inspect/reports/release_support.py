@@ -1,7 +1,7 @@
-"""How releases of Kafka treat a version of an API: which of them deprecate or refuse it, and the verdict of one of
-them on a request, with the reason [KIP-896, KAFKA-WIRE 2.1]. Needs no Spark.
+"""The treatment of a version of an API by releases of Kafka: the releases that deprecate or refuse it, and the
+verdict of a release on a request, with the reason [KIP-896, KAFKA-WIRE 2.1]. Needs no Spark.
 
-Releases are exact, since some removals were reverted: JoinGroup 0-1 is refused by 4.0.0 alone.
+Releases are exact, since some removals were reverted. For example, only 4.0.0 refuses JoinGroup 0-1.
 """
 
 from __future__ import annotations
@@ -52,12 +52,12 @@ BETWEEN_BROKERS = frozenset(
         ApiKey.READ_SHARE_GROUP_STATE_SUMMARY,
     }
 )
-"""APIs of brokers and controllers only: an upgrade changes both ends. Without APIs that clients use too, such as
-Fetch, and those of administrators, such as UpdateFeatures and UnregisterBroker."""
+"""APIs that only brokers and controllers use, so that an upgrade changes both ends. APIs that clients also use, such
+as Fetch, are not listed. Neither are APIs of administrators, such as UpdateFeatures and UnregisterBroker."""
 
 
 def releases_of(package: str) -> Releases:
-    """The releases of a generated package; :class:`OptionError` if it has none."""
+    """Return the releases of a generated package. Raises :class:`OptionError` if it has none."""
     try:
         return registry(package).releases
     except (ImportError, ValueError) as error:
@@ -67,15 +67,15 @@ def releases_of(package: str) -> Releases:
 
 @cache
 def refused_by(api_key: int, version: int, releases: Releases = RELEASES) -> tuple[str, ...]:
-    """The releases that refuse a version that an earlier one accepted, oldest first; not those that are too old for
-    it."""
+    """Return the releases that refuse a version although an earlier release accepted it, oldest first. Releases that
+    are too old for the version are not included."""
     later = dropwhile(lambda name: not _accepts(releases[name], api_key, version), releases)
     return tuple(name for name in later if not _accepts(releases[name], api_key, version))
 
 
 @cache
 def deprecated_in(api_key: int, version: int, releases: Releases = RELEASES) -> tuple[str, ...]:
-    """The releases that deprecate a version, oldest first; from 3.7 on."""
+    """Return the releases that deprecate a version, oldest first. The data starts with 3.7."""
     return tuple(
         name
         for name, release in releases.items()
@@ -84,18 +84,18 @@ def deprecated_in(api_key: int, version: int, releases: Releases = RELEASES) -> 
 
 
 def is_known(api_key: int, version: int, releases: Releases = RELEASES) -> bool:
-    """Whether any release accepts this version."""
+    """Return whether any release accepts this version."""
     return any(_accepts(release, api_key, version) for release in releases.values())
 
 
 def is_newer(api_key: int, version: int, releases: Releases = RELEASES) -> bool:
-    """Whether this version is above those that any release accepts of this API."""
+    """Return whether this version is above all versions of this API that any release accepts."""
     apis = [release.apis[api_key] for release in releases.values() if api_key in release.apis]
     return bool(apis) and all(version >= api.all_accepted(unstable=True).stop for api in apis)
 
 
 def spans(names: Sequence[str], releases: Releases = RELEASES) -> str:
-    """Names of releases as text, with adjacent ones joined.
+    """Return names of releases as text, with adjacent releases joined.
 
     >>> spans(["3.7.2", "3.8.0", "4.0.0"]), spans([])
     ('3.7.2 to 3.8.0, 4.0.0', '')
@@ -115,18 +115,20 @@ def _accepts(release: Release, api_key: int, version: int) -> bool:
 
 
 def _has_older(api_key: int, version: int, api: Api, releases: Releases) -> bool:
-    """Whether clients with a version that is too new for ``api`` have an older one that it accepts: those of the
-    first release that has the version, or of the newest release."""
+    """Return whether clients with a version that is too new for ``api`` have an older version that it accepts.
+
+    Such clients have the versions of the first release that has the version, or of the newest release.
+    """
     first = next((release for release in releases.values() if _accepts(release, api_key, version)), releases.newest)
     return api_key in first.apis and first.apis[api_key].accepted.start < api.accepted.stop
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """``state`` is one of :data:`SEVERITY`; ``reason`` is empty if the state is ok.
+    """Verdict on a request. ``state`` is one of :data:`SEVERITY`. ``reason`` is empty if the state is ok.
 
-    ``first`` is the first release that refuses a version that an earlier one accepted, ``deprecated`` the first
-    release that deprecates it.
+    ``first`` is the first release that refuses the version although an earlier release accepted it. ``deprecated`` is
+    the first release that deprecates it.
     """
 
     state: str
@@ -138,12 +140,13 @@ class Verdict:
 def judge(
     api_key: int, version: int, target: Release, *, negotiates: bool = False, releases: Releases = RELEASES
 ) -> Verdict:
-    """The verdict of ``target``. ``negotiates``: the client was seen to send ApiVersions requests.
+    """Return the verdict of ``target``. ``negotiates`` is true if the client was seen to send ApiVersions requests.
 
-    What counts is which versions a release accepts, not which it advertises: 4.x advertises Produce 0-2 and refuses
-    it, and 4.0.0 alone refuses JoinGroup 0-1 [KAFKA-18334, KAFKA-19444]. A client that negotiates is not in danger
-    from a version that is too new for the release, known or not: it will use a lower one. ``releases`` are the known
-    ones, to which the target belongs, unless it is a broker that ``RELEASES.of`` made of an answer.
+    The verdict depends on the versions that a release accepts, not on the versions that it advertises. 4.x advertises
+    Produce 0-2 and refuses it, and only 4.0.0 refuses JoinGroup 0-1 [KAFKA-18334, KAFKA-19444]. For a client that
+    negotiates, a version that is too new for the release is no danger, known or not, because the client will use a
+    lower version. ``releases`` are the known releases. The target is one of them, unless ``RELEASES.of`` made it from
+    the answer of a broker.
     """
     first = next(iter(refused_by(api_key, version, releases)), None)
     deprecated = next(iter(deprecated_in(api_key, version, releases)), None)
@@ -183,7 +186,8 @@ def _state(api_key: int, version: int, target: Release, negotiates: bool, releas
 
 
 def _not_offered(api: Api | None, version: int, negotiates: bool) -> tuple[str, str]:
-    """What becomes of a version that a broker, which need not be one of a known release, does not accept."""
+    """Return the state and reason of a version that a broker does not accept. The broker need not be of a known
+    release."""
     has = f"accepts {format_range(api.accepted)}" if api and api.accepted else "does not offer this API"
     if api and version < api.accepted.start:
         return REFUSED, f"the broker {has}"
@@ -193,13 +197,15 @@ def _not_offered(api: Api | None, version: int, negotiates: bool) -> tuple[str, 
 
 
 def titled(target: Release) -> str:
-    """``Kafka 4.1.1``, or ``the broker b.example:9092``."""
+    """Return the name of a target: ``Kafka 4.1.1``, or ``the broker b.example:9092``."""
     return f"{'the broker' if target.source == ANSWERED else 'Kafka'} {target.name}"
 
 
 def each_once(targets: Iterable[Release]) -> list[Release]:
-    """The targets without those that are given again. :class:`OptionError` if two that differ have the same name, by
-    which reports tell them apart."""
+    """Return the targets without repetitions.
+
+    Raises :class:`OptionError` if two different targets have the same name, because reports distinguish them by name.
+    """
     found: dict[str, Release] = {}
     for target in targets:
         if found.setdefault(target.name, target).apis != target.apis:

@@ -11,15 +11,15 @@ if TYPE_CHECKING:
     from kwire.guide import Guide
 
 Cell = str | int | float | bool | datetime | None | tuple[str, ...] | tuple[int, ...]
-"""A cell; times have a zone, and ``None`` is shown as an empty cell."""
+"""Cell of a table. Times have a zone, and ``None`` is shown as an empty cell."""
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """``name`` is the name in files, ``title`` the heading.
+    """Column of a table. ``name`` is the name in files, ``title`` the heading.
 
     ``mark`` maps values to the colour of their cells: ``bad``, ``warn`` or ``good``. ``brief`` shortens a text for
-    people: JSON, CSV and Parquet have all of it. Texts of ``whole`` columns are never cut.
+    people, while JSON, CSV and Parquet contain the whole text. Texts of ``whole`` columns are never cut.
     """
 
     name: str
@@ -36,9 +36,9 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A small table, with the most important rows first. ``name`` is part of its file names.
+    """Small table, with the most important rows first. ``name`` is part of its file names.
 
-    ``more`` is the number of rows that were left out, ``empty`` the text shown instead of a table without rows.
+    ``more`` is the number of rows left out. ``empty`` is the text shown instead of a table without rows.
     """
 
     name: str
@@ -50,34 +50,34 @@ class Table:
     empty: str = "Nothing."
 
     def with_columns(self, *columns: str | Column) -> Table:
-        """This table with other columns; a plain name is a column without further properties."""
+        """Return this table with other columns. A plain name is a column without further properties."""
         return replace(self, columns=tuple(Column(name) if isinstance(name, str) else name for name in columns))
 
     def with_rows(self, rows: Iterable[Any], more: int = 0) -> Table:
-        """This table with rows that are mappings by column name, such as rows of Spark."""
+        """Return this table with rows that are mappings by column name, such as rows of Spark."""
         values = ([row[column.name] for column in self.columns] for row in rows)
         cells = (tuple(tuple(cell) if isinstance(cell, list) else cell for cell in row) for row in values)
         return replace(self, rows=tuple(cells), more=more)
 
     def column(self, name: str) -> list[Cell]:
-        """The cells of a column."""
+        """Return the cells of a column."""
         index = [column.name for column in self.columns].index(name)
         return [row[index] for row in self.rows]
 
     def filled(self) -> list[int]:
-        """The indexes of columns with a value in any row."""
+        """Return the indexes of columns with a value in any row."""
         return [
             place for place in range(len(self.columns)) if any(row[place] not in (None, "", ()) for row in self.rows)
         ]
 
     def limited(self, top: int) -> Table:
-        """The table with its first ``top`` rows."""
+        """Return the table with its first ``top`` rows."""
         return replace(self, rows=self.rows[:top], more=self.more + max(len(self.rows) - top, 0))
 
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """A plotly figure, with a sentence that explains it."""
+    """Plotly figure with a sentence that explains it."""
 
     name: str
     title: str
@@ -90,8 +90,10 @@ PASSED, FAILED, SKIPPED = "passed", "failed", "skipped"
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """A statement of a report that is true (``state`` is passed), false (failed) or open (skipped), as CI systems
-    show it: such as a client, in the group of a target. ``message`` says why it did not pass."""
+    """Statement of a report for CI systems, such as a client in the group of a target.
+
+    ``state`` is passed (true), failed (false) or open. ``message`` states why the check did not pass.
+    """
 
     name: str
     group: str
@@ -105,10 +107,10 @@ def _now() -> datetime:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """``name`` is the stem of the page's file. ``exit_code`` is 0, or 1 if the report needs action.
+    """Report as data. ``name`` is the stem of the page's file. ``exit_code`` is 0, or 1 if the report needs action.
 
-    Pages, Markdown and JSON link APIs and errors to ``guide``. A page says when the report was ``made``, and loads
-    itself again every ``refresh`` seconds if that is not 0.
+    Pages, Markdown and JSON link APIs and errors to ``guide``. A page states when the report was ``made``. It reloads
+    itself every ``refresh`` seconds if that is not 0.
     """
 
     name: str
@@ -123,12 +125,12 @@ class Report:
     made: datetime = field(default_factory=_now, compare=False)
 
     def table(self, name: str) -> Table:
-        """The table of this name."""
+        """Return the table of this name."""
         return next(table for table in self.tables if table.name == name)
 
     def link(self, table: Table, row: Sequence[Cell], place: int) -> str:
-        """The address in the guide of the API of a row and of its newest version, or of its error; empty in other
-        columns."""
+        """Return the address in the guide of the API of a row and its newest version, or of its error. The address is
+        empty for other columns."""
         names = [column.name for column in table.columns]
         if self.guide is None or not isinstance(text := row[place], str):
             return ""

@@ -23,17 +23,17 @@ from kwire_inspect.storage.places import regular
 Writer = Callable[[BinaryIO], object]
 
 LIST = "_kwire"
-"""The file with the names of all files that were written to a folder."""
+"""Name of the file that lists all files which were written to a folder."""
 
 
 def write_report(report: Report, folder: str | Path) -> list[Path]:
     """Write ``<report>.html``, for each table ``<report>-<table>.csv`` and ``.parquet``, and the report as JSON,
-    Markdown and, if it has checks, JUnit's XML; the page comes first.
+    Markdown and, if it has checks, JUnit's XML. The page comes first.
 
-    The same report gives the same files, which only the user can read, and no file is ever incomplete. A file in
-    their place that ``_kwire`` does not list as written here is an :class:`~kwire_inspect.options.OptionError`.
-    Parquet has the exact cells. CSV is for spreadsheets: lists become text, a text that would be evaluated as a
-    formula is prefixed with ``'``, and what a terminal would act on is escaped.
+    The same report gives the same files. Only the user can read them, and no file is ever incomplete. If a file in
+    their place is not listed in ``_kwire`` as written here, an :class:`~kwire_inspect.options.OptionError` is raised.
+    Parquet has the exact cells. CSV is for spreadsheets: lists become text, texts that look like a formula get the
+    prefix ``'``, and characters that a terminal would act on are escaped.
     """
     folder = private_folder(folder)
     writers: dict[str, Writer] = {f"{report.name}.html": lambda file: file.write(page(report).encode())}
@@ -48,7 +48,7 @@ def write_report(report: Report, folder: str | Path) -> list[Path]:
 
 
 def write_text(folder: str | Path, name: str, text: str) -> Path:
-    """Write a text to a file of this folder, under the same rules as those of a report."""
+    """Write a text to a file of this folder, under the same rules as the files of a report."""
     folder = private_folder(folder)
     _own(folder, {name})
     return _put(folder / name, partial(_write_text, text))
@@ -59,7 +59,7 @@ def _write_text(text: str, file: BinaryIO) -> None:
 
 
 def arrow_table(table: Table) -> Any:
-    """The rows as an Arrow table; a column without any value has the type string."""
+    """Return the rows as an Arrow table. A column without any value has the type string."""
     arrays = [_array([row[place] for row in table.rows]) for place in range(len(table.columns))]
     fields = [
         pa.field(column.name, array.type, metadata={"comment": column.comment} if column.comment else None)
@@ -76,7 +76,7 @@ def _array(cells: Sequence[Cell]) -> Any:
 
 
 def _storable(value: Any) -> Any:
-    """Texts with lone surrogates escaped, since UTF-8 cannot encode them; times in UTC."""
+    """Return texts with lone surrogates escaped, since UTF-8 cannot encode them, and times in UTC."""
     if isinstance(value, list):
         return [_storable(item) for item in value]
     if isinstance(value, datetime):
@@ -85,7 +85,7 @@ def _storable(value: Any) -> Any:
 
 
 def _flat(table: Any) -> Any:
-    """The table for CSV."""
+    """Return the table for CSV."""
     return pa.table({name: _flat_column(table.column(name)) for name in table.column_names})
 
 

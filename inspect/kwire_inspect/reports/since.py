@@ -1,4 +1,4 @@
-"""What changed since an earlier run: clients that are new or gone, and those whose verdict or software changed."""
+"""Changes since an earlier run: clients that are new or gone, and clients with another verdict or software."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ Row = dict[str, Any]
 
 
 class _State(NamedTuple):
-    """All clients of one id: their worst verdict, their software and the number of their requests."""
+    """All clients of one id, with their worst verdict, their software and the number of their requests."""
 
     verdict: str
     software: tuple[str, ...]
@@ -51,9 +51,10 @@ class _State(NamedTuple):
 def with_changes(
     report: Report, judgements: Sequence[Judgement], before: Iterable[Use], releases: Releases
 ) -> Report:
-    """The report, with a table of what changed since ``before``, the uses of an earlier run, and a sentence on it.
+    """Return the report with a table of the changes since ``before``, the uses of an earlier run, and a sentence on
+    it.
 
-    The earlier run is judged by the same targets: what changed are the clients, not the releases.
+    The same targets judge the earlier run, so changes are of the clients and not of the releases.
     """
     before = list(before)
     rows = [row for now in judgements for row in _changes(Judgement.of(before, now.target, releases), now)]

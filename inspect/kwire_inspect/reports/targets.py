@@ -1,4 +1,4 @@
-"""What clients are compared with: a release, a running broker, or the saved answer of one. Needs no Spark."""
+"""The targets that clients are compared with: a release, a running broker, or its saved answer. Needs no Spark."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 
 def find_targets(texts: Iterable[str], config: str | None = None, releases: Releases = RELEASES) -> list[Release]:
-    """The targets of these names, each once: see :func:`find_target`. ``config`` is for those that are brokers."""
+    """Return the targets of these names, each once. ``config`` is for targets that are brokers. See
+    :func:`find_target`."""
     texts = list(dict.fromkeys(texts))
     if config is not None and not any(":" in text for text in texts):
         raise OptionError("--target-config is for a target HOST:PORT")
@@ -27,10 +28,11 @@ def find_targets(texts: Iterable[str], config: str | None = None, releases: Rele
 
 
 def find_target(text: str, config: str | None = None, releases: Releases = RELEASES) -> Release:
-    """The release of this name; or the broker at ``HOST:PORT``, or whose answer is in this file, as a release.
+    """Return the target of a name: a release, the broker at ``HOST:PORT``, or the broker with its answer in a file.
 
-    ``config`` is the properties file of a client, for a broker with TLS or a login. ``UnknownReleaseError`` if there
-    is no such release, ``BrokerError`` if the broker does not answer, :class:`OptionError` for any other file.
+    ``config`` is the properties file of a client, for a broker with TLS or a login. Raises ``UnknownReleaseError``
+    for an unknown release, ``BrokerError`` if the broker does not answer, and :class:`OptionError` for any other
+    file.
     """
     is_address = ":" in text  # 1.1.1.1:9092 is no release of the line 1.1
     if not is_address and text in releases:
@@ -46,7 +48,7 @@ def find_target(text: str, config: str | None = None, releases: Releases = RELEA
 
 
 def warnings(texts: Iterable[str], config: str | None) -> Iterator[str]:
-    """Name the targets to which the login of ``config`` goes in clear text."""
+    """Yield a warning for each target to which the login of ``config`` goes in clear text."""
     if config is None:
         return
     from kwire.client import Security, parse_address, read_properties
@@ -56,7 +58,7 @@ def warnings(texts: Iterable[str], config: str | None) -> Iterator[str]:
             try:
                 security, (host, _) = Security.from_properties(read_properties(config)), parse_address(text)
             except (OSError, ValueError):
-                continue  # which find_target reports
+                continue  # find_target reports it
             if warning := security.warning(host, config):
                 yield warning
 

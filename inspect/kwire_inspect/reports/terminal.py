@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from rich.table import Table as Grid
 
 ROWS = 20
-"""Rows of a table that are printed; page and files have all of them."""
+"""Maximum rows of a table to print. The page and the files have all rows."""
 WIDEST = 60
 NARROW = 16
-"""Texts up to this length are not folded; longer ones are folded between words if necessary."""
+"""Maximum length of texts that are not folded. Longer texts are folded between words if necessary."""
 WORD = 28
-"""Words up to this length are not folded, unless they would take a third of the line."""
+"""Maximum length of words that are not folded, unless they would fill a third of the line."""
 GAP = 2
 STYLES = {"bad": "bold red", "warn": "yellow", "good": "green"}
 
@@ -27,8 +27,8 @@ STYLES = {"bad": "bold red", "warn": "yellow", "good": "green"}
 def print_report(report: Report, console: Console, rows: int = ROWS) -> None:
     """Print a report, with at most ``rows`` rows of each table. Texts are escaped and never interpreted as markup.
 
-    Columns without values are left out, as are those at the right for which there is no room; a note names the
-    latter.
+    Columns without values are left out, and so are columns at the right that do not fit. A note names the columns
+    that do not fit.
     """
     from rich.text import Text
 
@@ -49,7 +49,7 @@ def print_report(report: Report, console: Console, rows: int = ROWS) -> None:
 
 
 def _fitting(table: Table, places: list[int], width: int, rows: int) -> dict[int, int]:
-    """The columns that fit, from the left and at least one, with the width of each."""
+    """Return the columns that fit, from the left and at least one, with their widths."""
     widths: dict[int, int] = {}
     room = width + GAP
     for place in places:
@@ -103,14 +103,14 @@ def _grid(table: Table, widths: dict[int, int], rows: int) -> Grid:
 
 
 def _text(column: Column, cell: Cell) -> str:
-    """A cell in brief: times without fractions of seconds, texts shortened by ``brief``."""
+    """Return a cell in brief: times without fractions of seconds, texts shortened by ``brief``."""
     if isinstance(cell, datetime):
         return time(cell)[: len("2026-01-02 03:04:05")]
     return shown_in(column, cell, WIDEST)
 
 
 def _left_out(table: Table, places: list[int], rows: int) -> str:
-    """A note on rows and columns that are not printed."""
+    """Return a note on rows and columns that are not printed."""
     more = table.more + max(len(table.rows) - rows, 0)
     notes = [f"and {more:,} more"] if more else []
     if places:

@@ -1,8 +1,8 @@
 """Cells as text for people. Texts from the wire, such as client ids, are untrusted: escaped, and limited in length.
 
-Everything that a terminal or browser would not show, or that would change the order or look of surrounding text, is
-shown as a Python escape. In CSV, spreadsheets evaluate cells that start like a formula, also after space and marks:
-these get a ``'`` before them.
+Python escapes replace all characters that a terminal or browser would not show, or that would change the order or
+look of surrounding text. In CSV, spreadsheets evaluate cells that start like a formula, also after space and marks.
+Such cells get a ``'`` before them.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from kwire_inspect.reports.report import Cell, Column
 from kwire_rules import printable
 
 LONGEST = 200
-"""Maximum number of characters shown; files have the whole text."""
+"""Maximum number of characters shown. Files contain the whole text."""
 WHOLE = 1 << 20
 """Maximum number of characters shown of texts that are not cut."""
 _INVISIBLE = (
@@ -26,14 +26,14 @@ _INVISIBLE = (
 """Space, and characters that no font shows [Unicode, Default_Ignorable_Code_Point]."""
 _SIGNS = r"=+\-@\u207a-\u207c\u208a-\u208c\u2212\ufe62\ufe63\ufe66\ufe6b\uff0b\uff0d\uff1d\uff20"
 FORMULA = rf"^(?:[{_INVISIBLE}]*[{_SIGNS}]|[\t\r\n])"
-"""The start of a text that a spreadsheet may evaluate, as an expression of both Python and Java."""
+"""Start of a text that a spreadsheet may evaluate, as an expression of both Python and Java."""
 UNPRINTABLE = r"[\p{Cc}\p{Cf}\p{Co}\p{Z}&&[^ ]]"
-"""A character that :func:`~kwire_rules.printable` escapes, as an expression of Java. Unassigned ones
-stay, since they depend on the version of Unicode."""
+"""Character that :func:`~kwire_rules.printable` escapes, as an expression of Java. Unassigned characters stay, since
+they depend on the version of Unicode."""
 
 
 def shown(cell: Cell, longest: int = LONGEST) -> str:
-    """A cell as text: times in UTC, floats with four digits, texts escaped and shortened."""
+    """Return a cell as text: times in UTC, floats with four digits, texts escaped and shortened."""
     if cell is None:
         return ""
     if isinstance(cell, bool):
@@ -48,13 +48,13 @@ def shown(cell: Cell, longest: int = LONGEST) -> str:
 
 
 def shown_in(column: Column, cell: Cell, longest: int = LONGEST) -> str:
-    """Return a cell of this column for people: in brief if the column has a brief form, uncut if it is whole."""
+    """Return a cell of this column for people, in brief if the column has a brief form, uncut if it is whole."""
     brief = column.brief(cell) if column.brief and isinstance(cell, str) else cell
     return shown(brief, WHOLE if column.whole else longest)
 
 
 def visible(text: str, longest: int = LONGEST) -> str:
-    """``text``, or its beginning and its length, with escapes for control characters, direction marks, lone
+    """Return ``text``, or its beginning and its length, with escapes for control characters, direction marks, lone
     surrogates and unusual spaces.
 
     >>> visible("a\\x1b[31m b\\u202ec")
@@ -68,7 +68,7 @@ def visible(text: str, longest: int = LONGEST) -> str:
 
 
 def listed(texts: Sequence[str], longest: int = LONGEST) -> str:
-    """Texts with commas: all, or the first ones and the number of others.
+    """Return texts with commas: all texts, or the first texts and the number of the rest.
 
     >>> listed(["Produce", "Fetch"]), listed(["Produce", "Fetch", "Metadata", "Heartbeat"], 20)
     ('Produce, Fetch', 'Produce, Fetch and 2 more')
@@ -81,7 +81,7 @@ def listed(texts: Sequence[str], longest: int = LONGEST) -> str:
 
 
 def runs(numbers: Iterable[int]) -> list[range]:
-    """Different numbers in ascending order, adjacent ones as one range.
+    """Return different numbers in ascending order, with adjacent numbers as one range.
 
     >>> runs([5, 0, 1, 2, 7])
     [range(0, 3), range(5, 6), range(7, 8)]
@@ -94,7 +94,7 @@ def runs(numbers: Iterable[int]) -> list[range]:
 
 
 def file_name(path: str) -> str:
-    """The file name of a path, with a position after it if any.
+    """Return the file name of a path, with its position if any.
 
     >>> file_name("/var/captures/a.pcap:17")
     'a.pcap:17'
@@ -103,7 +103,8 @@ def file_name(path: str) -> str:
 
 
 def label(text: str, longest: int = 28) -> str:
-    """A short form for the axis of a chart: the beginning and the end, in which names often differ."""
+    """Return a short form for the axis of a chart. It has the beginning and the end, because names often differ
+    there."""
     text = visible(text)
     return text if len(text) <= longest else f"{text[: longest - 9]}…{text[-8:]}"
 
@@ -119,8 +120,8 @@ def number(value: float) -> str:
 
 
 def in_utc(moment: datetime) -> datetime:
-    """The time in UTC. Spark returns times to Python as naive local times, even if the session has a different time
-    zone."""
+    """Return the time in UTC. Spark returns times to Python as naive local times, even if the session has another
+    time zone."""
     return moment.astimezone(UTC)
 
 

@@ -32,17 +32,17 @@ UPGRADED = (
 FROM_METRICS = " (from metrics, by software alone)"
 INPUT_KIND = Column("input_kind", comment="Types of input.")
 NOBODY = "(nobody)"
-"""The owner of clients that have none, in the table of owners."""
+"""Owner of clients without an owner, in the table of owners."""
 
 
 def refused_table(judgements: Sequence[Judgement], hosts: Addresses) -> Table:
-    """A row for each client, API and target that refuses a version of it."""
+    """Return a row for each client, API and target that refuses a version of it."""
     title = f"Refused by {', '.join(judgement.target.name for judgement in judgements)}"
     return _table("refused", title, judgements, {REFUSED}, hosts, "No client uses a version that is refused.")
 
 
 def doubtful_table(judgements: Sequence[Judgement], hosts: Addresses) -> Table:
-    """The same for versions that are neither refused nor simply accepted."""
+    """Return a row for each client, API and target, for versions that are neither refused nor simply accepted."""
     states = set(SEVERITY) - {REFUSED, OK}
     return _table("doubtful", "Deprecated, unknown or unsure", judgements, states, hosts, "None.")
 
@@ -50,9 +50,11 @@ def doubtful_table(judgements: Sequence[Judgement], hosts: Addresses) -> Table:
 def _table(
     name: str, title: str, judgements: Sequence[Judgement], states: set[str], hosts: Addresses, empty: str
 ) -> Table:
-    """A row for each client, API and target with uses in one of ``states``. The most important columns are at the
-    left, since terminals have room for a few only; ``state`` is left out if the title says it, ``target`` if there is
-    only one."""
+    """Return a row for each client, API and target with uses in one of ``states``.
+
+    The most important columns are at the left, since terminals have room for only a few. ``state`` is left out if the
+    title has it, ``target`` if only one exists.
+    """
     rows = []
     for judgement in judgements:
         by_use = grouped(judgement.clients, lambda pair: (pair[0].client, pair[0].api_key))
@@ -94,7 +96,8 @@ def _who(client: Client, hosts: Addresses) -> dict[str, Cell]:
 
 
 def _cells(key: int, bad: Judged, group: Judged, target: Release) -> dict[str, Cell]:
-    """``group`` has all uses of an API by a client; those in ``bad`` have the state in question."""
+    """Return the cells of ``group``, all uses of an API by a client. ``bad`` contains the uses with the state in
+    question."""
     api = target.apis.get(key)
     (worst, verdict), *_ = bad
     good = [use.version for use, _ in group if api and use.version in api.accepted]
@@ -121,7 +124,8 @@ def _earliest(releases: Iterable[str | None]) -> str | None:
 
 
 def clients_table(judgements: Sequence[Judgement], more: int, hosts: Addresses) -> Table:
-    """A row for each client, with the worst verdict of each target on its requests; the worst client first."""
+    """Return a row for each client, with the worst verdict of each target on its requests. The worst client comes
+    first."""
     shape = Table("clients", "Clients", empty="No clients found.").with_columns(
         WHO[0], ADDRESS, ADDRESSES, *WHO[2:], *_verdict_columns(judgements)
     )
@@ -129,7 +133,7 @@ def clients_table(judgements: Sequence[Judgement], more: int, hosts: Addresses) 
 
 
 def addresses_table(judgements: Sequence[Judgement], more: int) -> Table:
-    """The same for each client at an address, from judgements that are not rolled up."""
+    """Return a row for each client at an address, from judgements that are not rolled up."""
     shape = Table("addresses", BY_ADDRESS, note="Each verdict is on the requests from this address.").with_columns(
         *WHO, *_verdict_columns(judgements)
     )
@@ -174,7 +178,7 @@ def _refused(verdicts: Judged) -> Iterable[Use]:
 
 
 def between_table(judgements: Sequence[Judgement]) -> Table:
-    """A row for each API, state and target of the requests of brokers and controllers to each other."""
+    """Return a row for each API, state and target of the requests of brokers and controllers to each other."""
     shape = Table("between-brokers", "Between brokers", note=UPGRADED, empty="No such requests found.").with_columns(
         *([TARGET] if len(judgements) > 1 else []),
         Column("api", "API"),
@@ -204,8 +208,8 @@ def _between_cells(group: list[tuple[Use, Verdict]], state: str, target: Release
 
 
 def owners_table(judgements: Sequence[Judgement]) -> Table:
-    """A row for each owner: how many clients, and how many of them each target refuses; those with most refused
-    first."""
+    """Return a row for each owner: the number of clients, and the number that each target refuses. Owners with the
+    most refused clients come first."""
     shape = Table("owners", "By owner", empty="No clients found.").with_columns(
         OWNER,
         "clients",
