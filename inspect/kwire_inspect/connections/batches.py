@@ -33,8 +33,8 @@ Table = Literal["frames", "exchanges"]
 Bodies = Literal["all", "codes"]
 ALL: Bodies = "all"
 CODES: Bodies = "codes"
-"""Which bodies are decoded: all, or only bodies that identify clients. The latter reads other bodies only for error
-codes."""
+"""Selection of the bodies to decode: all, or only bodies that identify clients. The latter reads other bodies only
+for error codes."""
 TABLES: dict[str, pa.Schema] = {"frames": FRAMES, "exchanges": EXCHANGES}
 _IDENTITY = {"software_name", "software_version", "principal"}
 _BODIES = {"kind", "outcome", "reason", "error_codes", "throttle_ms", "response_version"}
@@ -164,7 +164,7 @@ def frame_batches(
     """Yield the rows of all connections, with the columns of ``schema``: by default all of the ``table``.
 
     Rows have to pass ``conditions``. A broken file yields a row with a ``problem`` or, with ``failfast``, raises
-    :class:`BrokenInputError`. A batch has slightly more than 4,096 rows, or covers about 8 MB of the capture, because
+    ``BrokenInputError``. A batch has slightly more than 4,096 rows, or covers about 8 MB of the capture, because
     ids of clients may be long. With ``bodies`` ``codes``, error codes of exchanges are searched in the bytes of
     responses, and only bodies that identify clients are read.
     """

@@ -1,1 +1,1 @@
-"""Packets as they arrive: captured from interfaces, and reports that are renewed while they come."""
+"""Packets as they arrive: captures on interfaces, and reports that are renewed while packets come."""

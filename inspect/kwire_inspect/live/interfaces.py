@@ -1,7 +1,7 @@
-"""Packets of this machine's interfaces, as files that a stream reads: dumpcap or tcpdump captures them.
+"""Captures packets of this machine's interfaces with dumpcap or tcpdump, as files that a stream reads.
 
-These programs have rights that this process does not need. Each writes to a pipe, so it needs a right to capture and
-to nothing else, and ends with this process; what comes through the pipe is cut into files in a private folder.
+These programs have rights that this process does not need. Each writes to a pipe, so it needs only the right to
+capture, and ends with this process. The bytes of the pipe are cut into files in a private folder.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ from kwire_inspect.live.ring import Cutter, NoCaptureError, Ring
 from kwire_inspect.options import OptionError
 
 PROGRAMS = ("dumpcap", "tcpdump")
-"""What captures, from the first choice: dumpcap alone can have the right to capture where its user has not."""
+"""Programs that capture, in order of preference. Only dumpcap can have a right to capture that its user lacks."""
 ANY = "any"
 WHOLE = 262_144
-"""The largest snap length of both programs: whole packets."""
+"""Maximum snap length of both programs, in bytes: whole packets."""
 KERNEL_MB = 32
-"""The buffer of the kernel, in which packets wait for the program."""
+"""Megabytes of the kernel's buffer, in which packets wait for the program."""
 STARTING, STOPPING = 20.0, 10.0
 ASKED_EVERY = 30.0
-"""Seconds after which tcpdump is asked again how many packets were dropped; dumpcap tells at its end."""
+"""Seconds between two queries of tcpdump for the number of dropped packets. dumpcap reports it at its end."""
 READ_BYTES = 1 << 16
 TICK = 0.25
-"""Seconds after which it is looked whether a file has to end, if no packets come."""
+"""Seconds between two checks whether a file has to end, if no packets come."""
 TOLD_LINES = 40
 
 _DROPPED = re.compile(r"received/dropped on interface '.*': \d+/(\d+) \(|(\d+) packets? dropped by kernel")
@@ -46,11 +46,11 @@ _NO_RIGHT = re.compile(r"permission|not permitted|must be root", re.IGNORECASE)
 
 
 class CaptureError(KwireError):
-    """Nothing can be captured, or no more; the message says why, and what to do."""
+    """The capture fails or has ended. The message has the reason, and the remedy."""
 
 
 def program() -> str:
-    """The path of the first of :data:`PROGRAMS` that is installed."""
+    """Return the path of the first of ``PROGRAMS`` that is installed."""
     for name in PROGRAMS:
         if found := shutil.which(name):
             return found
@@ -61,8 +61,10 @@ def program() -> str:
 
 
 def check_interfaces(names: Sequence[str]) -> None:
-    """:class:`OptionError` for a name that no interface has. The programs would take other things for one as well,
-    such as pipes and addresses of other machines."""
+    """Raise ``OptionError`` for a name without an interface.
+
+    The programs would also accept other things, such as pipes and addresses of other machines.
+    """
     known = [name for _, name in socket.if_nameindex()]
     for name in names:
         if name not in (*known, ANY):
@@ -72,8 +74,8 @@ def check_interfaces(names: Sequence[str]) -> None:
 class InterfaceCapture:
     """Captures on interfaces within a ``with`` block. A stream of ``folder`` has the packets.
 
-    ``pcap_filter`` is one of libpcap, ``snap_length`` how many bytes of each packet are kept. ``stop`` ends the
-    capture earlier: then all packets are in ``folder``.
+    ``pcap_filter`` is a filter of libpcap. ``snap_length`` is the number of bytes to keep of each packet. ``stop``
+    ends the capture earlier: then all packets are in ``folder``.
     """
 
     def __init__(
@@ -102,12 +104,12 @@ class InterfaceCapture:
 
     @property
     def dropped(self) -> int:
-        """How many packets were dropped, as far as the programs have told it."""
+        """Number of dropped packets, as far as the programs have reported it."""
         return sum(capture.dropped for capture in self._captures)
 
     @property
     def problem(self) -> str:
-        """Why a program ended before it was stopped; empty if all run."""
+        """Reason why a program ended before it was stopped, empty if all run."""
         return next((problem for capture in self._captures if (problem := capture.problem)), "")
 
     def stop(self) -> None:
@@ -117,7 +119,8 @@ class InterfaceCapture:
 
 
 def command(program: str, interface: str, pcap_filter: str, snap_length: int) -> list[str]:
-    """What captures on an interface and writes a pcap file to standard output. No text is taken for an option."""
+    """Return the command that captures on an interface and writes pcap to standard output. No text becomes an
+    option."""
     common = [program, "-i", interface, "-s", str(snap_length), "-w", "-"]
     if Path(program).name == "dumpcap":
         chosen = ["-f", pcap_filter] if pcap_filter else []
@@ -126,7 +129,7 @@ def command(program: str, interface: str, pcap_filter: str, snap_length: int) ->
 
 
 class _Capture:
-    """One program on one interface, with threads for what it writes and what it says."""
+    """A program on an interface, with threads for its output and its messages."""
 
     def __init__(self, command: list[str], interface: str, ring: Ring) -> None:
         self._command, self._interface = command, interface
@@ -153,7 +156,7 @@ class _Capture:
         return f"{ended}: {said}" if said else ended
 
     def start(self) -> None:
-        """Run the program, in a session of its own: Ctrl-C in the terminal is for this process alone."""
+        """Run the program in its own session, so that Ctrl-C in the terminal only reaches this process."""
         try:
             self._process = subprocess.Popen(
                 self._command,
@@ -170,7 +173,7 @@ class _Capture:
             thread.start()
 
     def wait_until_started(self) -> None:
-        """:class:`CaptureError` if the program does not capture: the head of a file shows that it does."""
+        """Raise ``CaptureError`` if the program does not capture. The head of a file shows that it does."""
         self._began.wait(STARTING)
         if self._cutter.begun:
             return
@@ -185,7 +188,7 @@ class _Capture:
         raise kind(f"{self._name} does not capture on {self._interface}: {said}")
 
     def stop(self) -> None:
-        """End the program by its own id, and wait until what it has written is in files."""
+        """End the program by its own id, and wait until its output is in files."""
         self._stopped, process = True, self._process
         if process is None:
             return
@@ -200,7 +203,7 @@ class _Capture:
                 continue
 
     def _complaint(self) -> str:
-        """The first line of what the program said that is about a problem."""
+        """Return the first line of the program's messages that reports a problem."""
         lines = [line for line in self._said if not _IDLE_TALK.match(line)]
         return lines[0].removeprefix(f"{self._name}: ") if lines else ""
 
@@ -216,7 +219,7 @@ class _Capture:
                         self._cutter.dropped_by_kernel(int(match[1] or match[2]))
 
     def _copy(self) -> None:
-        """Copies what comes through the pipe; what cannot be written ends the program."""
+        """Copy the bytes of the pipe. End the program if they cannot be written."""
         assert self._process is not None
         assert self._process.stdout is not None
         asks = self._name == "tcpdump" and sys.platform == "linux"
@@ -237,7 +240,7 @@ class _Capture:
             except (OSError, NoCaptureError) as error:
                 self._failure = str(error)
                 process.terminate()
-        self._threads[0].join(STOPPING)  # the listener: the last it hears is how many packets were dropped
+        self._threads[0].join(STOPPING)  # the listener: its last message is the number of dropped packets
         try:
             cutter.close()
         except OSError as error:

@@ -1,4 +1,4 @@
-"""Cuts pcap from a pipe into files of bounded size, in a folder of bounded size: whoever reads them removes them."""
+"""Cuts pcap from a pipe into files of bounded size, in a folder of bounded size. The reader removes the files."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from kwire_inspect.capture.pcap import BELIEVED, HEADER, MAGICS, MODIFIED
 from kwire_inspect.capture.pcapng import IFDROP, INTERFACE, SECTION, STATISTICS
 
 FILE_SECONDS, FILE_BYTES = 1.0, 8 << 20
-"""A file ends after so many seconds, or when it is larger."""
+"""Maximum seconds and bytes of a file."""
 
 
 class NoCaptureError(Exception):
-    """What came through the pipe is not pcap."""
+    """The bytes of the pipe are not pcap."""
 
 
 class Ring:
-    """A folder for files. Those that begin with a dot are still written."""
+    """A folder for files. Files whose names begin with a dot are still written."""
 
     def __init__(self, folder: Path, most: int) -> None:
         self.folder = folder
@@ -33,7 +33,7 @@ class Ring:
 
     @property
     def has_room(self) -> bool:
-        """Whether one more file is within the limit."""
+        """Return whether another file is within the limit."""
         used = 0
         for entry in os.scandir(self.folder):
             with suppress(FileNotFoundError):  # read and removed meanwhile
@@ -41,12 +41,12 @@ class Ring:
         return used + FILE_BYTES <= self._most
 
     def name(self, interface: str) -> str:
-        """A new name, by time."""
+        """Return a new name, by time."""
         return f"{datetime.now(UTC):%Y%m%dT%H%M%S}-{next(self._numbers):06}-{quote(interface, safe='')}"
 
 
 class Cutter:
-    """The files of one interface. Packets for which there is no room are dropped, and counted."""
+    """The files of one interface. Packets without room are dropped and counted."""
 
     def __init__(self, ring: Ring, interface: str) -> None:
         self.begun = False
@@ -56,14 +56,14 @@ class Cutter:
         self._packet = 16  # bytes of the head of a packet
         self._file: BinaryIO | None = None
         self._name = ""
-        self._due = 0.0  # when the file, or the time without room, ends
-        self._tells = 0.0  # when it may be told again how many packets were dropped
+        self._due = 0.0  # end of the file, or of the time without room
+        self._tells = 0.0  # earliest time of the next report of dropped packets
         self._written = 0
-        self._by_kernel = self._here = self._told = 0  # packets that were dropped
+        self._by_kernel = self._here = self._told = 0  # numbers of dropped packets
 
     @property
     def dropped(self) -> int:
-        """How many packets are missing, as far as it is known."""
+        """Number of missing packets, as far as it is known."""
         return self._by_kernel + self._here
 
     def dropped_by_kernel(self, packets: int) -> None:
@@ -71,7 +71,7 @@ class Cutter:
         self._by_kernel = max(packets, self._by_kernel)
 
     def add(self, data: bytes) -> None:
-        """Take more bytes. ``NoCaptureError`` if they are not pcap."""
+        """Add bytes. Raise ``NoCaptureError`` if they are not pcap."""
         buffer = self._rest + data
         if not self.begun:
             if len(buffer) < HEADER:
@@ -92,7 +92,7 @@ class Cutter:
             self._write(buffer[:at], packets)
 
     def rotate(self) -> None:
-        """End a file whose time is over or that is large enough, so that it is read."""
+        """End a file that is old or large enough, so that it is read."""
         now = time.monotonic()
         if now >= self._due or self._written >= FILE_BYTES:
             self._finish()
@@ -101,7 +101,7 @@ class Cutter:
             self._tells = now + FILE_SECONDS
 
     def close(self) -> None:
-        """End the last file; bytes of a packet that did not come whole are left out."""
+        """End the last file. Leave out the bytes of an incomplete packet."""
         self._finish()
         self._tell()
 
@@ -139,7 +139,7 @@ class Cutter:
             self._publish(self._name)
 
     def _tell(self) -> None:
-        """Write how many packets were dropped since it was written last, as a file that is read like the others."""
+        """Write the number of packets dropped since the last report, as a file that is read like all files."""
         if (dropped := self.dropped - self._told) <= 0:
             return
         name = f"{self._ring.name(self._interface)}-dropped.pcapng"
@@ -152,7 +152,7 @@ class Cutter:
 
 
 def statistics(interface: str, dropped: int) -> bytes:
-    """A pcapng file without packets that says how many were dropped."""
+    """Return a pcapng file without packets that has the number of dropped packets."""
     section = _block(SECTION, struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1))
     described = _block(INTERFACE, struct.pack("<HHI", 1, 0, 0) + _option(2, interface.encode(errors="replace")))
     micros = time.time_ns() // 1000

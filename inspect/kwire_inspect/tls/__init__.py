@@ -1,7 +1,7 @@
-"""Decrypts connections of captures by the secrets that one of their ends logged, without Spark or Kafka.
+"""Decrypts connections of captures with the secrets that either end logged, without Spark or Kafka.
 
-Pieces of TLS connections go in, those of what they carry come out; see docs/decisions/tls.md. ``cryptography``, the
-extra ``tls``, is imported when there is something to decrypt.
+Converts pieces of TLS connections to pieces of their contents: see docs/decisions/tls.md. ``cryptography``, the extra
+``tls``, is only imported when there is something to decrypt.
 """
 
 from kwire_inspect.tls.connection import TlsConnection

@@ -1,4 +1,4 @@
-"""One TLS connection: its handshake, the keys of both directions, and what it carries [RFC 5246, RFC 8446]."""
+"""A TLS connection: its handshake, the keys of both directions, and its contents [RFC 5246, RFC 8446]."""
 
 from __future__ import annotations
 
@@ -28,29 +28,30 @@ if TYPE_CHECKING:
     from kwire_inspect.tls.protection import Opened, Protection
 
 MAX_HELD = 1 << 18
-"""How many bytes of a connection wait at most until something was decrypted: those of its handshake."""
+"""Maximum bytes of a connection that wait until something is decrypted. They are the bytes of its handshake."""
 TRIES, MORE_TRIES, MAX_TRIES = 2000, 4, 20_000
-"""How many numbers records are tried with after losses, how many more for each that was opened, and at most."""
+"""Sequence numbers to try for records after losses: at first, additionally for each opened record, and at most."""
 MIN_RECORD = 22
-"""How many bytes the smallest record takes, with its header."""
+"""Bytes of the smallest record, with its header."""
 MAX_KEYS = 1000
-"""How many updates of keys are followed in a connection that is stored."""
+"""Maximum key updates to follow in a connection that is stored."""
 MASTER = "CLIENT_RANDOM"
-"""The label of the master secret of TLS 1.2; those of TLS 1.3 follow, each of the client and of the server."""
+"""Label of the master secret of TLS 1.2. The next labels are for TLS 1.3, each with client and server."""
 HANDSHAKE = ("CLIENT_HANDSHAKE_TRAFFIC_SECRET", "SERVER_HANDSHAKE_TRAFFIC_SECRET")
 APPLICATION = ("CLIENT_TRAFFIC_SECRET_0", "SERVER_TRAFFIC_SECRET_0")
 
 
 class SecretsMissingError(NotDecryptedError):
-    """The key log does not have all secrets of a connection; it may have them later."""
+    """The key log lacks secrets of a connection. It may have them later."""
 
 
 @dataclass(slots=True, eq=False)
 class TlsDirection:
     """One direction: the keys for the record with the next ``number``, and the ``following`` keys, if they are known.
 
-    ``lost`` is about how many bytes were lost since a record was opened; ``dropped`` says that this was not told yet.
-    Stored are not the keys but how often they have ``changed``: they follow from the key log again.
+    ``lost`` is about the number of bytes lost since a record was opened. ``dropped`` says that this was not reported
+    yet. The stored state has no keys, only the number of times that they ``changed``. The key log gives the keys
+    again.
     """
 
     direction: Direction
@@ -73,14 +74,14 @@ class TlsDirection:
             setattr(self, name, value)
 
     def restore(self, changed: int, number: int) -> None:
-        """Use the keys that it had, after those with which it began."""
+        """Restore the keys of a stored direction from its first keys."""
         self.changed = 0
         for _ in range(changed):
             self.advance()
         self.number = number
 
     def protect(self, protection: Protection, following: Protection | None = None) -> None:
-        """Use other keys from the next record on."""
+        """Use these keys from the next record on."""
         self.protection, self.following, self.number = protection, following, 0
 
     def advance(self) -> None:
@@ -90,7 +91,7 @@ class TlsDirection:
             self.changed += 1
 
     def open(self, record: Record) -> Opened | None:
-        """The contents of the next record; ``None`` if the keys do not fit, whatever its number is."""
+        """Return the contents of the next record, or ``None`` if the keys fit none of its possible numbers."""
         assert self.protection is not None
         opened = self.protection.open(self.number, record.header, record.fragment)
         if opened is None and self.lost:
@@ -101,7 +102,7 @@ class TlsDirection:
         return opened
 
     def _after_loss(self, record: Record, protection: Protection) -> Opened | None:
-        """Try the numbers that a record can have if others were lost, also with the keys that follow."""
+        """Try the numbers that a record can have after lost records, also with the following keys."""
         most = self.lost // MIN_RECORD + 2
         tries = [(protection, number) for number in range(self.number + 1, self.number + 1 + min(most, self.tries))]
         if self.following is not None:
@@ -117,11 +118,12 @@ class TlsDirection:
 
 
 class TlsConnection:
-    """Makes the pieces of what a connection carries from its own, if the key log has its secrets.
+    """Converts the pieces of a connection to pieces of its contents, if the key log has its secrets.
 
-    Until the first record is opened the pieces wait. If it cannot be, they are passed on, with the reason, and all
-    others too: then ``passed`` is true. Secrets that are not there yet are awaited for ``patience`` seconds by the
-    packets' clock. It can be pickled between any two pieces, without any keys, by a pickler that knows the key log.
+    The pieces wait until the first record is opened. If it cannot be opened, they and all later pieces are passed on,
+    with the reason. Then ``passed`` is true. It waits for missing secrets for ``patience`` seconds by the packets'
+    clock. The connection can be pickled between any two pieces, without any keys, by a pickler that knows the key
+    log.
     """
 
     __slots__ = (
@@ -136,7 +138,7 @@ class TlsConnection:
         self._keys = keys
         self._patience = patience
         self._lost_keys = False  # while it was stored
-        self._known: int | None = None  # what there was of secrets when it was not enough
+        self._known: int | None = None  # progress of the key log when its secrets did not suffice
         self._server: Direction = SERVER
         self._begin()
 
@@ -164,7 +166,7 @@ class TlsConnection:
 
     @property
     def held(self) -> int:
-        """How many bytes wait."""
+        """Number of bytes that wait."""
         return self._held + sum(lane.records.held for lane in self._lanes.values())
 
     @property
@@ -172,7 +174,7 @@ class TlsConnection:
         return self._hello is not None and self._hello.version == TLS_1_3
 
     def drop(self, piece: Piece) -> Iterator[Piece]:
-        """Give up the bytes that wait; ``piece`` says where that happens."""
+        """Drop the bytes that wait. ``piece`` locates the loss."""
         if not self.opened:
             yield from self._pass_on(OTHER_SECRETS)
         for lane in self._lanes.values():
@@ -181,7 +183,7 @@ class TlsConnection:
             lane.dropped = True
 
     def feed(self, piece: Piece) -> Iterator[Piece]:
-        """The pieces of contents that a piece completes."""
+        """Yield the pieces of contents that a piece completes."""
         if self.passed:
             piece.connection = self._connection
             yield piece
@@ -207,7 +209,7 @@ class TlsConnection:
                 yield from self._pass_on(str(reason))
 
     def retry(self, now: Piece) -> Iterator[Piece]:
-        """If secrets are awaited, look for them again; give them up if it is too late when ``now`` is."""
+        """Search again for awaited secrets. Give them up if their time is over at ``now``."""
         if self._known is None:
             return
         if self._progress() != self._known:
@@ -220,19 +222,20 @@ class TlsConnection:
             yield from self._pass_on(NO_SECRETS)
 
     def _secrets(self) -> Mapping[str, bytes]:
-        """What the key log has of the connection, or of its session."""
+        """Return the key log's secrets of the connection, or of its session."""
         secrets = self._keys.of(self._random)
         return self._keys.of(self._hello.session) if not secrets and self._hello is not None else secrets
 
     def _progress(self) -> int:
-        """A number that changes when more secrets may help."""
+        """Return a number that changes when more secrets may help."""
         return len(self._secrets()) + self._keys.has_sessions
 
     def _has_patience(self, now: Piece) -> bool:
         return now.kind != "closed" and self._held <= MAX_HELD and now.time - self._waiting[0].time < self._patience
 
     def _closed_to(self, piece: Piece) -> Iterator[Piece]:
-        """From here on the key log has the secrets no more: another connection, as far as what follows knows."""
+        """End the decryption where the key log no longer has the secrets. Readers see a new connection from here
+        on."""
         yield Piece(self._connection, "closed", CLIENT, b"", 0, piece.time, piece.source, piece.position)
         self._connection = replace(self._connection, started=piece.time)
         yield from self._pass_on(NO_SECRETS)
@@ -257,7 +260,7 @@ class TlsConnection:
             raise NotDecryptedError(OTHER_SECRETS)
 
     def _closed(self, piece: Piece) -> Iterator[Piece]:
-        """The end, after what is lost of records that are cut off."""
+        """Yield the end, after the losses of records that are cut off."""
         if not self.opened:
             raise NotDecryptedError(ENDED_EARLY)
         for lane in self._lanes.values():
@@ -298,7 +301,7 @@ class TlsConnection:
             lane.advance()
 
     def _agreed(self, hello: Hello, server: Direction) -> None:
-        """Note the keys after the server's hello: in TLS 1.3 they are used at once, others after the handshake."""
+        """Note the keys after the server's hello. TLS 1.3 uses them at once, TLS 1.2 after the handshake."""
         secrets, self._server = self._secrets(), server
         try:
             from kwire_inspect.tls.protection import derive_tls12_keys, derive_tls13_keys
@@ -318,17 +321,18 @@ class TlsConnection:
             raise NotDecryptedError(NO_LIBRARY) from None
 
     def _ordered(self, server: Direction) -> tuple[TlsDirection, TlsDirection]:
-        """The lanes of the client and of the server of TLS, who are what the capture has if that is not a guess."""
+        """Return the lanes of the TLS client and the TLS server. Unless guessed, the capture has the same two
+        ends."""
         client = CLIENT if server == SERVER else SERVER
         return self._lanes[client], self._lanes[server]
 
     def _changed(self, lane: TlsDirection) -> None:
-        """In TLS 1.2 the direction is protected from now on; in TLS 1.3 this means nothing."""
+        """Protect the direction from now on in TLS 1.2. Do nothing in TLS 1.3."""
         if not self._is_13:
             lane.advance()
 
     def _lost(self, lane: TlsDirection, piece: Piece) -> Iterator[Piece]:
-        """A gap in what is carried, for one in the connection."""
+        """Yield a gap in the contents for a gap in the connection."""
         size = lane.records.gap(piece.size)
         if size is None:
             return
@@ -338,7 +342,7 @@ class TlsConnection:
         yield replace(piece, size=known)
 
     def _failed(self, lane: TlsDirection, record: Record, piece: Piece) -> Iterator[Piece]:
-        """A record that does not open: it is lost, or there never were the right keys."""
+        """Handle a record that does not open: it is lost, or the keys were never right."""
         if not self.opened:
             raise NotDecryptedError(OTHER_SECRETS)
         lane.records.search(len(record.fragment))
@@ -346,7 +350,7 @@ class TlsConnection:
         yield _gap(piece)
 
     def _pass_on(self, reason: str) -> Iterator[Piece]:
-        """The pieces as they are, with the reason why they are not decrypted."""
+        """Yield the pieces unchanged, with the reason why they are not decrypted."""
         self.passed = True
         if reason:
             self._connection = replace(self._connection, encryption=reason)
@@ -357,5 +361,5 @@ class TlsConnection:
 
 
 def _gap(piece: Piece) -> Piece:
-    """A loss of unknown size, where a piece is."""
+    """Return a loss of unknown size at a piece."""
     return replace(piece, kind="gap", data=b"", size=0)

@@ -1,9 +1,9 @@
-"""Decrypts the connections among pieces of which a key log has the secrets.
+"""Decrypts the connections whose secrets are in a key log.
 
 OpenSSL, NSS, Go and other libraries write key logs to ``SSLKEYLOGFILE``. The format is draft-ietf-tls-keylogfile: a
 line for each secret, with its label, the random of the client's hello, and the secret, both in hexadecimal. Agents
-for Java write another line for TLS 1.2, because JSSE does not give them the random:
-``RSA Session-ID:… Master-Key:…``.
+for Java write another line for TLS 1.2, because JSSE does not give them the random: ``RSA Session-ID:…
+Master-Key:…``.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from kwire_inspect.tls.connection import APPLICATION, HANDSHAKE, MASTER, TlsConn
 
 LABELS = frozenset({MASTER, *HANDSHAKE, *APPLICATION})
 MAX_BYTES = 64 << 20
-"""The size of all key logs together, of some hundred thousand connections."""
+"""Maximum bytes of all key logs together, enough for several hundred thousand connections."""
 CHUNK = 1 << 20
 _LINE = re.compile(rb"^([A-Z0-9_]+) ([0-9A-Fa-f]{64}) ((?:[0-9A-Fa-f]{2}){32,64})[ \t\r]*$", re.MULTILINE)
 _SESSION = re.compile(
@@ -31,14 +31,16 @@ _SESSION = re.compile(
 )
 _NONE: Mapping[str, bytes] = MappingProxyType({})
 HELLO = b"\x16\x03"
-"""How the first record of a connection begins."""
+"""First bytes of a connection's first record."""
 HELD = 32 << 20
-"""Limit of the bytes that wait on all connections."""
+"""Maximum bytes that wait on all connections."""
 
 
 class KeyLog:
-    """``secrets`` by the random of the client's hello, or the id of a session, and by label. They are never shown.
-    ``has_sessions`` says whether there are any of the latter."""
+    """Secrets by the random of the client's hello, or the id of a session, and by label. They are never shown.
+
+    ``has_sessions`` says whether any secret has the id of a session.
+    """
 
     __slots__ = ("_room", "has_sessions", "secrets")
 
@@ -48,7 +50,7 @@ class KeyLog:
         self._room = MAX_BYTES
 
     def __len__(self) -> int:
-        """The number of connections."""
+        """Return the number of connections."""
         return len(self.secrets)
 
     def __repr__(self) -> str:
@@ -71,26 +73,30 @@ class KeyLog:
                 self.secrets.setdefault(bytes.fromhex(random), {})[label] = bytes.fromhex(secret)
 
     def of(self, name: bytes) -> Mapping[str, bytes]:
-        """The secrets of a connection by their labels; none if its random, or session, is not known."""
+        """Return the secrets of a connection by their labels, or an empty mapping for an unknown random or
+        session."""
         return self.secrets.get(name, _NONE)
 
 
 class FollowedKeyLog(KeyLog):
-    """A file to which clients still write: ``refresh`` reads what is new. Of more than :data:`MAX_BYTES` the oldest
-    secrets are forgotten. Those of a file that is replaced or cut off stay known."""
+    """A file to which clients still write. ``refresh`` reads its new lines.
+
+    Above :data:`MAX_BYTES`, the oldest secrets are forgotten. Secrets of a file that is replaced or cut off stay
+    known.
+    """
 
     __slots__ = ("_at", "_file", "_older", "_path", "_rest")
 
     def __init__(self, path: str) -> None:
         super().__init__()
         self._path = path
-        self._file = 0  # its number
+        self._file = 0  # number of the file
         self._at = 0
         self._rest = b""
         self._older: dict[bytes, dict[str, bytes]] = {}
 
     def refresh(self) -> None:
-        """Read whole lines that are new. A file that is not there, or cannot be read, has none."""
+        """Read whole lines that are new. Ignore a file that is missing or cannot be read."""
         with suppress(OSError):
             found = Path(self._path).stat()
             if found.st_ino != self._file or found.st_size < self._at:
@@ -107,13 +113,14 @@ class FollowedKeyLog(KeyLog):
                     self.add(whole)
 
     def add(self, text: bytes) -> None:
-        """Take the secrets in whole lines."""
+        """Add the secrets in whole lines."""
         if self._room < MAX_BYTES // 2:
             self._older, self.secrets, self._room = self.secrets, {}, MAX_BYTES
         super().add(text)
 
     def of(self, name: bytes) -> Mapping[str, bytes]:
-        """The secrets of a connection by their labels; none if its random, or session, is not known."""
+        """Return the secrets of a connection by their labels, or an empty mapping for an unknown random or
+        session."""
         newer, older = super().of(name), self._older.get(name, _NONE)
         return {**older, **newer} if newer and older else newer or older
 
@@ -165,7 +172,10 @@ def _check_library() -> None:
 
 
 def read_key_log(path: str) -> KeyLog:
-    """The secrets in a file. :class:`~kwire_inspect.options.OptionError` if it has none or cannot be read."""
+    """Return the secrets in a file.
+
+    Raises :class:`~kwire_inspect.options.OptionError` if it has none or cannot be read.
+    """
     keys = KeyLog()
     try:
         with regular(path).open("rb") as file:
@@ -181,10 +191,11 @@ def read_key_log(path: str) -> KeyLog:
 
 
 def decrypted(pieces: Iterable[Piece | Broken], keys: KeyLog) -> Iterator[Piece | Broken]:
-    """The pieces, for those of TLS connections of which ``keys`` has the secrets the pieces of what they carry.
+    """Yield the pieces. Decrypt the TLS connections whose secrets are in ``keys``.
 
-    Secrets may be added to ``keys`` meanwhile, before those connections begin. Connections whose beginning is not
-    there, and those without secrets, stay as they are; the latter say why in ``Connection.encryption``.
+    Secrets may be added to ``keys`` meanwhile, before their connections begin. Connections without a captured
+    beginning, and connections without secrets, stay as they are. The latter have a reason in
+    ``Connection.encryption``.
     """
     connections: dict[int, TlsConnection | None] = {}
     secrets, fed = keys.secrets, 0
@@ -210,12 +221,12 @@ def decrypted(pieces: Iterable[Piece | Broken], keys: KeyLog) -> Iterator[Piece 
 
 
 def begun(piece: Piece, keys: KeyLog, patience: float = 0.0) -> TlsConnection | None:
-    """What decrypts a connection with this first piece; ``None`` if it is not the beginning of TLS."""
+    """Return the decryption of a connection with this first piece, or ``None`` if it is not the beginning of TLS."""
     if piece.kind == "data" and HELLO.startswith(piece.data[:2]):
         return TlsConnection(piece.connection, keys, patience)
     return None
 
 
 def _largest(connections: dict[int, TlsConnection | None]) -> list[TlsConnection]:
-    """The connections on which most waits, if too much does."""
+    """Return the connections with the most waiting bytes, if too many bytes wait."""
     return largest({found: found.held for found in connections.values() if found is not None}, HELD)

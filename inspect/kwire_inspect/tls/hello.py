@@ -1,4 +1,4 @@
-"""What the hellos of a handshake say: randoms, the version, the cipher suite [RFC 5246 7.4.1, RFC 8446 4.1]."""
+"""Reads hellos of a handshake: randoms, the version, the cipher suite [RFC 5246 7.4.1, RFC 8446 4.1]."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from kwire_inspect.tls.suites import TLS12, TLS13, Suite
 TLS_1_2, TLS_1_3 = 0x0303, 0x0304
 SUPPORTED_VERSIONS, ENCRYPT_THEN_MAC = 43, 22
 RETRY = bytes.fromhex("cf21ad74e59a6111be1d8c021e65b891c2a211167abb8c5e079e09e2c8a8339c")
-"""The random of a server's hello that asks for another hello of the client [RFC 8446 4.1.3]."""
+"""Random of a server's hello that asks for another hello of the client [RFC 8446 4.1.3]."""
 VERSIONS = {0x0300: "SSL 3.0", 0x0301: "TLS 1.0", 0x0302: "TLS 1.1"}
 
 
 class NotTlsError(Exception):
-    """Bytes that are not TLS."""
+    """The bytes are not TLS."""
 
 
 class NotDecryptedError(Exception):
-    """TLS that is not decrypted; the text says what it is."""
+    """TLS that is not decrypted. The text has the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class Hello:
-    """What a server chose. ``etm`` says that CBC authenticates what it encrypted [RFC 7366]."""
+    """The choices of a server. ``etm`` says that CBC authenticates the encrypted bytes [RFC 7366]."""
 
     random: bytes
     session: bytes
@@ -34,16 +34,16 @@ class Hello:
 
 
 def client_random(body: bytes) -> bytes:
-    """The random of a client's hello."""
+    """Return the random of a client's hello."""
     if len(body) < 34:
         raise NotTlsError
     return body[2:34]
 
 
 def server_hello(body: bytes) -> Hello | None:
-    """What a server's hello says, ``None`` if it asks for another hello of the client.
+    """Return the choices of a server's hello, or ``None`` if it asks for another hello of the client.
 
-    ``NotDecryptedError`` for versions and cipher suites that are not supported.
+    Raises ``NotDecryptedError`` for versions and cipher suites that are not supported.
     """
     if len(body) < 38 or len(body) < 38 + body[34]:
         raise NotTlsError

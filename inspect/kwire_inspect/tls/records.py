@@ -1,4 +1,5 @@
-"""The records and handshake messages in one direction of a connection, also after lost bytes [RFC 8446 4, 5.1]."""
+"""Reads the records and handshake messages in one direction of a connection, also after lost bytes [RFC 8446 4,
+5.1]."""
 
 from __future__ import annotations
 
@@ -11,14 +12,14 @@ HEADER = 5
 CHANGE_CIPHER_SPEC, ALERT, HANDSHAKE, APPLICATION_DATA = 20, 21, 22, 23
 TYPES = {CHANGE_CIPHER_SPEC, ALERT, HANDSHAKE, APPLICATION_DATA}
 MAX_RECORD = (1 << 14) + 2048
-"""The largest protected record [RFC 5246 6.2.3]."""
+"""Maximum bytes of a protected record [RFC 5246 6.2.3]."""
 CLIENT_HELLO, SERVER_HELLO, FINISHED, KEY_UPDATE = 1, 2, 20, 24
 MAX_HELLO = 1 << 16
 
 
 @dataclass(slots=True, eq=False)
 class Record:
-    """A record. ``lost`` is about how many bytes were lost before it, if it had to be searched; 0 if it had not."""
+    """A record. ``lost`` is about the number of bytes lost before it if it was searched, and otherwise 0."""
 
     header: bytes
     fragment: bytes
@@ -26,22 +27,24 @@ class Record:
 
 
 class Records:
-    """Cuts bytes into records. After a loss within one record the next is known; after others it is searched."""
+    """Cuts bytes into records. After a loss within one record the next position is known. Otherwise it is
+    searched."""
 
     __slots__ = ("_buffer", "_intact", "_lost", "_skip")
 
     def __init__(self) -> None:
         self._buffer = b""
         self._intact = True
-        self._skip = 0  # bytes left of a record that is lost in part
-        self._lost = 0  # bytes since the next record is searched; 0 if it is known where it begins
+        self._skip = 0  # remaining bytes of a record that is lost in part
+        self._lost = 0  # bytes since the search for the next record began; 0 if its position is known
 
     @property
     def held(self) -> int:
         return len(self._buffer)
 
     def feed(self, data: bytes) -> Iterator[Record]:
-        """The records that end in ``data``. ``NotTlsError`` if it has none although nothing was lost."""
+        """Yield the records that end in ``data``. Raise ``NotTlsError`` if no record is found although nothing was
+        lost."""
         skipped = min(self._skip, len(data))
         self._skip -= skipped
         self._buffer = buffer = self._buffer + data[skipped:]
@@ -63,14 +66,17 @@ class Records:
             if end > len(buffer):
                 break
             lost, self._lost = self._lost, 0
-            self._buffer = buffer[end:]  # where an error of the caller leaves it
+            self._buffer = buffer[end:]  # the state after an error of the caller
             yield Record(header, buffer[at + HEADER : end], lost)
             at = end
         self._buffer = buffer[at:]
 
     def gap(self, size: int) -> int | None:
-        """Note that ``size`` bytes are lost, 0 if their number is unknown. The size of the record that is lost with
-        them, 0 if it is unknown what is; ``None`` if that was known already."""
+        """Note that ``size`` bytes are lost, 0 if their number is unknown.
+
+        Return the size of the record that is lost with them, or 0 if that record is unknown. Return ``None`` if this
+        loss was noted before.
+        """
         self._intact = False
         if self._skip >= size > 0:
             self._skip -= size
@@ -86,13 +92,15 @@ class Records:
         return 0
 
     def search(self, lost: int) -> None:
-        """Search for the next record, after the loss of so many bytes."""
+        """Search for the next record, after the loss of ``lost`` bytes."""
         self._lost += max(lost, 1)
 
 
 def _searched(buffer: bytes, at: int) -> tuple[int, bool]:
-    """Where a record begins, from ``at`` on, after which another does or the bytes end; or from where on to search
-    when there are more."""
+    """Return the position from ``at`` on of a record that another record or the end follows, and true.
+
+    Otherwise return the position for the next search, with more bytes, and false.
+    """
     first = len(buffer)
     while (at := buffer.find(b"\x17\x03\x03", at)) >= 0:
         size = int.from_bytes(buffer[at + 3 : at + 5], "big")
@@ -106,7 +114,7 @@ def _searched(buffer: bytes, at: int) -> tuple[int, bool]:
 
 
 def _may_begin(header: bytes) -> bool:
-    """Whether this, perhaps cut off, is the beginning of a record."""
+    """Return whether this may be the beginning of a record, even if it is cut off."""
     return header[0] in TYPES and header[1:2] in (b"", b"\3") and int.from_bytes(header[3:5], "big") <= MAX_RECORD
 
 
@@ -121,11 +129,11 @@ class Messages:
 
     def __init__(self) -> None:
         self._buffer = b""
-        self._kind = 0  # of the message of which some bytes are left
+        self._kind = 0  # type of the message whose remaining bytes are missing
         self._left = 0
 
     def feed(self, data: bytes) -> Iterator[tuple[int, bytes]]:
-        """The type of every message that ends in ``data``, and the body of hellos."""
+        """Yield the type of every message that ends in ``data``, and the body of hellos."""
         self._buffer += data
         while True:
             if self._left:

@@ -1,4 +1,4 @@
-"""The cipher suites that are decrypted, by IANA's registry "TLS Cipher Suites"."""
+"""The supported cipher suites, from IANA's registry "TLS Cipher Suites"."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Kind = Literal["gcm", "ccm", "ccm8", "chacha", "cbc"]
 
 @dataclass(frozen=True, slots=True)
 class Suite:
-    """A cipher with keys of ``key`` bytes; ``hash`` derives them, ``mac`` authenticates what CBC encrypts."""
+    """A cipher with keys of ``key`` bytes. ``hash`` derives them, and ``mac`` authenticates the data of CBC."""
 
     kind: Kind
     key: int
