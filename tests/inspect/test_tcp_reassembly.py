@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from itertools import combinations
 from typing import Any
 
 import pytest
@@ -715,12 +716,27 @@ def test_of_any_packets_of_a_connection_all_data_come_out_and_what_is_missing_be
         kept = [packet for number, packet in enumerate(whole) if chosen >> number & 1]
         pieces = reassembled(kept)
         for direction in (CLIENT, SERVER):
-            found = "".join(
-                piece.data.decode() if piece.kind == "data" else "?" * piece.size
-                for piece in pieces
-                if piece.direction == direction and piece.kind != "closed"
-            )
-            assert found == seen_of(direction, kept), [whole.index(packet) for packet in kept]
+            assert text_of(direction, pieces) == seen_of(direction, kept), [whole.index(packet) for packet in kept]
+
+
+@pytest.mark.parametrize("lost", range(3))
+def test_of_a_connection_that_ends_its_end_is_no_byte_whatever_is_lost(lost: int) -> None:
+    """If the end of a side was not captured, it is the last of the bytes that are missing, because the other side has
+    ended."""
+    whole = packets(SHORT, acks=False)
+    for numbers in combinations(range(3, len(whole)), lost):
+        kept = [packet for number, packet in enumerate(whole) if number not in numbers]
+        pieces = reassembled(kept)
+        for direction in (CLIENT, SERVER):
+            said = SHORT.said(direction).decode()
+            expected = seen_of(direction, kept)[: len(said)]
+            assert text_of(direction, pieces) == expected, numbers
+
+
+def text_of(direction: Direction, pieces: Iterable[Piece]) -> str:
+    """The bytes of one side, those that are missing as question marks."""
+    mine = [piece for piece in pieces if piece.direction == direction and piece.kind != "closed"]
+    return "".join(piece.data.decode() if piece.kind == "data" else "?" * piece.size for piece in mine)
 
 
 def seen_of(direction: Direction, kept: Sequence[TcpPacket]) -> str:
@@ -739,5 +755,5 @@ def seen_of(direction: Direction, kept: Sequence[TcpPacket]) -> str:
         if begin is None:
             begin = at if heard is None or not kept[0].flags & SYN else min(at, heard)
         said |= {at + number: chr(byte) for number, byte in enumerate(packet.data)}
-        end = max(end, at + len(packet.data) if packet.data else 0)
+        end = max(end, at + len(packet.data) if packet.data or packet.flags & FIN else 0)
     return "".join(said.get(at, "?") for at in range((heard or 0) if begin is None else begin, end))
