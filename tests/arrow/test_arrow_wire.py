@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from itertools import product
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,7 +12,7 @@ from librt.strings import BytesWriter
 
 import clockwork_wire
 from clockwork_wire.arrow import ARROW as CLOCKWORK
-from kwire import LIKE_KAFKA, DecodeError
+from kwire import LIKE_KAFKA, DecodeError, Policy
 from kwire.arrow import Columns, buffers, wire
 from kwire.columns.rows import signed
 from kwire.errors import UnknownColumnError
@@ -188,6 +191,36 @@ def test_what_was_not_selected_is_not_decoded() -> None:
     assert list(columns.decode([bad], 9).errors) == [0]
     found = columns.select("allow_auto_topic_creation").decode([bad], 9)
     assert found.batch.to_pylist() == [{"allow_auto_topic_creation": True}]
+
+
+@pytest.mark.parametrize(
+    ("name", "column"),
+    [
+        ("MetadataRequest", "allow_auto_topic_creation"),
+        ("CreateTopicsRequest", "timeout_ms"),
+        ("OffsetFetchRequest", "require_stable"),
+        ("JoinGroupResponse", "generation_id"),
+        ("DescribeTopicPartitionsRequest", "response_partition_limit"),
+        ("DescribeTopicPartitionsResponse", "throttle_time_ms"),
+    ],
+)
+def test_wrong_bytes_in_what_was_not_selected_are_refused_as_in_messages(name: str, column: str) -> None:
+    """Any byte, any length that is null instead, and any cut. Only texts are not decoded: they may be anything."""
+    columns, as_read = ARROW[name].select(column), Policy(utf8="replace")
+    for version, source in product(columns.message.VALID_VERSIONS[::-2], ("zero", "min")):
+        good = make(columns.message, version, FIXED[source]).encode(version)
+        frames = [good[:place] for place in range(len(good))] + [good, good + b"?"]
+        for place, other in product(range(len(good)), (b"\0", b"\1", b"\x80", b"\xff", b"\xff" * 2, b"\xff" * 4)):
+            frames.append(good[:place] + other + good[place + len(other) :])
+        found = columns.decode(frames, version)
+        rows = found.array.to_pylist()
+        for number, data in enumerate(frames):
+            try:
+                message: Any = columns.message.decode(data, version, as_read)
+            except DecodeError:
+                assert number in found.errors, f"v{version} {data.hex()}"
+            else:
+                assert rows[number] == columns.array([message], version)[0].as_py(), f"v{version} {data.hex()}"
 
 
 UNEVEN = MetadataResponse(
