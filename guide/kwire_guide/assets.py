@@ -15,7 +15,7 @@ FILES = {
 
 
 def assets() -> Iterator[Artifact]:
-    """Files below ``assets/``."""
+    """Yield the files below ``assets/``."""
     folder = next(folder for folder in FOLDERS if folder.is_dir()) / "guide"
     for name, source in FILES.items():
         text = (folder / source).read_text("utf-8")

@@ -1,4 +1,4 @@
-"""What each version of a message brought, from the rows of its layout and of the one before."""
+"""The changes of each version of a message, from the rows of its layout and of the layout before."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from kwire_guide.rows import Row
 
 @dataclass(frozen=True)
 class VersionChange:
-    """A version with what it changed since ``before``, ``None`` for the first one. All fields are places.
+    """A version with its changes since ``before``, ``None`` for the first version. All fields are places.
 
-    ``same`` says that the bytes are the same. ``nullable`` and ``required`` are fields that became nullable or ceased
-    to be; ``tagged`` became tagged fields. Fields of a struct that came or went are not listed separately, nor are
-    the lengths where the message became ``flexible``; ``compact`` says that any of these is compact.
+    ``same`` marks equal bytes. ``nullable`` and ``required`` are fields that became nullable or ceased to be.
+    ``tagged`` became tagged fields. Fields of a struct that was added or removed are not listed separately, and
+    neither are the lengths if the message became ``flexible``. ``compact`` marks that any of these is compact.
     """
 
     version: int
@@ -30,7 +30,7 @@ class VersionChange:
     changed: tuple[str, ...] = ()
 
     def sentences(self) -> Iterator[tuple[str, tuple[str, ...]]]:
-        """What happened, each with the fields that it happened to."""
+        """Yield each change as a phrase, with the fields that it concerns."""
         if self.before is None:
             yield "is the first version known", ()
         elif self.same:
@@ -53,7 +53,7 @@ class VersionChange:
 
 
 def changes(layouts: Mapping[int, Sequence[Row]], flexible: Mapping[int, bool]) -> list[VersionChange]:
-    """The changes of each version, oldest first."""
+    """Return the changes of each version, oldest first."""
     found, before = [], None
     for version, rows in layouts.items():
         if before is None:
@@ -87,14 +87,14 @@ def _change(
 
 
 def _tops(some: Mapping[str, Row], others: Mapping[str, Row]) -> tuple[str, ...]:
-    """The places that ``others`` lack, without those inside of one."""
+    """Return the places that ``others`` lack, without places inside of these."""
     return tuple(
         place for place in some if place not in others and (parent(place) in others or parent(place) not in some)
     )
 
 
 def parent(place: str) -> str:
-    """The place of the field that contains this one; empty at the top."""
+    """Return the place of the field that contains this place, empty at the top."""
     return place.rpartition(".")[0]
 
 
@@ -103,5 +103,5 @@ def _is_nullable(row: Row) -> bool:
 
 
 def _plain(row: Row) -> str:
-    """The type, apart from nullability and the coding of lengths."""
+    """Return the type, apart from nullability and the coding of lengths."""
     return row.type.replace("COMPACT_", "").replace("NULLABLE_", "")

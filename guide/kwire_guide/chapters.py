@@ -30,7 +30,7 @@ class ChapterError(OSError):
 
 
 def read_chapters(paths: Iterable[Path]) -> list[Chapter]:
-    """The chapters of all folders. Raises :class:`ChapterError`."""
+    """Return the chapters of all folders. Raises :class:`ChapterError`."""
     files = (file for path in paths for file in sorted((path / "guide").glob("*.md")))
     return [_chapter(file) for file in files]
 

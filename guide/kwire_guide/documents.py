@@ -27,7 +27,7 @@ _NAME = re.compile(r"[\w.-]+", re.ASCII)
 
 @dataclass(frozen=True)
 class Document:
-    """One page. ``folder`` is that of the file if it is a folder within one of those that were given."""
+    """One page. ``folder`` is the folder of the file if it is within one of the given folders."""
 
     path: str
     folder: str
@@ -39,7 +39,7 @@ class DocumentError(OSError):
 
 
 def read_documents(paths: Iterable[Path]) -> list[Document]:
-    """The Markdown files and those in folders, ``README.md`` first. Raises :class:`DocumentError`."""
+    """Return the given Markdown files and the files in folders, ``README.md`` first. Raises :class:`DocumentError`."""
     files = {file: depth for path in paths for file, depth in _files(path.resolve())}
     if not files:
         return []
@@ -54,7 +54,9 @@ def read_documents(paths: Iterable[Path]) -> list[Document]:
 
 
 def _files(path: Path) -> Iterator[tuple[Path, int]]:
-    """The files of a path, each with the number of its folders that are within the given one, itself included."""
+    """Yield the files of a path, each with the number of its folders within the given folder, including that
+    folder.
+    """
     if not path.is_dir():
         yield path, 0
         return
@@ -87,7 +89,9 @@ def _read(file: Path, name: str, pages: dict[str, str], root: Path) -> Prose:
 
 
 def _picture(file: Path) -> str:
-    """A picture as an address that holds it, in which no script runs; empty for other files and large ones."""
+    """Return a picture as an address that holds it, in which no script runs. Empty for other files and large
+    pictures.
+    """
     kind = PICTURES.get(file.suffix)
     if not kind or not file.is_file() or file.stat().st_size > MAX_PICTURE:
         return ""

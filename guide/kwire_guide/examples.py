@@ -40,7 +40,7 @@ class Recorded:
 
 @dataclass(frozen=True)
 class Example:
-    """The bytes of one version with all spans, of the header first. ``source`` is empty for what is made up.
+    """The bytes of a version with all spans, the header's spans first. ``source`` is empty for a made-up example.
 
     The body starts at the span with the index ``body``.
     """
@@ -67,7 +67,7 @@ class Example:
 
 
 def read_examples(paths: Iterable[Path]) -> list[Recorded]:
-    """The recorded frames of all folders. Raises :class:`BadExampleError`, which names file and line."""
+    """Return the recorded frames of all folders. Raises :class:`BadExampleError`, which names file and line."""
     found = []
     for file in (path / EXAMPLES for path in paths if (path / EXAMPLES).is_file()):
         for number, line in enumerate(read_regular(file).decode().splitlines(), 1):
@@ -97,7 +97,9 @@ class Examples:
             self.recorded.setdefault((one.message, one.version), one)
 
     def of(self, message: Message, layout: MessageLayout, versions: Iterable[int]) -> Example:
-        """The example of a layout that the ``versions`` of a message have: recorded in the newest, if in any."""
+        """Return the example of a layout that the ``versions`` of a message have: of the newest recorded version, if
+        any.
+        """
         newest_first = sorted(versions, reverse=True)
         for version in newest_first:
             if found := self.recorded.get((message.name, version)):
@@ -122,7 +124,9 @@ class Examples:
         return message_class(layout, version, self.classes.get(layout.message, {}))
 
     def header(self, message: Message, version: int) -> tuple[type[RuntimeMessage] | None, dict[str, int | str]]:
-        """The class of the header before a message, and values for its fields; ``None`` without a definition."""
+        """Return the class of the header before a message, and values for its fields; ``None`` without a
+        definition.
+        """
         name = "RequestHeader" if message.kind is MessageKind.REQUEST else "ResponseHeader"
         header_version = header_versions(message).get(version)
         number = -1 if header_version is None else header_version

@@ -14,9 +14,9 @@ from kwirec.versions import VersionRange
 
 @dataclass(frozen=True)
 class FieldRow:
-    """One field with what does not depend on the version.
+    """One field with the facts that do not depend on the version.
 
-    ``chips`` are short notes, such as ``ignorable``; ``former`` are names that it had; ``enum`` names its values.
+    ``chips`` are short notes, such as ``ignorable``. ``former`` are its former names. ``enum`` names its values.
     """
 
     place: str
@@ -32,7 +32,7 @@ class FieldRow:
 
 
 def field_rows(message: Message) -> list[FieldRow]:
-    """The fields that some version has, in the order of the definition, structs before their fields."""
+    """Return the fields that some version has, in the order of the definition, structs before their fields."""
     return [_row(message, place, field, live) for place, field, live in field_places(message)]
 
 

@@ -21,7 +21,7 @@ from kwirec.lowering.layout import MessageLayout
 
 
 def grammar(layout: MessageLayout, rows: Sequence[Row], title: str) -> Iterator[str]:
-    """The lines. ``title`` stands before the first arrow."""
+    """Yield the lines of the grammar. ``title`` stands before the first arrow."""
     tail = (TAG_BUFFER,) if layout.is_flexible else ()
     yield " ".join((title, "=>", *(shown(field) for field in layout.body.fields), *tail))
     for row in rows:

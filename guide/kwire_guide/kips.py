@@ -1,4 +1,4 @@
-"""The improvement proposals (KIPs) behind versions: ``kips.json`` in a folder of definitions.
+"""The improvement proposals (KIPs) of versions: ``kips.json`` in a folder of definitions.
 
 ::
 
@@ -20,16 +20,16 @@ Kips = Mapping[str, Mapping[int, tuple[int, ...]]]
 
 
 ADDRESS = "https://cwiki.apache.org/confluence/dosearchsite.action?queryString=%22KIP-{}%22"
-"""Where Kafka's wiki has a proposal: by search, because addresses of its pages contain their titles."""
+"""Address of a proposal in Kafka's wiki: a search, because addresses of its pages contain their titles."""
 
 
 def kip_address(number: int) -> str:
-    """The address of a proposal."""
+    """Return the address of a proposal."""
     return ADDRESS.format(number)
 
 
 def read_kips(paths: Iterable[Path]) -> Kips:
-    """The proposals of all folders. Raises ``ValueError``, which names the file."""
+    """Return the proposals of all folders. Raises ``ValueError``, which names the file."""
     found: dict[str, Mapping[int, tuple[int, ...]]] = {}
     for file in (path / KIPS for path in paths if (path / KIPS).is_file()):
         try:

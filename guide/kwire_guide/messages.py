@@ -1,4 +1,4 @@
-"""A message as its page shows it: what templates print, and what the script of the page chooses from."""
+"""A message as its page shows it: the variables of templates, and the data of the page's script."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ TAGGED = "tagged fields"
 """A part of paths of spans, in place of a tagged field that is not known."""
 
 KAFKA = "kwire_kafka"
-"""The package that `kwire decode` reads without being told."""
+"""The package that `kwire decode` reads by default."""
 _PLAIN = """\
 message = {name}.decode(data, {version})
 data = message.encode({version})"""
@@ -101,7 +101,7 @@ class MessageView:
 
     @cached_property
     def newest(self) -> VersionView:
-        """The newest stable version that the newest release accepts; if there is none, the newest of all."""
+        """The newest stable version that the newest release accepts, or else the newest of all."""
         stable = [one for one in self.versions if one.status in ("stable", "deprecated")]
         return (stable or list(self.versions))[-1]
 
@@ -119,12 +119,12 @@ class MessageView:
 
     @cached_property
     def lost(self) -> Sequence[tuple[str, VersionRange, str]]:
-        """Fields that other versions lack, with the versions that have them and what writing these does."""
+        """Fields that other versions lack, with the versions that have them and the result of writing these."""
         partial = self.matrix.fields_of_some_versions()
         return [(path.replace("[]", ""), versions, effect) for path, versions, effect in partial]
 
     def sections(self, package: str) -> Iterator[tuple[str, str]]:
-        """The sections of the page: the end of the anchor, and the title."""
+        """Yield the sections of the page: the end of the anchor, and the title."""
         yield from (("grammar", "Grammar"), ("fields", "Fields"), ("bytes", "Bytes"))
         if any(cells for _, cells in self.grid):
             yield "releases", "Releases"
@@ -146,7 +146,7 @@ class MessageView:
         return PurePosixPath(self.message.decl.span.source.name.replace("\\", "/")).name
 
     def python(self, package: str, module: str) -> str:
-        """How to make and read the message in Python, with the generated package."""
+        """Return Python code that makes and reads the message with the generated package."""
         name, version = self.name, self.newest.version
         head = f"from {package}.{module} import {name}"
         match self.message.kind:
@@ -161,7 +161,9 @@ class MessageView:
 
     @property
     def data(self) -> str:
-        """What the script needs, as JSON: a field is its index in ``fields``, -1 for what belongs to no field."""
+        """The data of the script, as JSON. A field is its index in ``fields``, or -1 for spans that belong to no
+        field.
+        """
         index = {field.place: number for number, field in enumerate(self.fields)}
         layouts = [
             {
@@ -184,7 +186,7 @@ class MessageView:
         return {"command": command, "origin": example.origin, "hex": example.data.hex(), "spans": spans}
 
     def command(self, example: Example) -> str:
-        """The command that reads an example, without the bytes. Bodies without a header are read as such."""
+        """Return the command that reads an example, without the bytes. Bodies without a header are read as such."""
         kafka = self.package == KAFKA or (not self.package and bool(example.body))
         start = "kwire decode" if kafka else f"kwire decode --protocol {self.package or 'PACKAGE'}"
         if not example.body:
@@ -195,7 +197,7 @@ class MessageView:
         return f"{start} --payload --response --api-key {api} --version {example.version}"
 
     def value(self, span: Span) -> str:
-        """The value of a span, with its name if the field has an enum or is an error code."""
+        """Return the value of a span, with its name if the field has an enum or is an error code."""
         is_error = span.kind == "int16" and span.name.endswith("error_code")
         names = self.errors if is_error else self._names.get(place_of_span(span, self._names), {})
         text = value_text(span)
@@ -212,7 +214,7 @@ def _type(row: Row) -> str:
 
 
 def fields_of_spans(example: Example, index: Mapping[str, int]) -> Iterator[tuple[Span, int]]:
-    """Every span with the index of its field; -1 for headers and headings."""
+    """Yield every span with the index of its field; -1 for headers and headings."""
     for number, span in enumerate(example.spans):
         yield span, index.get(place_of_span(span, index), -1) if number >= example.body else -1
 

@@ -12,7 +12,7 @@ from kwirec.guide import anchor
 from kwirec.versions import runs_text
 
 OPEN = (Kind.API, Kind.TABLE)
-"""The groups that are open on all pages; others are open on their own."""
+"""Groups that are open on all pages; the other groups are open only on their own pages."""
 
 ELSEWHERE = {
     Kind.TOPIC: "index.html#{}",
@@ -20,7 +20,7 @@ ELSEWHERE = {
     Kind.DATA: "index.html#{}",
     Kind.UPGRADE: "releases/index.html",
 }
-"""Groups of many pages, which only their own pages list; others have a link to where they are listed."""
+"""Groups of many pages, which only their own pages list; other pages link to the list."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Links:
 
     @property
     def listed(self) -> str:
-        """Where the pages are listed, if not on every page."""
+        """The place of the list of pages, if not on every page."""
         return ELSEWHERE.get(self.kind, "").format(anchor(self.title))
 
     @property
@@ -58,7 +58,7 @@ class Links:
 
 @dataclass(frozen=True, kw_only=True)
 class Site:
-    """What all pages share."""
+    """Data that all pages share."""
 
     title: str
     subtitle: str
@@ -68,12 +68,12 @@ class Site:
     nav: Sequence[Links]
 
     def of(self, *kinds: Kind) -> list[Links]:
-        """The groups of these kinds, which every page shows."""
+        """Return the groups of these kinds, which every page shows."""
         return [links for links in self.nav if links.kind in kinds and not links.alone]
 
 
 def navigation(pages: Sequence[Page]) -> list[Links]:
-    """All pages in groups, in the order of the kinds."""
+    """Return all pages in groups, in the order of the kinds."""
     found: list[Links] = []
     for kind in Kind:
         of_kind = [page for page in pages if page.kind is kind]
@@ -86,7 +86,7 @@ def navigation(pages: Sequence[Page]) -> list[Links]:
 
 
 def _documents(pages: Sequence[OtherPage]) -> Iterator[Links]:
-    """The pages of the top and of its folders, and those of each folder below with its first page."""
+    """Yield the pages of the top and of its folders, and each folder below with its first page."""
     below: dict[str, list[Link]] = {}
     top: list[Link] = []
     for page in pages:
@@ -107,7 +107,7 @@ def _key(page: Page) -> int | None:
 
 
 def _order(page: Page) -> tuple[str, int, str]:
-    """Messages by folder, key and name; other pages as they come."""
+    """Sort messages by folder, key and name, and keep the order of other pages."""
     if not isinstance(page, MessagePage):
         return ("", 0, "")
     return (page.folder if page.kind is Kind.TOPIC else "", *by_key(page))
@@ -121,7 +121,7 @@ def by_key(page: MessagePage) -> tuple[int, str]:
 
 
 def index_page(title: str, pages: Sequence[MessagePage], releases: Releases) -> OtherPage:
-    """The table of all APIs, with what its filters choose from. The template lists the other groups."""
+    """Return the table of all APIs, with the choices of its filters. The template lists the other groups."""
     apis = sorted((page for page in pages if page.kind is Kind.API), key=by_key)
     rows = [_api_row(page, releases) for page in apis]
     return table_page(

@@ -1,4 +1,4 @@
-"""What pages of the guide are: their paths, titles, groups in the navigation, and what their templates get."""
+"""Pages of the guide: their paths, titles, groups in the navigation, and the variables of their templates."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kwirec.ir.schema import MessageKind
 
 
 class Kind(Enum):
-    """What a page is about; the value is the title of its group in the navigation."""
+    """The subject of a page. The value is the title of its group in the navigation."""
 
     CHAPTER = "Guide"
     API = "APIs"
@@ -88,15 +88,15 @@ class MessagePage(Page):
         return PurePosixPath(path).parent.name.replace("_", " ")
 
     def proposals(self, message: MessageView, version: int) -> Sequence[int]:
-        """The numbers of the KIPs that a version is of."""
+        """Return the numbers of the KIPs that a version belongs to."""
         return self.kips.get(message.name, {}).get(version, ())
 
 
 @dataclass(frozen=True, kw_only=True)
 class OtherPage(Page):
-    """A page with its own template; ``content`` are its variables, ``names`` are others under which it is found.
+    """A page with its own template. ``content`` are its variables, ``names`` are further names for the search.
 
-    ``folder`` is that of a page of the documentation.
+    ``folder`` is the folder of a page of the documentation.
     """
 
     template: str
@@ -112,5 +112,5 @@ class OtherPage(Page):
 
 
 def table_page(path: str, title: str, template: str, **content: object) -> OtherPage:
-    """A page that is a table; ``content`` are the variables of its template."""
+    """Return a page that is a table; ``content`` are the variables of its template."""
     return OtherPage(path=path, title=title, kind=Kind.TABLE, template=template, content=content)

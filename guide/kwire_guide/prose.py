@@ -16,7 +16,7 @@ from kwire_guide.kips import kip_address
 from kwire_guide.rendering import visible
 
 Follow = Callable[[str], str]
-"""What a link leads to, from what is written: an address, or nothing for a link that is dropped but for its text."""
+"""Function from a link as written to its address. An empty address drops the link and keeps its text."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Prose:
 
 
 def read_prose(markdown: str, follow: Follow = lambda target: target) -> Prose:
-    """The page that ``markdown`` describes. Raises ``ValueError`` if it does not begin with a title."""
+    """Return the page that ``markdown`` describes. Raises ``ValueError`` if it does not begin with a title."""
     parser = MarkdownIt("commonmark", {"html": False, "linkify": False}).enable("table")
     tokens = parser.parse(visible(markdown.replace("\r\n", "\n")))
     if not tokens or tokens[0].tag != "h1":
@@ -61,7 +61,7 @@ def read_prose(markdown: str, follow: Follow = lambda target: target) -> Prose:
 
 
 def slug(title: str) -> str:
-    """The anchor of a heading, as GitHub makes it: letters and digits of any script, ``_`` and ``-``."""
+    """Return the anchor of a heading, as GitHub makes it: letters and digits of any script, ``_`` and ``-``."""
     return re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") or "section"
 
 
@@ -115,7 +115,7 @@ def _linked(text: str) -> Iterator[Token]:
 
 
 def _sections(tokens: Sequence[Token]) -> Iterator[Heading]:
-    """What the title and every heading is followed by, up to the next heading."""
+    """Yield the title and every heading with the text up to the next heading."""
     anchor = title = ""
     texts: list[str] = []
     names: dict[str, None] = {}
@@ -153,7 +153,7 @@ def _wide_tables(tokens: Sequence[Token]) -> list[Token]:
 
 
 def _plain(inline: Token) -> str:
-    """The text without its marks, on one line."""
+    """Return the text without its marks, on one line."""
     kinds = {"softbreak": " ", "hardbreak": " "}
     return "".join(
         kinds.get(child.type, child.content if child.type in ("text", "code_inline") else "")

@@ -58,7 +58,9 @@ def release_pages(history: History, releases: Releases, pages: Sequence[MessageP
 def _table(
     history: History, shown: Sequence[Upgrade], by_key: Mapping[int | None, MessagePage]
 ) -> Mapping[str, object]:
-    """The releases that have a page, newest first, and what each of those that decide accepts of each API."""
+    """Return the releases that have a page, newest first, and for each decisive release the accepted versions of each
+    API.
+    """
     listed = [(one.release, f"{one.release}.html", _summary(one)) for one in reversed(shown)]
     apis = negotiations(history)
     columns = list(decisive(history.names, apis))
@@ -77,7 +79,7 @@ def _table(
 def _accepted(
     history: History, release: str, by_key: Mapping[int | None, MessagePage]
 ) -> Iterator[tuple[int, str, str, str]]:
-    """Every API of a release: key, name, page and versions."""
+    """Yield every API of a release: key, name, page and versions."""
     for key, api in sorted(history.releases[release].items()):
         yield key, api.name, by_key[key].path if key in by_key else "", range_cell(api)
 
@@ -107,7 +109,7 @@ def _sections(
 
 
 def _details(page: MessagePage | None, change: ApiChange) -> Iterator[tuple[str, str]]:
-    """What the new versions of an API changed of request and response, with a link to the comparison."""
+    """Yield the changes of request and response in the new versions of an API, with a link to the comparison."""
     for view in page.messages if page else ():
         added = {version for text in change.added.split(", ") for version in VersionRange.parse(text)}
         for one in view.changes:

@@ -1,4 +1,4 @@
-"""Releases as pages show them: how each treats a version, and what each changed of the one before."""
+"""Releases as pages show them: the treatment of each version, and the changes since the release before."""
 
 from __future__ import annotations
 
@@ -25,8 +25,9 @@ class Cell:
 
 @dataclass(frozen=True)
 class ApiChange:
-    """What a release changed of an API: versions that it ``added`` or ``removed``, that it ``deprecated``, and those
-    that became ``stable`` or are ``unstable`` now. All are ranges as text, empty for none."""
+    """The changes of an API in a release: versions that it ``added``, ``removed`` or ``deprecated``, and versions
+    that became ``stable`` or are ``unstable`` now. All are ranges as text, empty for none.
+    """
 
     key: int
     name: str
@@ -41,7 +42,7 @@ class ApiChange:
 
 @dataclass(frozen=True)
 class Upgrade:
-    """A release with what it changed since the one before, ``None`` for the oldest."""
+    """A release with its changes since the release before, which is ``None`` for the oldest."""
 
     release: str
     before: str | None
@@ -74,7 +75,7 @@ class Releases:
         return [(line, len(list(names))) for line, names in groupby(self.names, line_of)]
 
     def grid(self, matrix: MessageMatrix) -> Iterator[tuple[int, Sequence[Cell]]]:
-        """For every version of a message how each release treats it."""
+        """Yield every version of a message with the treatment by each release."""
         message = matrix.message
         for version in matrix.shapes:
             if message.is_rpc:
@@ -90,18 +91,18 @@ class Releases:
         return Cell(in_words(span_text(span)), self._place[last] - self._place[first] + 1, status)
 
     def status(self, key: int | None, version: int, release: str) -> str:
-        """How a release treats a version of an API, as in :class:`Cell`."""
+        """Return the treatment of an API's version by a release, as in :class:`Cell`."""
         api = self._known[release].apis.get(-1 if key is None else key)
         found = "none" if api is None else api.status(version)
         return "accepted" if found == "stable" else found
 
     def first(self, key: int | None, version: int) -> str:
-        """The first release that accepts a version of an API; empty if none does."""
+        """Return the first release that accepts a version of an API; empty if none does."""
         accepting = (name for name in self.names if self.status(key, version, name) in ("accepted", "deprecated"))
         return next(accepting, "")
 
     def upgrades(self) -> Iterator[Upgrade]:
-        """Every release with its changes, oldest first."""
+        """Yield every release with its changes, oldest first."""
         before: str | None = None
         for name in self.names:
             release = self._known[name]

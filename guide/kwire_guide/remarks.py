@@ -1,7 +1,7 @@
-"""What the comments of a definition say about versions: ``// Version 3 adds the epoch.`` is history of version 3.
+"""Remarks about versions in the comments of a definition: ``// Version 3 adds the epoch.`` is history of version 3.
 
 A statement starts with its versions, as in "Versions 1 and 2 are the same" or "Starting in version 4, …", and goes on
-up to the next one, a list, or the end of the paragraph.
+up to the next statement, a list, or the end of the paragraph.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _ITEM = re.compile(r"[-*•]\s")
 
 
 def remarks(message: MessageDecl, versions: Collection[int]) -> Mapping[int, Sequence[str]]:
-    """The statements about each of these versions of a message, in their order."""
+    """Return the statements about each of these versions of a message, in their order."""
     found: dict[int, list[str]] = {}
     for statement in statements(_paragraphs(_lines(message))):
         begin = _BEGIN.match(statement)
@@ -35,7 +35,7 @@ def remarks(message: MessageDecl, versions: Collection[int]) -> Mapping[int, Seq
 
 
 def statements(paragraphs: Iterable[Sequence[str]]) -> Iterator[str]:
-    """The statements in paragraphs of lines."""
+    """Yield the statements in paragraphs of lines."""
     for paragraph in paragraphs:
         statement = ""
         for sentence in _SENTENCE.split(" ".join(paragraph)):
@@ -48,7 +48,7 @@ def statements(paragraphs: Iterable[Sequence[str]]) -> Iterator[str]:
 
 
 def _lines(message: MessageDecl) -> Iterator[str]:
-    """All comments of a definition, an empty line between those of different nodes."""
+    """Yield all comments of a definition, with an empty line between comments of different nodes."""
     for line in message.comment.split("\n"):
         yield from comment_text(line.strip()).split("\n")
     for node in _nodes(message):
@@ -66,7 +66,7 @@ def _nodes(node: MessageDecl | StructDecl | FieldDecl) -> Iterator[tuple[Comment
 
 
 def _paragraphs(lines: Iterable[str]) -> Iterator[Sequence[str]]:
-    """Lines up to an empty one. Lists, and the words before them that end in a colon, are no part of them."""
+    """Yield lines up to an empty line, without lists and without the words before a list that end in a colon."""
     paragraph: list[str] = []
     is_list = False
     for line in (" ".join(text.split()) for text in lines):

@@ -1,5 +1,8 @@
-"""Renders pages. All texts are of definitions or recorded bytes, and so untrusted: Jinja escapes HTML, and what a
-browser would act on or not show, such as control and direction characters, is replaced first."""
+"""Renders pages.
+
+All texts come from definitions or recorded bytes, and so are untrusted. Jinja escapes HTML. Before that, characters
+that a browser would act on or hide, such as control and direction characters, are replaced.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ from kwirec.guide import anchor
 
 
 def visible(value: Any) -> Any:
-    """A text with its lines, in which every other character can be seen; other values as they are."""
+    """Return a text with its lines and every other character visible. Return other values as they are."""
     if isinstance(value, str) and not isinstance(value, Markup):
         return "\n".join(map(printable, value.split("\n")))
     return value
@@ -30,13 +33,13 @@ def embedded(text: str) -> Markup:
 
 
 def breakable(name: str) -> Markup:
-    """A long name, which may be broken between its words."""
+    """Return a long name, which may be broken between its words."""
     words = re.split(r"(?<=[a-z0-9])(?=[A-Z])|(?<=_)", visible(name)) if len(name) > 12 else [visible(name)]
     return Markup("<wbr>").join(words)
 
 
 def coded(text: str) -> Markup:
-    """A description, in which words between backticks are code."""
+    """Return a description, in which words between backticks are code."""
     pieces = re.split(r"`([^`\n]+)`", text)
     shown = (Markup("<code>{}</code>" if at % 2 else "{}").format(visible(piece)) for at, piece in enumerate(pieces))
     return Markup().join(shown)
@@ -61,5 +64,5 @@ ENVIRONMENT.filters |= {
 
 
 def render(template: str, **context: object) -> str:
-    """The text of ``templates/guide/TEMPLATE``."""
+    """Return the text of ``templates/guide/TEMPLATE``."""
     return ENVIRONMENT.get_template(f"guide/{template}").render(**context)

@@ -32,9 +32,9 @@ TAG_BUFFER = "TAG_BUFFER"
 class Row:
     """A field of one layout. ``type`` is complete: rows of equal types, tags and defaults are coded alike.
 
-    ``size`` is the number of bytes, followed by ``+`` if it is only the least. ``parts`` are the names of the fields
-    of a struct, without the tagged ones; ``closed`` says that a section of tagged fields ends it. ``default`` is
-    ``None`` for a field without a tag: a default has bytes only as that of a tagged field.
+    ``size`` is the number of bytes, followed by ``+`` if it is the minimum. ``parts`` are the names of the fields of
+    a struct, without tagged fields. ``closed`` marks that a section of tagged fields ends the struct. ``default`` is
+    ``None`` for a field without a tag, because only the defaults of tagged fields affect bytes.
     """
 
     place: str
@@ -54,7 +54,7 @@ class Row:
 
 
 def rows(layout: MessageLayout) -> tuple[Row, ...]:
-    """The fields of a layout, structs before their fields, tagged fields after the others of their struct."""
+    """Return the fields of a layout. A struct precedes its fields, and tagged fields come last in their struct."""
     return tuple(_row(python_path(path), field) for path, field in walk(layout.body))
 
 
@@ -75,13 +75,15 @@ def _row(place: str, field: FieldLayout | TagLayout) -> Row:
 
 
 def shown(field: FieldLayout) -> str:
-    """A field in the line of its struct: in brackets if it is an array."""
+    """Return a field in the line of its struct: in brackets if it is an array."""
     name = python_name(field.name)
     return f"[{name}]" if isinstance(field.kind, ArrayKind) else name
 
 
 def type_text(kind: Kind) -> str:
-    """The type as the grammar writes it, such as ``COMPACT_NULLABLE_ARRAY of INT32``; a struct is ``STRUCT``."""
+    """Return the type as the grammar writes it, such as ``COMPACT_NULLABLE_ARRAY of INT32``, or ``STRUCT`` for a
+    struct.
+    """
     match kind:
         case ScalarKind():
             return SCALAR_NAMES[kind.text]
@@ -101,7 +103,9 @@ def size_text(field: FieldLayout | TagLayout) -> str:
 
 
 def size(kind: Kind) -> tuple[int, bool]:
-    """The least number of bytes of a value, and whether it has no other: nulls and empty arrays have few."""
+    """Return the minimum bytes of a value, and whether all values have this size. Nulls and empty arrays are
+    small.
+    """
     match kind:
         case ScalarKind():
             return kind.width, True

@@ -20,7 +20,7 @@ MAX_TEXT = 400
 
 
 def search_script(inputs: Inputs, pages: Sequence[MessagePage], others: Sequence[OtherPage]) -> str:
-    """A script that sets ``window.kwireSearch`` to all entries."""
+    """Return a script that sets ``window.kwireSearch`` to all entries."""
     entries = [*_messages(pages), *_enums(inputs), *_errors(inputs), *_prose(inputs), *_tables(others)]
     text = json.dumps(entries, ensure_ascii=True, separators=(",", ":"))
     return f"window.kwireSearch = {text};\n"

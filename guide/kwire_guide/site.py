@@ -46,7 +46,7 @@ def write_site(
 ) -> Generated:
     """Write the guide to the folder ``out``; with ``check``, only report what would change.
 
-    Raise ``OSError`` or ``ValueError`` for files next to the definitions that are not what they should be, and
+    Raises ``OSError`` or ``ValueError`` for unreadable or malformed files next to the definitions, and
     :class:`~kwirec.driver.OutputNotGeneratedError` as :func:`kwirec.driver.generate` does.
     """
     inputs = read_inputs(loaded, paths, title=title, package=package, docs=docs)
@@ -63,7 +63,7 @@ def write_site(
 
 
 def emit_site(inputs: Inputs, progress: Progress = lambda done, total: None) -> list[Artifact]:
-    """Every file of the site."""
+    """Return every file of the site."""
     releases = Releases(inputs.history)
     messages = list(_message_pages(inputs, releases))
     others = [
@@ -111,7 +111,9 @@ def _message_pages(inputs: Inputs, releases: Releases) -> Iterator[MessagePage]:
 
 
 def title_of(group: ModuleGroup) -> str:
-    """The API or record type of a module: its messages without ``Request``, ``Response``, ``Key`` and ``Value``."""
+    """Return the API or record type of a module: its messages without ``Request``, ``Response``, ``Key`` and
+    ``Value``.
+    """
     first = group.messages[0]
     if first.kind is MessageKind.HEADER:
         return "Headers"

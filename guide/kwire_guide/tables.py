@@ -13,7 +13,7 @@ from kwirec.ir.schema import Schema
 def table_pages(
     schema: Schema, errors: Sequence[ErrorDecl], pages: Sequence[MessagePage], releases: Container[str] = ()
 ) -> Iterator[OtherPage]:
-    """The page of types, and those of errors and enums if there are any. ``releases`` are those that have pages."""
+    """Yield the page of types, and the pages of errors and enums if any exist. ``releases`` have pages."""
     types, varints = list(type_rows()), list(varint_rows())
     yield table_page("types.html", "Types", "types.html.jinja", types=types, varints=varints)
     if errors:
@@ -30,7 +30,7 @@ def table_pages(
 
 
 def _uses(pages: Sequence[MessagePage]) -> Mapping[str, Sequence[tuple[str, str]]]:
-    """For every enum the fields that have it, each with its link."""
+    """Return the fields of every enum, each with its link."""
     found: dict[str, list[tuple[str, str]]] = {}
     for page in pages:
         for view in page.messages:
@@ -42,7 +42,7 @@ def _uses(pages: Sequence[MessagePage]) -> Mapping[str, Sequence[tuple[str, str]
 
 
 def _errors(errors: Iterable[ErrorDecl], pages: Sequence[MessagePage]) -> Iterator[dict[str, object]]:
-    """Every error, with the APIs whose examples have it."""
+    """Yield every error, with the APIs whose examples have it."""
     seen: dict[str, dict[str, str]] = {}
     for page in pages:
         for view in page.messages:

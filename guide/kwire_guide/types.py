@@ -25,7 +25,7 @@ class TypeRow:
 
 
 def type_rows() -> Iterator[TypeRow]:
-    """All types, as grammars name them."""
+    """Yield all types, as grammars name them."""
     yield TypeRow(
         "BOOLEAN", "1", "0 is false, 1 is true. Readers take any other byte as true.", _packed("bool", True, False)
     )
@@ -81,8 +81,10 @@ def type_rows() -> Iterator[TypeRow]:
 def _forms(
     name: str, size: int, unit: str, content: str, limit: str, *examples: tuple[str, int, str]
 ) -> Iterator[TypeRow]:
-    """The four forms of a type that begins with a number of ``size`` bytes. An example is a value, this number, and
-    the bytes after it."""
+    """Yield the four forms of a type that begins with a number of ``size`` bytes.
+
+    An example is a value, this number, and the bytes after it.
+    """
     word = "length" if unit == "bytes" else "number"
     classic = tuple((value, f"{count:0{2 * size}x} {data}".strip()) for value, count, data in examples)
     compact = tuple((value, f"{count + 1:02x} {data}".strip()) for value, count, data in examples)
@@ -96,7 +98,7 @@ def _forms(
 
 
 def varint_rows() -> Iterator[tuple[int, str, str, str]]:
-    """Numbers in binary, in groups of seven bits, and as bytes."""
+    """Yield numbers in binary, in groups of seven bits, and as bytes."""
     for number in (1, 127, 128, 300, 16384):
         groups = [f"{(number >> shift) & 127:07b}" for shift in range(0, max(number.bit_length(), 1), 7)]
         yield number, f"{number:b}", " ".join(groups), _uvarint(number).hex(" ")
