@@ -1,6 +1,6 @@
 """All diagnostic codes: lookup by number or name, the text of ``kwirec explain`` and the pages in ``docs/rules``.
 
-Codes are listed in the order of the passes; those of the validation pass in the order of its rules.
+Codes are in the order of the passes, and codes of the validation pass in the order of its rules.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _FILE_NAME = re.compile(r"// \S+\n+(?=[{/A-Z])")
 
 
 def find(word: str) -> Code | None:
-    """The code with this number or name, ignoring case."""
+    """Return the code with this number or name, ignoring case."""
     return BY_NAME.get(word.strip().lower())
 
 
@@ -52,7 +52,7 @@ def suggestion(word: str) -> str:
 
 
 def explain_text(code: Code) -> str:
-    """The explanation of a code as plain text."""
+    """Return the explanation of a code as plain text."""
     paragraphs = [
         f"{code.number} {code.name} ({code.severity.value})",
         _fill(code.what),
@@ -67,7 +67,7 @@ def explain_text(code: Code) -> str:
 
 
 def page(code: Code) -> str:
-    """The explanation of a code as a page in Markdown."""
+    """Return the explanation of a code as a page in Markdown."""
     parts = [
         f"# {code.number}: {code.name}",
         f"Severity: **{code.severity.value}**{', relaxable' if code.relaxable else ''} · [all rules](README.md)",
@@ -83,17 +83,17 @@ def page(code: Code) -> str:
 
 
 def index() -> str:
-    """The page that lists all codes."""
+    """Return the page that lists all codes."""
     return "\n".join(_index_lines()) + "\n"
 
 
 def pages() -> dict[str, str]:
-    """All pages by file name."""
+    """Return all pages by file name."""
     return {"README.md": index(), **{f"{code.number}.md": page(code) for code in CODES}}
 
 
 def write_pages(folder: Path) -> None:
-    """Write all pages to ``folder`` and remove those of codes that no longer exist."""
+    """Write all pages to ``folder`` and remove pages of codes that no longer exist."""
     folder.mkdir(parents=True, exist_ok=True)
     texts = pages()
     for stale in sorted(folder.glob("K[0-9][0-9][0-9].md")):
@@ -154,7 +154,7 @@ def _fill(text: str) -> str:
 
 
 def _in_both(example: str, other: str = "") -> str:
-    """An example in its notation, and then in the other, if that can say the same."""
+    """Return an example in its notation, and then in the other notation, if that can express it."""
     shown = [_fenced(example)]
     if other := other or in_other_notation(example):
         name = "JSON" if other.lstrip().startswith("{") else "the indentation notation"
@@ -163,9 +163,9 @@ def _in_both(example: str, other: str = "") -> str:
 
 
 def in_other_notation(example: str) -> str:
-    """An example in JSON in the indentation notation, or the reverse.
+    """Return an example in JSON in the indentation notation, or the reverse.
 
-    Empty if it is not a definition, or if its mistake is one of the notation.
+    The text is empty if the example is not a definition, or if its mistake is a mistake of the notation.
     """
     if not example.startswith(("{", "/")):
         return ""

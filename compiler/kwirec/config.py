@@ -41,7 +41,7 @@ class ConfigError(Exception):
 
 
 def load_report(path: Path | None) -> Report:
-    """An empty report with the settings in ``[tool.kwirec]`` of a file; defaults without section or file.
+    """Return an empty report with the settings in ``[tool.kwirec]`` of a file; defaults without section or file.
 
     Raises :class:`ConfigError`.
     """
@@ -63,7 +63,7 @@ def load_report(path: Path | None) -> Report:
 
 
 def read_section(path: Path, name: str, problems: list[str]) -> dict[str, Any]:
-    """The table ``[tool.NAME]`` of a TOML file, empty if there is none."""
+    """Return the table ``[tool.NAME]`` of a TOML file, empty if it is missing."""
     try:
         table: Any = tomllib.loads(read_regular(path).decode())
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as problem:
@@ -84,7 +84,7 @@ def read_waivers(
     resolve: Callable[[str], tuple[str, str]],
     problems: list[str],
 ) -> tuple[Waiver, ...]:
-    """The array of tables ``[[tool.NAME.waivers]]``.
+    """Return the array of tables ``[[tool.NAME.waivers]]``.
 
     ``code_key`` is the key that holds the waived code or rule. ``resolve`` maps its value to a code, or to an empty
     string and an error text. ``optional`` lists the keys allowed besides ``code_key``, ``message`` and ``reason``.
@@ -144,7 +144,7 @@ def _read_severities(table: object, problems: list[str]) -> dict[str, Severity]:
 
 
 def _relaxable(word: str) -> tuple[str, str]:
-    """The number of a relaxable code, or an empty string and an error text."""
+    """Return the number of a relaxable code, or an empty string and an error text."""
     code = catalogue.find(word)
     if code is None:
         hint = catalogue.suggestion(word)

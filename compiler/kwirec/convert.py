@@ -88,14 +88,14 @@ def _check_names(schema: Schema, report: Report) -> None:
 
 
 def json_files(definitions: Iterable[tuple[PurePosixPath, Definition]]) -> dict[str, str]:
-    """A file for each definition, in the folder that it came from."""
+    """Return a file for each definition, in the folder that it came from."""
     return {f"{folder / one.name.value}.json": json_definition(one) for folder, one in definitions}
 
 
 def krammar_files(
     definitions: Sequence[tuple[PurePosixPath, Definition]], report: Report, *, dialect: Dialect | None = None
 ) -> dict[str, str]:
-    """A file for each request with its response, and for each other definition."""
+    """Return a file for each request with its response, and for each other definition."""
     franz_go = dialect == "franz-go"
     if franz_go:
         definitions = _with_own_names(_of_some_version(definitions, report))
@@ -110,7 +110,7 @@ def krammar_files(
 def _of_some_version(
     definitions: Iterable[tuple[PurePosixPath, Definition]], report: Report
 ) -> Iterator[tuple[PurePosixPath, Definition]]:
-    """The definitions without messages of no version, which would have all versions in franz-go's notation."""
+    """Yield the definitions without messages of no version, which would have all versions in franz-go's notation."""
     for folder, one in definitions:
         valid = one.valid_versions if isinstance(one, MessageDecl) else None
         if valid is None or valid.value != NONE:
@@ -121,7 +121,7 @@ def _of_some_version(
 
 
 def _in_order(group: Iterable[Definition]) -> list[Definition]:
-    """Requests before their responses."""
+    """Sort requests before their responses."""
     return sorted(group, key=lambda one: (_pair_name(one), one.type.value == "response"))
 
 
@@ -142,8 +142,9 @@ def _franz_go_file(definition: Definition) -> str:
 def _with_own_names(
     definitions: Iterable[tuple[PurePosixPath, Definition]],
 ) -> list[tuple[PurePosixPath, Definition]]:
-    """The definitions, a common struct with the name of its message before its own if others have the same: to
-    franz-go, names hold for all files."""
+    """Return the definitions. A common struct gets the name of its message as a prefix if other structs have the same
+    name: to franz-go, names hold for all files.
+    """
     definitions = list(definitions)
     messages = [one for _, one in definitions if isinstance(one, MessageDecl)]
     names = Counter(struct.name.value for message in messages for struct in message.common_structs)
@@ -180,7 +181,7 @@ def _renamed(message: MessageDecl, names: Iterable[str]) -> MessageDecl:
 
 
 def _folder(path: Path, source: str) -> PurePosixPath:
-    """The folder of a source below the path that was given; what is in archives and bundles has none."""
+    """Return the folder of a source below the given path, empty for sources in archives and bundles."""
     if not path.is_dir() or "!" in source:
         return PurePosixPath()
     return PurePosixPath(source).relative_to(PurePosixPath(path.as_posix())).parent

@@ -56,7 +56,8 @@ def load(
 ) -> Loaded:
     """Read, parse, resolve and validate the definitions in ``paths``. Findings go to ``report``.
 
-    ``notation`` is that of files whose suffix does not tell; ``dialect`` that of files in the indentation notation.
+    ``notation`` is the notation of files whose suffix does not determine it. ``dialect`` is the dialect of files in
+    the indentation notation.
     """
     started = time.perf_counter()
     sources = read_sources(paths, report)
@@ -125,6 +126,6 @@ def generate(
 
 
 def digest(loaded: Loaded) -> str:
-    """A digest of all definitions that does not depend on the order or names of the files."""
+    """Return a digest of all definitions that does not depend on the order or names of the files."""
     texts = sorted(hashlib.sha256(document.source.text.encode()).hexdigest() for document in loaded.documents)
     return hashlib.sha256("".join(texts).encode()).hexdigest()[:16]

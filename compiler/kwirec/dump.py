@@ -32,18 +32,20 @@ from kwirec.versions import VersionRange
 
 
 def dump_syntax(documents: Iterable[Document]) -> str:
-    """The trees as written: an attribute on each line, in the order of the text, after its line and column."""
+    """Return the trees as written: an attribute on each line, in the order of the text, after its line and column."""
     return _text(line for document in documents for line in _document(document))
 
 
 def dump_schema(schema: Schema) -> str:
-    """Every message with its structs and fields: types resolved, ranges as declared, defaults typed. Enums last."""
+    """Return every message with its structs and fields: types resolved, ranges as declared, defaults typed. Enums are
+    last.
+    """
     lines = [line for message in schema.messages for line in _message(message)]
     return _text([*lines, *(line for enum in schema.enums for line in _enum(enum))])
 
 
 def dump_layouts(schema: Schema, layouts: Layouts) -> str:
-    """Every message with its layouts, each once, after its versions and its fingerprint."""
+    """Return every message with its layouts, each once, after its versions and its fingerprint."""
     return _text(line for message in schema.messages for line in _layouts(message, layouts.by_message[message.name]))
 
 
@@ -137,7 +139,7 @@ def _fields(struct: Struct) -> Iterator[str]:
 
 
 def _facts(**facts: object) -> Iterator[str]:
-    """Attributes that have a value; flags by their names alone."""
+    """Yield attributes that have a value, and flags by their names only."""
     for name, value in facts.items():
         if value:
             text = ",".join(value) if isinstance(value, tuple) else str(value)

@@ -20,8 +20,9 @@ MAX_FILE = 16 << 20
 
 
 def read_regular(path: Path) -> bytes:
-    """The bytes of a regular file. Raises ``OSError`` for a pipe, socket or device, which may never end, and for more
-    than ``MAX_FILE`` bytes."""
+    """Return the bytes of a regular file. Raises ``OSError`` for a pipe, socket or device, which may never end, and
+    for more than ``MAX_FILE`` bytes.
+    """
     if path.exists() and not path.is_file():
         raise OSError(f"{path.as_posix()} is not a regular file")
     with path.open("rb") as file:
@@ -32,7 +33,7 @@ def read_regular(path: Path) -> bytes:
 
 
 def holds(path: Path, text: str) -> bool:
-    """Whether there is a file that has exactly this text."""
+    """Return whether there is a file that has exactly this text."""
     return path.exists() and read_regular(path) == text.encode()
 
 

@@ -50,14 +50,15 @@ class Formatted:
 
 
 def format_paths(paths: Iterable[Path], report: Report, *, notation: Notation | None = None) -> list[Formatted]:
-    """The definition files in these files and folders, formatted; those with mistakes, which ``report`` has, are left
-    out. So are bundles and archives."""
+    """Return the definition files in these files and folders, formatted; those with mistakes, which ``report`` has,
+    are left out. So are bundles and archives.
+    """
     sources = read_sources(paths, report)
     return list(_formatted((one for one in sources if not _is_bundled(one)), report, notation))
 
 
 def format_bytes(data: bytes, report: Report, *, notation: Notation | None = None) -> Formatted | None:
-    """The same for the content of one file; ``None`` if it has mistakes."""
+    """Return the same for the content of one file; ``None`` if it has mistakes."""
     if len(data) > MAX_BYTES:
         report.add(
             codes.UNREADABLE, f"cannot read {STANDARD_INPUT}", Span(Source(STANDARD_INPUT, ""), 0, 0), TOO_MUCH
@@ -96,7 +97,7 @@ def _formatted(sources: Iterable[Source], report: Report, notation: Notation | N
 
 
 def _indented(source: Source) -> Source | None:
-    """The source with two spaces for each level; ``None`` if that does not mend all of its mistakes."""
+    """Return the source with two spaces for each level; ``None`` if that does not mend all of its mistakes."""
     text, report = reindented(source.text), Report()
     if text is None:
         return None

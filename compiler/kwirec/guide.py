@@ -29,14 +29,16 @@ def part_of(message: Message) -> str:
 
 
 def place_of(message: Message, version: int | None = None, before: int | None = None, *, field: str = "") -> str:
-    """A message, in a version, or what it changed since version ``before``; and a field, by its names in snake case:
-    ``api/fetch.html#request-v16-vs-11.topics.partitions``."""
+    """Return a message, in a version, or what it changed since version ``before``; and a field, by its names in snake
+    case: ``api/fetch.html#request-v16-vs-11.topics.partitions``.
+    """
     return message_place(module_path(message), part_of(message), version, before, field)
 
 
 def field_place(message: Message, path: str) -> str:
-    """The place of a field whose path is ``Topics.Partitions``: ``topics.partitions``. A path that begins with a
-    common struct leads to the first field of this struct that has it. Empty if the page does not have the field."""
+    """Return the place of a field whose path is ``Topics.Partitions``: ``topics.partitions``. A path that begins with
+    a common struct leads to the first field of this struct that has it. Empty if the page does not have the field.
+    """
     first, _, rest = path.partition(".")
     places = {place: base_type(field.type) for place, field, _ in field_places(message)}
     owners = [place for place, type_ in places.items() if type_ == StructType(first)]
@@ -47,7 +49,9 @@ def field_place(message: Message, path: str) -> str:
 def field_places(
     message: Message, struct: Struct | None = None, versions: VersionRange | None = None, prefix: str = ""
 ) -> Iterator[tuple[str, Field, VersionRange]]:
-    """The places of the fields that some version has, outer ones first, each with its field and these versions."""
+    """Yield the places of the fields that some version has, outer ones first, each with its field and these
+    versions.
+    """
     for field in (struct or message.root).fields:
         if live := field.versions.intersect(message.valid if versions is None else versions):
             place, base = f"{prefix}{python_name(field.name)}", base_type(field.type)
@@ -62,12 +66,12 @@ def anchor(text: str) -> str:
 
 
 def enum_place(enum: str, value: str | None = None) -> str:
-    """An enum or one of its values: ``enums.html#IsolationLevel.READ_COMMITTED``."""
+    """Return an enum or one of its values: ``enums.html#IsolationLevel.READ_COMMITTED``."""
     return f"enums.html#{anchor(enum)}{f'.{anchor(value)}' if value else ''}"
 
 
 def linked(diagnostics: Iterable[Diagnostic], schema: Schema, base: str) -> Iterator[Diagnostic]:
-    """The findings, each with the address of what it is about, if the guide at ``base`` has a page for it."""
+    """Yield the findings, each with the address of what it is about, if the guide at ``base`` has a page for it."""
     messages = {message.name: message for message in schema.messages if message.valid}
     enums = {enum.name: {value.name for value in enum.values} for enum in schema.enums}
     for one in diagnostics:

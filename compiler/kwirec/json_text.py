@@ -49,8 +49,9 @@ def json_text(value: object, *, levels: int, indent: int) -> str:
 
 
 def definition_text(definition: Mapping[str, object]) -> str:
-    """A definition file: each attribute of the definition is a line, each object below it is laid out by
-    :func:`object_lines`. Values may be :class:`Commented`."""
+    """Return a definition file: each attribute of the definition is a line, each object below it is laid out by
+    :func:`object_lines`. Values may be :class:`Commented`.
+    """
     lines = ["{"]
     members, rest = _apart(definition.items())
     for number, (name, member) in enumerate(members, 1):
@@ -65,8 +66,9 @@ def definition_text(definition: Mapping[str, object]) -> str:
 
 
 def object_lines(node: Mapping[str, object], indent: str = "", end: str = "", *, width: int = WIDTH) -> Iterator[str]:
-    """An object on as few lines as ``width`` allows, the objects of its lists on lines of their own, and a new line
-    after each comment."""
+    """Yield an object on as few lines as ``width`` allows, the objects of its lists on lines of their own, and a new
+    line after each comment.
+    """
     members, rest = _apart(node.items())
     closing, start = f" }}{end}", f"{indent} "
     line, is_empty = f"{indent}{{", False
@@ -91,7 +93,7 @@ def object_lines(node: Mapping[str, object], indent: str = "", end: str = "", *,
 
 
 def _end(line: str, is_empty: bool, comments: list[str], has_members: bool, closing: str) -> Iterator[str]:
-    """The last lines of an object; ``line`` is what it has so far of the last one, unless that ``is_empty``."""
+    """Yield the last lines of an object; ``line`` is what it has so far of the last one, unless that ``is_empty``."""
     if not is_empty:
         yield line if has_members or comments else f"{line} {closing.lstrip()}"
     yield from comments
@@ -100,7 +102,7 @@ def _end(line: str, is_empty: bool, comments: list[str], has_members: bool, clos
 
 
 def is_nested(value: object) -> TypeGuard[list[object]]:
-    """Whether a value is a list that has objects or comments."""
+    """Return whether a value is a list that has objects or comments."""
     return isinstance(value, list) and any(isinstance(item, Mapping | Commented) for item in value)
 
 
@@ -119,7 +121,7 @@ def _items(items: list[object], indent: str, width: int) -> Iterator[str]:
 
 
 def _apart(items: Iterable[tuple[str, object]]) -> tuple[list[tuple[str, Commented]], tuple[str, ...]]:
-    """The values with their names and comments, and the comments after the last of them."""
+    """Return the values with their names and comments, and the comments after the last of them."""
     every = [(name, value if isinstance(value, Commented) else Commented(value)) for name, value in items]
     rest = (one.before for _, one in every if one.value is NOTHING)
     return [(name, one) for name, one in every if one.value is not NOTHING], next(rest, ())

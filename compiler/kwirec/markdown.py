@@ -11,7 +11,7 @@ _PUNCTUATION = re.compile(r"[!-/:-@\[-`{-~]")
 
 
 def code(text: str) -> str:
-    """A code span, also in tables. Text that could end it becomes an element of entities instead."""
+    """Return a code span, also in tables. Text that could end it becomes an element of entities instead."""
     text = printable(text)
     if text and not re.search("[`|]", text):
         return f"`{text}`"
@@ -19,7 +19,9 @@ def code(text: str) -> str:
 
 
 def prose(text: str) -> str:
-    """A sentence, of which the parts in backticks are code. ``@`` and ``#`` refer to nobody and nothing in code."""
+    """Return a sentence, of which the parts in backticks are code. ``@`` and ``#`` refer to nobody and nothing in
+    code.
+    """
     *parts, last = printable(text).split("`")
     if len(parts) % 2:  # a backtick without its partner
         last = f"{parts.pop()}`{last}"

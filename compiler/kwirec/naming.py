@@ -42,7 +42,8 @@ def snake_case(name: str) -> str:
 
 
 def python_name(name: str) -> str:
-    """The attribute that a field becomes: snake case, with ``_`` appended to keywords and names in :data:`RESERVED`.
+    """Return the attribute that a field becomes: snake case, with ``_`` appended to keywords and names in
+    :data:`RESERVED`.
 
     Field names contain no underscores, so the result cannot be the name of another field.
     """
@@ -51,15 +52,15 @@ def python_name(name: str) -> str:
 
 
 def python_path(path: str) -> str:
-    """The attributes of a path of fields: ``Topics.TopicId`` → ``topics.topic_id``."""
+    """Return the attributes of a path of fields: ``Topics.TopicId`` → ``topics.topic_id``."""
     return ".".join(map(python_name, path.split(".")))
 
 
 def constant_name(name: str) -> str:
-    """The member of an enum that a value becomes: ``PREPARE_COMMIT`` as it is, ``PrepareCommit`` the same."""
+    """Return the member of an enum that a value becomes: ``PREPARE_COMMIT`` as it is, ``PrepareCommit`` the same."""
     return name if name == name.upper() else snake_case(name).upper()
 
 
 def is_python_keyword(name: str) -> bool:
-    """Whether a field of this name would be a keyword of Python, such as ``From``."""
+    """Return whether a field of this name would be a keyword of Python, such as ``From``."""
     return keyword.iskeyword(snake_case(name))

@@ -149,7 +149,7 @@ class Build:
 
 
 def codec_modules(package: Path) -> list[str]:
-    """The codec modules of a generated package, as paths relative to it without suffix, largest first."""
+    """Return the codec modules of a generated package, as paths relative to it without suffix, largest first."""
     found = [path for path in package.rglob("*.py") if CONSTRUCTOR.search(path.read_text("utf-8"))]
     ordered = sorted(found, key=lambda path: (-path.stat().st_size, path))
     return [path.relative_to(package).with_suffix("").as_posix() for path in ordered]
@@ -221,12 +221,12 @@ def compile_in_place(
 
 
 def libraries(folder: Path) -> Iterator[Path]:
-    """The libraries for this Python in ``folder`` and below."""
+    """Return the libraries for this Python in ``folder`` and below."""
     return folder.rglob(f"*{SUFFIX}")
 
 
 def outdated(work: Path) -> list[Path]:
-    """The sources that are not as they were when they were compiled in place with this ``work``."""
+    """Return the sources that are not as they were when they were compiled in place with this ``work``."""
     record = work / "sources.json"
     then: dict[str, str] = json.loads(record.read_text("utf-8")) if record.exists() else {}
     return [Path(name) for name, digest in _digests(map(Path, then)).items() if digest != then[name]]
@@ -237,7 +237,9 @@ def _digests(files: Iterable[Path]) -> dict[str, str]:
 
 
 def _prepare(work: Path, root: Path, folders: Sequence[Path], files: Sequence[Path], level: int) -> None:
-    """The script of the build and mypy's configuration; after a change of either's tools the work starts anew."""
+    """Return the script of the build and mypy's configuration; after a change of either's tools the work starts
+    anew.
+    """
     work.mkdir(parents=True, exist_ok=True)
     operations = hashlib.sha256(Path(__file__).with_name("native_ops.py").read_bytes()).hexdigest()
     versions = [importlib.metadata.version(name) for name in ("mypy", "setuptools")]
@@ -279,8 +281,9 @@ def _prepare(work: Path, root: Path, folders: Sequence[Path], files: Sequence[Pa
 
 
 def _constructors(folder: Path, files: Sequence[Path]) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """The full names of the functions ``new_X`` in the files of the package ``folder``, and the fields that are not
-    among their parameters."""
+    """Yield the full names of the functions ``new_X`` in the files of the package ``folder``, and the fields that are
+    not among their parameters.
+    """
     for file in files:
         if file.is_relative_to(folder):
             module = ".".join(file.relative_to(folder.parent).with_suffix("").parts)
@@ -308,7 +311,7 @@ def _copy(sources: Sequence[Path], target: Path) -> None:
 
 
 def _complaints(text: str) -> str:
-    """The lines that report errors, or the last ones if none does."""
+    """Return the lines that report errors, or the last ones if none does."""
     lines = text.splitlines()
     errors = [line for line in lines if re.search(r"\berror\b", line) and not line.startswith("gcc ")]
     return "\n".join(errors or lines[-30:])

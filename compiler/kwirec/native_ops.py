@@ -124,8 +124,9 @@ def make_uuid(builder: IRBuilder, expr: CallExpr, callee: RefExpr) -> Value | No
 
 
 def _slice(builder: IRBuilder, node: Expression, before: Expression | None = None) -> list[Value] | None:
-    """The values of ``data[start:end]``, with that of another expression before them, if both positions are native
-    numbers and ``data`` is bytes."""
+    """Return the values of ``data[start:end]``, with that of another expression before them, if both positions are
+    native numbers and ``data`` is bytes.
+    """
     if not isinstance(node, IndexExpr) or not isinstance(node.index, SliceExpr):
         return None
     start, end = node.index.begin_index, node.index.end_index

@@ -51,7 +51,7 @@ class VersionRange:
 
     @staticmethod
     def covering(versions: Iterable[int], *, open_at: int | None = None) -> VersionRange:
-        """The range that holds exactly ``versions``; ``ValueError`` when they have gaps.
+        """Return the range that holds exactly ``versions``; ``ValueError`` when they have gaps.
 
         With ``open_at`` a range that reaches this version is left open at its end (``N+``).
         """
@@ -91,7 +91,7 @@ class VersionRange:
         return self.low <= self.high
 
     def covers(self, other: VersionRange) -> bool:
-        """Whether every version of ``other`` is in this range; the empty range is covered by all."""
+        """Return whether every version of ``other`` is in this range; the empty range is covered by all."""
         return not other or (self.low <= other.low and other.high <= self.high)
 
     def intersect(self, other: VersionRange) -> VersionRange:
@@ -99,7 +99,7 @@ class VersionRange:
         return VersionRange(low, high) if low <= high else NONE
 
     def subtract(self, other: VersionRange) -> tuple[VersionRange, ...]:
-        """The versions of this range that ``other`` lacks: no, one or two ranges."""
+        """Return the versions of this range that ``other`` lacks: no, one or two ranges."""
         shared = self.intersect(other)
         if not shared:
             return (self,) if self else ()
@@ -107,7 +107,7 @@ class VersionRange:
         return tuple(part for part in rest if part)
 
     def text_within(self, valid: VersionRange) -> str:
-        """The range as text, open if it ends with the last of the ``valid`` versions."""
+        """Return the range as text, open if it ends with the last of the ``valid`` versions."""
         return f"{self.low}+" if self.high == valid.high else str(self)
 
     def __str__(self) -> str:

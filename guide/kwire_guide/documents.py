@@ -39,7 +39,10 @@ class DocumentError(OSError):
 
 
 def read_documents(paths: Iterable[Path]) -> list[Document]:
-    """Return the given Markdown files and the files in folders, ``README.md`` first. Raises :class:`DocumentError`."""
+    """Return the Markdown files of ``paths`` and their folders, ``README.md`` first.
+
+    Raises :class:`DocumentError`.
+    """
     files = {file: depth for path in paths for file, depth in _files(path.resolve())}
     if not files:
         return []

@@ -48,7 +48,7 @@ def merge(paths: Sequence[Path], form: str, report: Report, release: str, into: 
 
 
 def _show_merge(outcome: MergeOutcome) -> None:
-    """Print what a merge found, and what its proof says."""
+    """Print the findings of a merge and the result of its proof."""
     for conflict in outcome.conflicts:
         echo(f"conflict: {conflict}", err=True)
     for note in outcome.notes:
@@ -137,7 +137,7 @@ def _read_sides(old: str, new: str, union: Path, notation: Notation | None) -> t
 
 
 def _diff_changes(old: Side, new: Side, level: str | None, form: str, settings: DiffConfig, guide: str) -> int:
-    """Print what changed between two sides, and what breaks; the exit code."""
+    """Print the changes between two sides and the breaks among them, and return the exit code."""
     from kwirec.diff import Level, compare, judge
     from kwirec.diff.report import diff_summary, render_diff
 

@@ -28,12 +28,12 @@ quiet = click.option("--quiet", "-q", is_flag=True, help="Hide progress, and the
 
 
 def format(*choices: str) -> Callable[[F], F]:
-    """The option ``--format``, text unless another is chosen."""
+    """Add the option ``--format``, with text as its default."""
     return click.option("--format", "form", type=click.Choice(choices), default="text", show_default=True)
 
 
 def config(name: str, section: str, load: Callable[[Path | None], object]) -> Callable[[F], F]:
-    """The option ``--config``; the parameter ``name`` is what ``load`` makes of the file."""
+    """Add the option ``--config``. The parameter ``name`` gets the result of ``load`` for the file."""
 
     def read(context: click.Context, parameter: click.Parameter, path: Path | None) -> object:
         folders = (here := Path.cwd(), *here.parents)
@@ -71,12 +71,12 @@ guide_url = click.option(
 
 
 def reporting(function: F) -> F:
-    """The options ``--format`` and ``--config`` of commands that report findings."""
+    """Add the options ``--format`` and ``--config`` of commands that report findings."""
     return format(*FORMATS)(config("report", "tool.kwirec", load_report)(function))
 
 
 def check_package_name(package: str) -> None:
-    """Raise ``UsageError`` for a name that cannot be that of a generated package."""
+    """Raise ``UsageError`` for a name that no generated package can have."""
     is_special = package.startswith("__") and package.endswith("__")  # a module of Python's own, such as __init__
     if not package.isidentifier() or keyword.iskeyword(package) or is_special:
         raise click.UsageError(f"{package!r} is not a valid package name")

@@ -70,7 +70,7 @@ def make_from(
     make: Callable[[Loaded, Phase], Generated],
     guide_url: str = "",
 ) -> Generated:
-    """What ``make`` makes of the definitions, whose errors end the program; other findings are counted."""
+    """Return the result of ``make`` for the definitions. Errors end the program, and other findings are counted."""
     from kwirec.driver import OutputNotGeneratedError, load
     from kwirec.terminal import phases
 
@@ -91,7 +91,7 @@ def make_from(
 
 
 def files_text(result: Generated, only_check: bool) -> str:
-    """How many files there are, and what became of them."""
+    """Return the number of files and their state in words."""
     outcome = result.outcome
     differ, obsolete = ("differ", "obsolete") if only_check else ("written", "removed")
     return (

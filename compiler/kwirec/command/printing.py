@@ -1,4 +1,4 @@
-"""What commands print, and the exit codes that they have."""
+"""Output and exit codes of commands."""
 
 from __future__ import annotations
 
@@ -26,8 +26,10 @@ def echo(text: str, *, nl: bool = True, err: bool = False) -> None:
 
 
 def show(report: Report, form: str, schema: Schema | None = None, guide: str = "") -> None:
-    """Print findings: machine formats to standard output, text to standard error, with errors last. They have the
-    addresses of what they are about in the ``guide`` of a schema, if there is one."""
+    """Print findings: machine formats to standard output, text to standard error, with errors last.
+
+    Findings carry addresses in the ``guide`` of a schema, if it exists.
+    """
     text = form == "text"
     found = folded(report.diagnostics) if text else report.diagnostics
     if schema and guide:
@@ -38,7 +40,7 @@ def show(report: Report, form: str, schema: Schema | None = None, guide: str = "
 
 
 def counts(report: Report, loaded: Loaded) -> str:
-    """How many findings there are of each severity, and whether the rules were applied to the definitions."""
+    """Return the number of findings of each severity, and whether the rules were applied to the definitions."""
     return summary(report.diagnostics) + ("" if loaded.validated else "; later checks were not run")
 
 
@@ -50,7 +52,7 @@ def show_unused(waivers: Iterable[Waiver]) -> None:
 
 
 def status(report: Report) -> int:
-    """The exit code that findings give."""
+    """Return the exit code that findings give."""
     if any(d.code.number in ("K001", "K002", "K009") for d in report.diagnostics):
         return USAGE
     serious = report.count(Severity.ERROR) + report.count(Severity.WARNING)

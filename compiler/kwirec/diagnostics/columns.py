@@ -28,7 +28,9 @@ class ShownLine:
     _columns: Sequence[tuple[int, int]]
 
     def column(self, index: int) -> int:
-        """The column (from 0) of the character at ``index``; cropped characters have that of the ``…``."""
+        """Return the column (from 0) of the character at ``index``; cropped characters have the column of the
+        ``…``.
+        """
         return self._columns[bisect_right(self._columns, index, key=itemgetter(0)) - 1][1]
 
 
@@ -52,7 +54,7 @@ def show(line: str, marks: Sequence[tuple[int, int]]) -> ShownLine:
 
 
 def _windows(length: int, marks: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """The character ranges to show: the whole line if it fits, else the context of each mark."""
+    """Return the character ranges to show: the whole line if it fits, or else the context of each mark."""
     if length <= WIDTH:
         return [(0, length)]
     if not marks:

@@ -21,7 +21,7 @@ from kwirec.versions import ALL, VersionRange
 T = TypeVar("T")
 
 MAX_FINDINGS = 10_000
-"""How many findings a report has: a finding takes 100 times the bytes that it can be about."""
+"""Maximum findings of a report: a finding needs 100 times the memory of the bytes that it can be about."""
 
 
 class Severity(enum.Enum):
@@ -93,7 +93,7 @@ class Details(TypedDict, total=False):
 
 
 def finding(message: str, span: Span, label: str = "", **details: Unpack[Details]) -> Finding:
-    """A :class:`Finding` from plain values. Empty helps are left out."""
+    """Return a :class:`Finding` from plain values, without empty helps."""
     return Finding(
         message=message,
         primary=Label(span, label),
@@ -114,7 +114,7 @@ class Diagnostic(Finding):
 
     @classmethod
     def of(cls, finding: Finding, code: Code, severity: Severity) -> Diagnostic:
-        """The diagnostic of a finding."""
+        """Return the diagnostic of a finding."""
         return cls(code=code, severity=severity, **vars(finding))
 
     @property
@@ -140,7 +140,9 @@ class Waiver:
     def covers(
         self, code: str, messages: Iterable[str | None], fields: Iterable[str | None], versions: Iterable[int] = ()
     ) -> bool:
-        """Whether the waiver accepts a finding of ``code`` about a message and field with one of these names."""
+        """Return whether the waiver accepts a finding of ``code`` about a message and field with one of these
+        names.
+        """
         return (
             self.code == code
             and (self.message == "*" or self.message in messages)
@@ -163,17 +165,17 @@ class Report:
     _counts: Counter[Severity] = field(default_factory=Counter)
 
     def add(self, code: Code, message: str, span: Span, label: str = "", **details: Unpack[Details]) -> None:
-        """Record a finding; the arguments are those of :func:`finding`."""
+        """Record a finding. The arguments are as for :func:`finding`."""
         if not self.is_full:
             self.record(code, finding(message, span, label, **details))
 
     @property
     def is_full(self) -> bool:
-        """Whether the report takes no more findings; its last one, an error, says so."""
+        """Whether the report accepts no more findings. Its last finding, an error, then reports this."""
         return len(self._diagnostics) > MAX_FINDINGS
 
     def until_full(self, items: Iterable[T]) -> Iterator[T]:
-        """The items, until the report takes no more findings about them: no pass reads on for nothing."""
+        """Yield the items until the report is full, so that no pass reads on for nothing."""
         return takewhile(lambda _: not self.is_full, items)
 
     def record(self, code: Code, found: Finding) -> None:
@@ -202,16 +204,16 @@ class Report:
         return sorted(self._diagnostics.values(), key=lambda diagnostic: diagnostic.sort_key)
 
     def has_errors(self) -> bool:
-        """Whether a diagnostic is an error."""
+        """Return whether a diagnostic is an error."""
         return self._counts[Severity.ERROR] > 0
 
     def count(self, severity: Severity) -> int:
-        """The number of diagnostics of this severity."""
+        """Return the number of diagnostics of this severity."""
         return self._counts[severity]
 
 
 def _end(span: Span) -> Diagnostic:
-    """What a full report has as its last finding."""
+    """Return the last finding of a full report."""
     from kwirec.diagnostics.codes import TOO_MANY_FINDINGS as code
 
     found = finding(f"there are more than {MAX_FINDINGS:,} findings", span, "this one and the rest are left out")
@@ -219,13 +221,13 @@ def _end(span: Span) -> Diagnostic:
 
 
 def explanation(docstring: str | None) -> tuple[str, str]:
-    """The first two paragraphs of a rule's docstring: the problem, and why it matters."""
+    """Return the first two paragraphs of a rule's docstring: the problem, and why it matters."""
     what, why = ((docstring or "") + "\n\n").split("\n\n")[:2]
     return " ".join(what.split()), " ".join(why.split())
 
 
 def closest(word: str, candidates: Iterable[str]) -> str | None:
-    """The candidate most similar to ``word``; ``None`` if none is similar."""
+    """Return the candidate most similar to ``word``, or ``None`` if none is similar."""
     by_folded = {candidate.casefold(): candidate for candidate in candidates}
     close = difflib.get_close_matches(word.casefold(), by_folded, n=1, cutoff=0.6)
     return by_folded[close[0]] if close else None

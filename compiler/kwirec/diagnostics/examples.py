@@ -28,7 +28,7 @@ Node = Mapping[str, object]
 
 
 def clock(*fields: Node, **attributes: object) -> str:
-    """A message of type ``data`` with versions 0-2, flexible from 1 on."""
+    """Return a message of type ``data`` with versions 0-2, flexible from 1 on."""
     head = {
         "type": "data",
         "name": "Clock",
@@ -41,19 +41,19 @@ def clock(*fields: Node, **attributes: object) -> str:
 
 
 def request(*fields: Node, **attributes: object) -> str:
-    """A request with versions 0-2, flexible from 1 on."""
+    """Return a request with versions 0-2, flexible from 1 on."""
     head = {"type": "request", "apiKey": 900, "name": "ClockRequest", "about": "Asks for the time."}
     return clock(*fields, **{**head, **attributes})
 
 
 def response(*fields: Node, **attributes: object) -> str:
-    """The response to :func:`request`."""
+    """Return the response to :func:`request`."""
     head = {"type": "response", "apiKey": 900, "name": "ClockResponse", "about": "Returns the time."}
     return clock(*fields, **{**head, **attributes})
 
 
 def field(name: str, type: str = "string", **attributes: object) -> Node:
-    """A field in all versions; ``fields`` defines its struct inline."""
+    """Return a field in all versions; ``fields`` defines its struct inline."""
     about = f"The {snake_case(name).replace('_', ' ')}."
     node = {"name": name, "type": type, "versions": "0+", "about": about}
     if "fields" in attributes and type.strip("[]")[:1].isupper():
@@ -62,24 +62,24 @@ def field(name: str, type: str = "string", **attributes: object) -> Node:
 
 
 def tagged(name: str, tag: int, type: str = "string", **attributes: object) -> Node:
-    """A field that all flexible versions have, tagged."""
+    """Return a field that all flexible versions have, tagged."""
     return field(name, type, **{"versions": "1+", "taggedVersions": "1+", "tag": tag, **attributes})
 
 
 def struct(name: str, *fields: Node, **attributes: object) -> Node:
-    """A common struct in all versions."""
+    """Return a common struct in all versions."""
     about = f"One {snake_case(name).replace('_', ' ')}."
     return _present({"name": name, "versions": "0+", "about": about, **attributes, "fields": list(fields)})
 
 
 def enum(*values: Node, **attributes: object) -> str:
-    """The enum ``Phase`` of int8 values."""
+    """Return the enum ``Phase`` of int8 values."""
     head = {"type": "enum", "name": "Phase", "valueType": "int8", "about": "A phase of the moon."}
     return "\n".join(object_lines({**head, **attributes, "values": list(values)}, width=WIDTH))
 
 
 def value(name: str, number: int, **attributes: object) -> Node:
-    """A value of an enum."""
+    """Return a value of an enum."""
     about = f"It is {snake_case(name).replace('_', ' ')}."
     return _present({"name": name, "value": number, "about": about, **attributes})
 
@@ -96,7 +96,7 @@ def krammar(
     order: tuple[int, int] = (0, 1),
     structs: tuple[str, str] = ("", ""),
 ) -> str:
-    """A request and its response with a field each, in the indentation notation, between two ``structs``."""
+    """Return a request and its response with a field each, in the indentation notation, between two ``structs``."""
     head = "ClockRequest => key 900, max version 2, flexible v1+"
     pair = (
         f"// Asks for the time.\n{head}\n  // What is asked for.\n{asked}",
@@ -112,7 +112,7 @@ def files(*definitions: str) -> str:
 
 
 def _present(node: Node, first: tuple[str, ...] = _FIELD_HEAD) -> Node:
-    """The attributes to write, in the order of Kafka's files."""
+    """Return the attributes to write, in the order of Kafka's files."""
     head = [name for name in first if name in node]
     tail = [name for name in _TAIL if name in node]
     between = [name for name in node if name not in (*head, *tail)]

@@ -24,26 +24,27 @@ FRANZ_GO = frozenset({"enums", "misc"})
 ARCHIVE_SUFFIXES = (".jar", ".zip")
 
 METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
-"""The others can demand any amount of memory for a few bytes."""
+"""Compression methods to read. The other methods can demand any amount of memory for a few bytes."""
 HEADER = 30
 """The smallest size of the header before each file in an archive."""
 
 MAX_MEMBERS, MAX_BYTES = 1 << 16, 2 << 20
-"""How many files an archive may contain, and how many bytes the definitions that are compiled together, and all JSON
-files of an archive. A Kafka release has 0.7 MiB of definitions, compiling takes 100 times as much, and a small
-archive may unpack to gigabytes."""
+"""Maximum files of an archive, and maximum bytes of the definitions that are compiled together, and of all JSON files
+of an archive. A Kafka release has 0.7 MiB of definitions, compiling needs 100 times as much memory, and a small
+archive may unpack to gigabytes.
+"""
 
 TOO_MUCH = f"more than {MAX_BYTES >> 20} MiB of definitions in all: pass fewer files at a time"
 
 
 @dataclass
 class _Room:
-    """How many more bytes may be read."""
+    """A counter of the bytes that may still be read."""
 
     left: int
 
     def take(self, data: bytes) -> bytes:
-        """The same bytes. ``ValueError`` if there is no room for them."""
+        """Return the same bytes. Raises ``ValueError`` if no room for them is left."""
         self.left -= len(data)
         if self.left < 0:
             raise ValueError(TOO_MUCH)
@@ -57,10 +58,11 @@ NOT_DEFINITIONS = frozenset(
 
 
 def read_sources(paths: Iterable[Path], report: Report, *, required: bool = True, member: str = "") -> list[Source]:
-    """All definition sources under ``paths``, each path's in sorted order, no file twice.
+    """Return all definition sources under ``paths``, the sources of each path in sorted order, no file twice.
 
-    With ``required``, a path without definitions is an error because it is probably mistyped. Of archives, only
-    ``member`` is read, if there is one. Each call has room for :data:`MAX_BYTES`: both sides of a diff, for example.
+    With ``required``, a path without definitions is an error because it is probably mistyped. From archives, the
+    function reads only ``member`` if it is given. Each call has room for :data:`MAX_BYTES`: both sides of a diff, for
+    example.
     """
     room = _Room(MAX_BYTES)
     sources: dict[Path, list[Source]] = {}
@@ -121,8 +123,9 @@ def _read_archive(path: Path, report: Report, only: str, room: _Room) -> Iterato
 
 
 def _members(archive: zipfile.ZipFile, only: str) -> list[zipfile.ZipInfo]:
-    """The definitions in an archive, by name, or ``only`` one. ``ValueError`` unless all members are those of an
-    ordinary jar."""
+    """Return the definitions in an archive by name, or only the member ``only``. Raises ``ValueError`` if a member is
+    unlike those in an ordinary jar.
+    """
     members, end = sorted(archive.infolist(), key=lambda member: member.header_offset), 0
     for member in members:
         if member.compress_type not in METHODS:
@@ -143,7 +146,7 @@ def _members(archive: zipfile.ZipFile, only: str) -> list[zipfile.ZipInfo]:
 
 
 def decode(name: str, data: bytes, report: Report) -> Iterator[Source]:
-    """The source of a file with this content; none if it is not UTF-8, which is reported."""
+    """Yield the source of a file with this content, or report a file that is not UTF-8."""
     data = data.removeprefix(encodings.BOM_UTF8)
     try:
         yield Source(name, data.decode("utf-8"))
@@ -159,5 +162,5 @@ def _unreadable(report: Report, path: Path, reason: str) -> None:
 
 
 def _whole(path: Path) -> Span:
-    """The place of findings about a path that has no text."""
+    """Return the place of findings about a path that has no text."""
     return Span(Source(path.as_posix(), ""), 0, 0)

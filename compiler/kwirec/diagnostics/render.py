@@ -90,7 +90,9 @@ def _github(diagnostic: Diagnostic) -> str:
 
 
 def _from_top(name: str) -> str:
-    """The name of a file from the top of its repository, where GitHub looks for it, if this runs in its workflow."""
+    """Return the name of a file relative to the top of its repository, where GitHub looks for it, if this runs in its
+    workflow.
+    """
     here = Path.cwd()
     top = next((folder for folder in (here, *here.parents) if (folder / ".git").exists()), None)
     path = Path(os.path.normpath(here / name))
@@ -108,7 +110,7 @@ def _github_property(value: str | int) -> str:
 
 
 def render_junit(diagnostics: Iterable[Diagnostic]) -> str:
-    """A test suite with a test case per finding, or a single passing diagnostic."""
+    """Return a test suite with a test case per finding, or a single passing diagnostic."""
     found = list(diagnostics)
     failures = sum(diagnostic.severity is not Severity.NOTE for diagnostic in found)
     suite = ElementTree.Element("testsuite", name="kwirec", tests=str(max(1, len(found))), failures=str(failures))

@@ -33,7 +33,7 @@ _ANSI = {"error": "1;31", "warning": "1;33", "note": "1;32", "other": "1;34", "g
 
 
 def render_text(diagnostics: Iterable[Diagnostic], *, color: bool = False) -> str:
-    """All findings with their source lines, a blank line between them."""
+    """Return all findings with their source lines, a blank line between them."""
     paint = _paint if color else _plain
     return "\n".join("\n".join(_finding(diagnostic, paint)) + "\n" for diagnostic in diagnostics)
 
@@ -108,7 +108,7 @@ class _Mark:
 
 
 def _blocks(diagnostic: Diagnostic) -> list[list[_Mark]]:
-    """The labels by source, the primary label first."""
+    """Return the labels by source, the primary label first."""
     blocks: dict[int, list[_Mark]] = {}
     for label in (diagnostic.primary, *diagnostic.others):
         mark = _Mark.of(label, label is diagnostic.primary)
@@ -187,7 +187,7 @@ class _Snippet:
             self._open.discard(self._rails.index(mark))
 
     def _underlines(self, marks: Sequence[_Mark], line: ShownLine) -> Iterator[_Row]:
-        """The carets, with the rightmost label next to them and the others below, from right to left."""
+        """Yield the carets, the rightmost label next to them, and the other labels below, from right to left."""
         if not marks:
             return
         carets = self._row()
@@ -215,7 +215,7 @@ class _Snippet:
         return row
 
     def _columns(self, mark: _Mark, line: ShownLine) -> tuple[int, int]:
-        """Where the carets of a label start and end, at least one column apart."""
+        """Return the start and end of a label's carets, at least one column apart."""
         start = self._margin + line.column(mark.start)
         return start, max(start + 1, self._margin + line.column(mark.end))
 
@@ -257,7 +257,9 @@ class _Snippet:
 
 
 def folded(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
-    """The diagnostics as a terminal shows them best: errors last, and the same warning or note about a file once."""
+    """Return the diagnostics as a terminal shows them best: errors last, and the same warning or note about a file
+    once.
+    """
     alike: dict[object, list[Diagnostic]] = {}
     for one in diagnostics:
         key = (one.code, one.primary.span.source, one.primary.text, one.notes, one.helps)

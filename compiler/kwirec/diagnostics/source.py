@@ -21,12 +21,12 @@ class Source:
         return [0, *(match.end() for match in re.finditer("\n", self.text))]
 
     def line_and_column(self, offset: int) -> tuple[int, int]:
-        """The line and column of an offset, both from 1; columns count characters."""
+        """Return the line and column of an offset, both from 1; columns count characters."""
         line = bisect.bisect_right(self._line_starts, offset)
         return line, offset - self._line_starts[line - 1] + 1
 
     def line_text(self, line: int) -> str:
-        """Line number ``line`` (from 1) without its end."""
+        """Return line number ``line`` (from 1) without its end."""
         return _line_text(self.text, self._line_starts[line - 1])
 
     @property
@@ -37,7 +37,7 @@ class Source:
 
 @lru_cache(1)
 def _line_text(text: str, start: int) -> str:
-    """The line of ``text`` from ``start``, kept until the next: one of megabytes can have thousands of findings."""
+    """Return the line of ``text`` from ``start``. The cache serves lines of megabytes with thousands of findings."""
     end = text.find("\n", start)
     return text[start : len(text) if end < 0 else end].rstrip("\r")
 
@@ -55,11 +55,11 @@ class Span:
         return self.source.text[self.start : self.end]
 
     def to(self, other: Span) -> Span:
-        """From the start of this span to the end of ``other``."""
+        """Return the span from the start of this span to the end of ``other``."""
         return Span(self.source, self.start, max(self.end, other.end))
 
     def within(self, start: int, end: int) -> Span:
-        """A part of this span, offsets counted from its start and clipped to it."""
+        """Return a part of this span. Offsets count from its start and are clipped to it."""
         return Span(self.source, min(self.start + start, self.end), min(self.start + end, self.end))
 
     @property

@@ -1,4 +1,4 @@
-"""Where the guide of the new side has what changed."""
+"""Addresses of changes in the guide of the new side."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from kwirec.ir.sites import FieldSite
 
 
 def address_of(change: Change) -> str:
-    """The address, relative to the folder of the guide; empty if the new side no longer has what changed.
+    """Return the address of a change, relative to the folder of the guide, empty if the new side no longer has its
+    place.
 
-    It leads to the newest version that changed and that the new side still has, and to the field that changed.
+    The address leads to the newest changed version that the new side still has, and to the changed field.
     """
     if isinstance(change, EnumChange):
         value = change.after.name if isinstance(change, ValueChange) and change.after else None
@@ -26,11 +27,11 @@ def address_of(change: Change) -> str:
 
 
 def _field_of(change: AnyMessageChange) -> str:
-    """The place of the changed field, if the new side has one version with it."""
+    """Return the place of the changed field, if the new side has one version with it."""
     site = change.after if isinstance(change, FieldChange) else None
     return place_of_site(site) if site else ""
 
 
 def place_of_site(site: FieldSite) -> str:
-    """The place of a field on the page of its message; empty if no version has it."""
+    """Return the place of a field on the page of its message; empty if no version has it."""
     return field_place(site.message, site.path) if site.path else ""

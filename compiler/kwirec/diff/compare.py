@@ -33,7 +33,7 @@ def compare(old: Schema, new: Schema) -> list[c.Change]:
 
 
 def _added_and_removed(pairing: Pairing) -> Iterator[c.Change]:
-    """Messages with versions on one side only; a definition without versions only reserves an api key."""
+    """Yield messages with versions on one side only. A definition without versions only reserves an api key."""
     removed: list[tuple[MessageSite, MessageSite | None]] = [(site, None) for site in pairing.removed]
     removed += [(pair.old, pair.new) for pair in pairing.persisted if not pair.new.message.valid]
     for old, reserved in removed:
@@ -60,7 +60,7 @@ def _numbers(pairing: Pairing) -> Iterator[c.Change]:
 
 
 def _ranges(old: Schema, new: Schema, pairing: Pairing) -> Iterator[c.Change]:
-    """Requests and responses whose versions differ now but did not before."""
+    """Yield requests and responses whose versions differ now but did not before."""
     sites = {id(site.message): site for site in (*pairing.added, *(pair.new for pair in pairing.persisted))}
     agreed = {key: a.valid == b.valid for key, a, b in old.pairs() if a is not None and b is not None}
     for key, request, response in new.pairs():

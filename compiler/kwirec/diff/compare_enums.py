@@ -1,7 +1,7 @@
 """Finds the changes of enums.
 
-Enums are paired by name. A value is what its name says: a name that stands for another number was renumbered, and a
-number that has another name was renamed, unless the name was or is that of another number.
+Enums are paired by name, and so are values. A name with another number was renumbered. A number with another name was
+renamed, unless the name was or is the name of another number.
 """
 
 from __future__ import annotations

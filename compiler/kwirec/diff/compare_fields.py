@@ -59,7 +59,7 @@ def _added(pair: MessagePair, struct: StructPair) -> Iterator[c.Change]:
 
 
 def _reused_tags(pair: MessagePair, struct: StructPair) -> Iterator[c.Change]:
-    """Tags that are now used by another field, in any version."""
+    """Yield tags that are now used by another field, in any version."""
     before = {site.field.tag: site for site in struct.old.fields if site.live_tagged}
     same = {(id(both.old), id(both.new)) for both in struct.fields.values()}
     for site in struct.new.fields:
@@ -69,7 +69,7 @@ def _reused_tags(pair: MessagePair, struct: StructPair) -> Iterator[c.Change]:
 
 
 def _in_versions(pair: MessagePair, field: FieldPair) -> Iterator[c.FieldPersists]:
-    """Changes of one field in the layouts of shared versions, grouped by kind."""
+    """Yield changes of one field in the layouts of shared versions, grouped by kind."""
     facts: dict[type[c.FieldPersists], set[int]] = {}
     for version, (before, after) in field.entries.items():
         same_coding = (version in pair.old.message.flexible) == (version in pair.new.message.flexible)
@@ -120,7 +120,7 @@ def _nullability(before: bool, after: bool) -> Iterator[type[c.FieldPersists]]:
 
 
 def _same_bytes(before: Kind, after: Kind) -> bool:
-    """Whether both have the same encoding, or at least values of the same size."""
+    """Return whether both have the same encoding, or at least values of the same size."""
     match before, after:
         case ArrayKind(), ArrayKind():
             same = (before.compact, before.nullable) == (after.compact, after.nullable)
@@ -135,7 +135,7 @@ def _same_bytes(before: Kind, after: Kind) -> bool:
 
 
 def _attributes(pair: MessagePair, field: FieldPair) -> Iterator[c.Change]:
-    """Changes of attributes that do not affect the encoding. The default of a tagged field does affect it."""
+    """Yield changes of attributes that do not affect the encoding. The default of a tagged field does affect it."""
     both = field.old.field, field.new.field
     tagged = any(before.tag and after.tag for before, after in field.entries.values())
     implicit = all(isinstance(side.default, Implicit) for side in both)

@@ -32,7 +32,7 @@ class DiffConfig:
 
 
 def load_diff_config(path: Path | None) -> DiffConfig:
-    """The section of a file, which may be missing, as may the file. Raises :class:`ConfigError`."""
+    """Return the section of a file. The section may be missing, and the file too. Raises :class:`ConfigError`."""
     if path is None:
         return DiffConfig()
     problems: list[str] = []

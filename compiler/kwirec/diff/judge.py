@@ -79,7 +79,7 @@ def judge(
 
 
 def covers(waiver: Waiver, rule: Rule, change: Change) -> bool:
-    """Whether a waiver accepts the finding of ``rule`` about ``change``; it can use old or new names."""
+    """Return whether a waiver accepts the finding of ``rule`` about ``change``; it can use old or new names."""
     return waiver.covers(rule.name, change.names, change.paths, change.versions)
 
 

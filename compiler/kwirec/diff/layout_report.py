@@ -16,7 +16,7 @@ from kwirec.markdown import code
 from kwirec.versions import in_words
 
 DIFFERS, OLD, NEW = "differs", "old only", "new only"
-"""What a finding says."""
+"""Kinds of a finding."""
 
 FORMATS = ("text", "markdown", "json")
 LONGEST = 80
@@ -27,7 +27,8 @@ LONGEST = 80
 class Finding:
     """Versions of a message that part at the same place, or that only one side has.
 
-    ``message`` is that of the old side where there is one; ``place`` has path, old and new kind, or is ``None``.
+    ``message`` is the message of the old side if it has one. ``place`` has path, old kind and new kind, or is
+    ``None``.
     """
 
     message: Message
@@ -43,8 +44,10 @@ class Finding:
 
 
 def render_layouts(found: LayoutComparison, old: str, new: str, form: str = "text", guide: str = "") -> str:
-    """The report in one of :data:`FORMATS`; ``old`` and ``new`` are the names of the sides, ``guide`` the address
-    of a guide of the new side."""
+    """Return the report in one of :data:`FORMATS`.
+
+    ``old`` and ``new`` are the names of the sides, ``guide`` the address of a guide of the new side.
+    """
     findings = [
         *_differing(found.parting),
         *_alone(found.left_only, OLD),
@@ -78,7 +81,7 @@ def layouts_summary(found: LayoutComparison, old: str, new: str) -> str:
 
 
 def _differing(parting: Iterable[Parting]) -> Iterator[Finding]:
-    """The versions of a message that part at the same place together."""
+    """Yield findings of a message's versions that part at the same place."""
     groups: dict[tuple[str, tuple[str, str, str]], list[Parting]] = {}
     for one in sorted(parting, key=lambda one: (*_order(one.message), one.version)):
         groups.setdefault((one.message.name, (one.path, one.left, one.right)), []).append(one)
@@ -99,7 +102,7 @@ def _order(message: Message) -> tuple[int, str]:
 
 
 def _brief(place: tuple[str, str, str]) -> tuple[str, str, str]:
-    """The kinds cut, unless they have the same beginning."""
+    """Return the kinds, cut unless they have the same beginning."""
     path, *kinds = place
     cut = [kind if len(kind) <= LONGEST else f"{kind[:LONGEST]}…" for kind in kinds]
     before, after = cut if cut[0] != cut[1] else kinds
@@ -125,13 +128,13 @@ def _markdown(findings: list[Finding], found: LayoutComparison, old: str, new: s
 
 
 def _linked(one: Finding, guide: str) -> str:
-    """The versions, with a link to the newest if the new side has them."""
+    """Return the versions, with a link to the newest if the new side has them."""
     address, words = _address(one, guide), in_words(one.versions)
     return link(words, address) if address else words
 
 
 def _address(one: Finding, guide: str) -> str:
-    """Where the guide has the newest of the versions; empty if the new side has none of them."""
+    """Return the address of the newest of the versions in the guide, empty if the new side has none of them."""
     message = one.message if one.status == NEW else one.partner
     return guide + place_of(message, max(one.versions)) if guide and message else ""
 

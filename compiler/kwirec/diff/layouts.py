@@ -1,7 +1,8 @@
-"""Compares the bytes of two schemas: which versions of which messages differ, and where each parts.
+"""Compares the bytes of two schemas: the versions of messages that differ, and the place where each parts.
 
-Takes definitions of any origin and notation. Names are not compared, only layouts [ARCHITECTURE: Three ideas] and
-versions of headers. Two layouts are the same bytes if their texts are equal: a struct is the same as its fields.
+Accepts definitions of any origin and notation. The comparison ignores names. It covers layouts [ARCHITECTURE: Three
+ideas] and versions of headers. Two layouts are the same bytes if their texts are equal, and a struct is the same as
+its fields.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ NOTHING = "nothing"
 
 @dataclass(frozen=True)
 class Parting:
-    """The first place in which the bytes of a message differ: the path of the field, and what each side has there."""
+    """The first place in which the bytes of a message differ: the path of the field and its kind on each side."""
 
     message: Message
     partner: Message
@@ -38,7 +39,7 @@ class Parting:
 
 @dataclass(frozen=True)
 class LayoutComparison:
-    """What two schemas have in common: pairs of message and version that are ``equal`` and those that part.
+    """A comparison of two schemas: pairs of message and version that are ``equal`` and pairs that part.
 
     ``left_only`` and ``right_only`` are the versions that only one side has.
     """
@@ -76,7 +77,9 @@ def compare_layouts(left: Schema, right: Schema) -> LayoutComparison:
 
 
 def _pairs(left: Schema, right: Schema) -> Iterator[tuple[Message | None, Message | None]]:
-    """Requests and responses by their api key, and what remains by its name; ``None`` if one side has no such."""
+    """Yield pairs of requests and responses by api key, and other messages by name, with ``None`` for a missing
+    side.
+    """
     mine, theirs = _by_number(left), _by_number(right)
     same = [(one, theirs[number]) for number, one in mine.items() if number in theirs]
     yield from same
@@ -93,7 +96,7 @@ def _pairs(left: Schema, right: Schema) -> Iterator[tuple[Message | None, Messag
 
 
 def _by_number(schema: Schema) -> dict[tuple[MessageKind, int | None], Message]:
-    """Requests and responses by kind and api key, without those that share both."""
+    """Return requests and responses by kind and api key, without messages that share both."""
     found = [((message.kind, message.api_key), message) for message in schema.messages if message.is_rpc]
     uses = Counter(number for number, _ in found)
     return {number: message for number, message in found if uses[number] == 1}
@@ -107,12 +110,14 @@ def _header_difference(left: int | None, right: int | None) -> tuple[str, str, s
 
 
 def first_difference(left: MessageLayout, right: MessageLayout) -> tuple[str, str, str] | None:
-    """Where two layouts part: the path of the field, and what both have there. ``None`` if they are the same."""
+    """Return the first difference of two layouts: the path of the field, and the kind on each side. ``None`` if they
+    are the same.
+    """
     return next(_differences(left.body, right.body, ""), None)
 
 
 def _differences(left: Kind, right: Kind, path: str) -> Iterator[tuple[str, str, str]]:
-    """The differences between two kinds, in the order of the bytes."""
+    """Yield the differences between two kinds, in the order of the bytes."""
     if left.text == right.text:
         return
     match left, right:

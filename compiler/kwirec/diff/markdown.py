@@ -30,7 +30,7 @@ SIGNS = {Severity.ERROR: "🔴", Severity.WARNING: "🟡", Severity.NOTE: "⚪"}
 
 
 def render_markdown(judgement: Judgement, old: Side, new: Side, guide: str = "") -> str:
-    """The report: what breaks first, APIs ordered by key, then other messages by name. ``guide`` is linked."""
+    """Return the report: breaks first, APIs ordered by key, then other messages by name. It links ``guide``."""
     lines = [f"## Protocol changes: {code(old.name)} → {code(new.name)}", ""]
     counts = summary(judged.diagnostic for judged in judgement.findings)
     waived = f", {len(judgement.waived)} waived" if judgement.waived else ""
@@ -88,7 +88,7 @@ def _link(change: Change, guide: str) -> str:
 
 
 def _rows(changes: Iterable[Change], guide: str) -> Iterator[tuple[str, str, str]]:
-    """A row for each message whose versions changed and for each changed field: its name, before and after."""
+    """Yield a row for each message whose versions changed and for each changed field: its name, before and after."""
     for change in changes:
         if not isinstance(change, AnyMessageChange):
             continue
@@ -110,14 +110,16 @@ def _rows(changes: Iterable[Change], guide: str) -> Iterator[tuple[str, str, str
 
 
 def _left(site: FieldSite, change: VersionAdded) -> str:
-    """In which new versions a field is not that the versions before had; its own range says nothing of it."""
+    """Return in words the new versions in which a field differs from the versions before. Its own range does not show
+    it.
+    """
     new, old = change.new.message.valid, change.old.message.valid
     without = [version for version in new if version > old.high and version not in site.field.versions]
     return f" (not in version{'s' if len(without) > 1 else ''} {runs_text(without)})" if without else ""
 
 
 def _named(message: Message, site: FieldSite, after: FieldSite | None, guide: str) -> str:
-    """The name of a field, with a link if the new side has it."""
+    """Return the name of a field, with a link if the new side has it."""
     name, place = code(f"{message.name}.{site.path}"), place_of_site(after) if guide and after else ""
     return link(name, guide + place_of(message, field=place)) if place else name
 
@@ -136,7 +138,7 @@ def _field_row(
 
 
 def _described(site: FieldSite | None, other: FieldSite | None) -> str:
-    """The type, versions and other attributes of a field, limited to the valid versions of its side."""
+    """Return the type, versions and other attributes of a field, limited to the valid versions of its side."""
     if site is None or not site.live:
         return "–"
     field, valid = site.field, site.message.valid

@@ -46,7 +46,7 @@ class StructPair:
     added: dict[str, dict[int, Entry]] = field(default_factory=dict)
 
     def successor(self, old: FieldSite) -> FieldSite | None:
-        """The field paired with ``old``, else the new field with its name."""
+        """Return the field paired with ``old``, else the new field with its name."""
         paired = next((pair.new for pair in self.fields.values() if pair.old is old), None)
         return paired or _named(self.new, old.field.name)
 
@@ -123,7 +123,7 @@ def _pairs(schema: Schema) -> RpcPairs:
 
 
 def _same_number(old_pairs: RpcPairs, new_pairs: RpcPairs, old: Message, new: Message) -> bool:
-    """Whether messages of the same kind and api key with different names are the same message.
+    """Return whether messages of the same kind and api key with different names are the same message.
 
     Requests decide for their responses, unless they have no fields to compare.
     """
@@ -138,7 +138,7 @@ def _same_number(old_pairs: RpcPairs, new_pairs: RpcPairs, old: Message, new: Me
 
 
 def _alike(old: Message, new: Message) -> bool:
-    """Whether they share the layout of a version, or the names of most fields."""
+    """Return whether they share the layout of a version, or the names of most fields."""
     shared = set(old.valid) & set(new.valid)
     if any(lower_message(old, v).body.fields and lower_message(old, v) == lower_message(new, v) for v in shared):
         return True
@@ -201,7 +201,7 @@ class _Walk:
 
 
 def _entries(struct: StructSite, kind: StructKind) -> list[Entry]:
-    """The fields of a struct in one version; tagged fields come last."""
+    """Return the fields of a struct in one version; tagged fields come last."""
     sites = {site.field.name: site for site in struct.fields}
     plain = [Entry(sites[layout.name], layout.kind) for layout in kind.fields]
     return plain + [Entry(sites[tag.name], tag.kind, tag) for tag in kind.tags or ()]
@@ -212,7 +212,9 @@ def _named(struct: StructSite, name: str) -> FieldSite | None:
 
 
 def unstable_versions(message: Message, schema: Schema) -> frozenset[int]:
-    """The unstable version of a message; a response has that of its request [KAFKA-WIRE 34]."""
+    """Return the unstable version of a message. A response has the unstable version of its request [KAFKA-WIRE
+    34].
+    """
     request: Iterable[Message] = (message,)
     if message.kind is MessageKind.RESPONSE:
         request = (m for m in schema.messages if (m.kind, m.api_key) == (MessageKind.REQUEST, message.api_key))

@@ -21,8 +21,8 @@ class UnknownReleaseError(LookupError):
 
 
 def release_schema(union: Schema, root: Path, release: str) -> tuple[Schema, frozenset[str], frozenset[str]]:
-    """The schema of a release, and the names of messages that cannot be compared: those whose layouts differ from the
-    union, and those whose module was not published with the release.
+    """Return the schema of a release, and the names of messages that cannot be compared: their layouts differ from
+    the union, or their module was not published with the release.
     """
     history = read_history(root)
     if release not in history.releases:
@@ -41,7 +41,7 @@ def release_schema(union: Schema, root: Path, release: str) -> tuple[Schema, fro
 
 
 def _versions(union: Schema, history: History, release: str) -> Mapping[str, VersionRange]:
-    """The versions of each message in a release; without definitions, those that brokers accepted."""
+    """Return the versions of each message in a release, or without definitions the versions that brokers accepted."""
     proved: dict[str, set[int]] = {}
     for message, version in history.evidence_of(release):
         proved.setdefault(message, set()).add(version)

@@ -28,7 +28,7 @@ WIDTH = 100
 def render_diff(
     judgement: Judgement, old: Side, new: Side, form: str = "text", *, color: bool = False, guide: str = ""
 ) -> str:
-    """The whole report of a diff, with links to ``guide``, the address of a guide of the new side."""
+    """Return the whole report of a diff, with links to ``guide``, the address of a guide of the new side."""
     if form == "markdown":
         return render_markdown(judgement, old, new, guide)
     if form == "json":
@@ -50,7 +50,7 @@ def diff_summary(judgement: Judgement, level: Level) -> str:
 
 
 def _as_dict(judged: JudgedChange, guide: str) -> dict[str, Any]:
-    """A finding as a JSON object; the first of ``places`` is the primary one."""
+    """Return a finding as a JSON object; the first of ``places`` is the primary one."""
     diagnostic, change = _linked(judged, guide), judged.change
     return {
         "rule": judged.rule.name,
@@ -75,7 +75,7 @@ def _place(label: Label) -> dict[str, str | int]:
 
 
 def explain_rule(rule: Rule) -> str:
-    """The explanation of a rule as plain text."""
+    """Return the explanation of a rule as plain text."""
     code = rule.code
     waiver = f'[[tool.kwirec.diff.waivers]]\nrule = "{rule.name}"\nmessage = "ClockRequest"\nreason = "…"'
     paragraphs = [
@@ -91,7 +91,7 @@ def explain_rule(rule: Rule) -> str:
 
 
 def list_rules(rules: Iterable[Rule], form: str = "text") -> str:
-    """All rules, as a text table, a line of JSON per rule, or a Markdown table."""
+    """Return all rules, as a text table, a line of JSON per rule, or a Markdown table."""
     rows = [
         {
             "rule": rule.name,

@@ -53,7 +53,7 @@ def read_sides(
 ) -> tuple[Side, Side]:
     """Read both sides of a diff. Errors in definitions go to ``report``. Raises ``SideError``.
 
-    ``notation`` is that of files whose suffix does not tell.
+    ``notation`` is the notation of files whose suffix does not determine it.
     """
     whole = cache(lambda: _load(read_sources([union], report), report, None))
     sides = tuple(_read(name, other, union, whole, report, notation) for name, other in ((old, new), (new, old)))
@@ -88,7 +88,7 @@ def _read(
 
 
 def _load(sources: Iterable[Source], report: Report, notation: Notation | None) -> Schema:
-    """The schema; errors that prevent compilation go to ``report``.
+    """Return the schema; errors that prevent compilation go to ``report``.
 
     Errors about pairs of messages (K7xx) are ignored, so that single files can be compared. With other errors the
     schema is empty, to leave its memory to the other side.
@@ -104,7 +104,7 @@ def _load(sources: Iterable[Source], report: Report, notation: Notation | None) 
 
 
 def _at_revision(revision: str, path: str, report: Report) -> list[Source]:
-    """The definitions in ``path`` (relative to the current folder) at ``revision``."""
+    """Return the definitions in ``path`` (relative to the current folder) at ``revision``."""
     if revision.startswith("-"):
         raise SideError(f"`{revision}` is not a revision")
     target = Path(path).resolve()

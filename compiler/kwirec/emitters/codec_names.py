@@ -17,7 +17,9 @@ _LENGTH = re.compile(r"n\d*")
 
 
 def length_in(arrays: int) -> str:
-    """The local for lengths and counts at this depth of arrays. A loop must not assign the name that bounds it."""
+    """Return the local for lengths and counts at this depth of arrays. A loop must not assign the name that bounds
+    it.
+    """
     return f"n{arrays + 1}" if arrays else "n"
 
 
@@ -38,11 +40,11 @@ class Locals:
             self._names[path] = self._free(next((end for end in own if uses[end] == 1), own[-1]))
 
     def of(self, path: str) -> str:
-        """The local that holds the field at ``path``."""
+        """Return the local that holds the field at ``path``."""
         return self._names[path]
 
     def item(self, local: str) -> str:
-        """The local for the elements of the array in ``local``."""
+        """Return the local for the elements of the array in ``local``."""
         name = f"{local}_item"
         if name not in self._items:
             self._items[name] = self._free(name)

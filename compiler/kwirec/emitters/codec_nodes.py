@@ -211,7 +211,7 @@ ALWAYS, NEVER = "always", "never"
 
 
 def condition(live: Iterable[int], among: Sequence[int]) -> str:
-    """The test of ``version`` that selects ``live`` from ``among``, or :data:`ALWAYS` or :data:`NEVER`.
+    """Return the test of ``version`` that selects ``live`` from ``among``, or :data:`ALWAYS` or :data:`NEVER`.
 
     ``among`` is a run of versions, and so are those of ``live`` that lie in it.
     """
@@ -239,7 +239,7 @@ def in_groups(
 
 
 def choice(branches: Sequence[tuple[Versions, Nodes]], versions: Versions) -> Nodes:
-    """The branches that have statements, each with its test. Together the branches cover all ``versions``."""
+    """Return the branches that have statements, each with its test. Together the branches cover all ``versions``."""
     if len(branches) == 1:
         return branches[0][1]
     tests = [(condition(part, versions), body) for part, body in branches if body]

@@ -54,7 +54,7 @@ class Cursor:
         return f"pos + {self.pending}" if self.pending else "pos"
 
     def take(self) -> int:
-        """The pending bytes, which the caller's statement adds to ``pos``."""
+        """Return the pending bytes, which the caller's statement adds to ``pos``."""
         pending, self.pending = self.pending, 0
         return pending
 
@@ -143,8 +143,9 @@ class Reader:
             self._declared[target] = self.classes[owner.struct.name].fields[coded.field.name].annotation
 
     def _length(self, compact: bool) -> str:
-        """The local for the length or mark before a value: a native number, unless some have fixed sizes, which mypyc
-        does not widen."""
+        """Return the local for the length or mark before a value: a native number, unless some have fixed sizes,
+        which mypyc does not widen.
+        """
         n = length_in(self._arrays)
         if self._own.get(n) != "int":
             self._own[n] = "i64" if compact else "int"
@@ -209,14 +210,14 @@ def _label(name: str, type_: Type, run: Run, nullable: str) -> str:
 
 
 def _parts(coded: FieldCoding, versions: Versions) -> tuple[Versions, ...]:
-    """The versions with the field, grouped by how it is read, followed by the versions without it."""
+    """Return the versions with the field, grouped by how it is read, followed by the versions without it."""
     present = tuple(run.versions for run in coded.untagged)
     absent = tuple(v for v in versions if not any(v in part for part in present))
     return (*present, absent) if absent else present
 
 
 def _may_be_empty(struct: StructCoding) -> bool:
-    """Whether reading an element of an array at the end of the data could succeed.
+    """Return whether reading an element of an array at the end of the data could succeed.
 
     Slices never fail, so a struct of uuids can be read from nothing; all other reads fail.
     """

@@ -27,7 +27,7 @@ Halves = Mapping[str, tuple[Half, ...]]
 
 
 def emit_module(group: ModuleGroup, halves: Halves) -> Artifact:
-    """The text of one codec module."""
+    """Return the text of one codec module."""
     classes: list[DefineClass] = []
     emitted = (source for source in group.classes() if source.message.name not in RUNTIME_HEADERS)
     for message, sources in groupby(emitted, key=lambda source: source.message):
@@ -46,7 +46,7 @@ def emit_module(group: ModuleGroup, halves: Halves) -> Artifact:
 
 
 def _classes(message: Message, sources: Iterable[ClassSource], halves: Sequence[Half]) -> Iterator[DefineClass]:
-    """The classes of a message, contained ones first: constructors mention classes as defaults."""
+    """Yield the classes of a message, contained ones first: constructors mention classes as defaults."""
     views = {one.struct.name: class_view(one) for one in sources}
     sections = {one.struct.name: _section(one, views) for half in halves for one in half.sections}
     sentinels = {field.unset for view in views.values() for field in view.fields.values()}
@@ -88,7 +88,7 @@ def _contained_first(message: Message) -> list[str]:
 
 
 def _section(section: StructCoding, classes: Mapping[str, ClassView]) -> Node:
-    """The tagged fields of a struct, in the order of their tags."""
+    """Return the tagged fields of a struct, in the order of their tags."""
     view = classes[section.struct.name]
     tagged = sorted((one for one in section.fields if one.tagged), key=lambda one: one.field.tag or 0)
     names = Locals(path for one in tagged for path in (one.path, *_inlined(one.tagged, classes)))
@@ -107,7 +107,7 @@ def _section(section: StructCoding, classes: Mapping[str, ClassView]) -> Node:
 
 
 def _halves(halves: Sequence[Half], classes: Mapping[str, ClassView]) -> Iterator[Node]:
-    """The methods for each half of a message, the newer one first."""
+    """Yield the methods for each half of a message, the newer one first."""
     suffixes = ["", "_classic"][: len(halves)]
     for half, suffix, older in zip(reversed(halves), suffixes, [*suffixes[1:], ""], strict=True):
         names = Locals(_untagged(half.root, classes))
@@ -126,7 +126,7 @@ def _halves(halves: Sequence[Half], classes: Mapping[str, ClassView]) -> Iterato
 
 
 def _untagged(struct: StructCoding, classes: Mapping[str, ClassView]) -> Iterator[str]:
-    """The paths of the fields that become locals where the struct is inlined."""
+    """Yield the paths of the fields that become locals where the struct is inlined."""
     view = classes[struct.struct.name]
     for one in struct.fields:
         if view.fields[one.field.name].is_read:
@@ -141,6 +141,6 @@ def _inlined(runs: Iterable[Run], classes: Mapping[str, ClassView]) -> Iterator[
 
 
 def _headers(message: Message) -> dict[int, int]:
-    """The header versions, each by the first version of the message that has it."""
+    """Return the header versions, each by the first version of the message that has it."""
     versions = header_versions(message)
     return {run[0]: versions[run[0]] for run in runs_by(sorted(versions), versions.__getitem__)}

@@ -55,7 +55,7 @@ def _releases(history: History, apis: Iterable[ApiNegotiation], matrices: Iterab
 
 
 def api_rows(history: History, key: int) -> Iterator[tuple[str, str, str, str, str, str, str, str]]:
-    """The rows of an API in ``releases.py``: the span of releases, name, versions and listeners."""
+    """Yield the rows of an API in ``releases.py``: the span of releases, name, versions and listeners."""
 
     def facts(name: str) -> tuple[str, str, str, str, str, str] | None:
         api = history.releases[name].get(key)
@@ -100,6 +100,6 @@ def _negotiation(api: ApiNegotiation) -> dict[str, object]:
 
 
 def history_of(paths: Iterable[Path]) -> History:
-    """The history in the first of the definition folders that has one; an empty history if none has."""
+    """Return the history in the first of the definition folders that has one; an empty history if none has."""
     found = (history for path in paths if path.is_dir() and (history := read_history(path)).releases)
     return next(found, History())

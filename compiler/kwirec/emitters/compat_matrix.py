@@ -94,8 +94,9 @@ class MessageMatrix:
             yield source, [SIGNS[to.relation] for _, _, to in row]
 
     def fields_of_some_versions(self) -> Iterator[tuple[str, VersionRange, str]]:
-        """The fields that some versions of their struct lack, the versions that have them, and what writing these in
-        other versions does."""
+        """Yield the fields that some versions of their struct lack, the versions that have them, and what writing
+        these in other versions does.
+        """
         for path, field in self.fields.items():
             having = [version for version, shape in self.shapes.items() if shape.has(path)]
             if having != [version for version, shape in self.shapes.items() if shape.has(parent(path))]:
@@ -141,12 +142,12 @@ def _shape(root: StructCoding, version: int, layout: MessageLayout) -> Shape:
 
 
 def parent(path: str) -> str:
-    """The path of the field that contains ``path``, ``""`` at the top."""
+    """Return the path of the field that contains ``path``, ``""`` at the top."""
     return path.rpartition(".")[0].removesuffix("[]")
 
 
 def _is_reached(path: str, source: Shape, target: Shape) -> bool:
-    """Whether a value of ``source`` has the struct that ``path`` belongs to, possibly made from defaults."""
+    """Return whether a value of ``source`` has the struct that ``path`` belongs to, possibly made from defaults."""
     around = parent(path)
     if source.has(around):
         return True

@@ -25,7 +25,7 @@ def emit_pages(
     *,
     package: str,
 ) -> list[Artifact]:
-    """All pages, below ``matrix/``."""
+    """Return all pages, below ``matrix/``."""
     columns = list(decisive(history.names, apis))
     links = {m.api_key: _file(g) for g in groups for m in g.messages if m.kind is MessageKind.REQUEST}
     overview = render(
@@ -101,7 +101,7 @@ def negotiation_table(api: ApiNegotiation) -> list[list[str]]:
 
 
 def decisive(names: Sequence[str], apis: Sequence[ApiNegotiation]) -> Iterator[str]:
-    """The last release of every major line, and releases that lack versions that the release before accepts."""
+    """Yield the last release of every major line, and releases that lack versions that the release before accepts."""
     for before, name, after in zip(["", *names], names, [*names[1:], ""], strict=False):
         lost = (not api.offer(name).accepted.covers(api.offer(before).accepted) for api in apis)
         if _major(after) != _major(name) or any(lost):
@@ -131,7 +131,7 @@ def range_cell(api: ApiFacts | None) -> str:
 
 
 def _sources(history: History) -> list[tuple[str, str]]:
-    """The sources of the facts, each with its releases."""
+    """Return the sources of the facts, each with its releases."""
     having: dict[str, list[str]] = {}
     for name in history.names:
         having.setdefault(history.sources.get(name, "definitions"), []).append(name)
@@ -142,7 +142,7 @@ def _sources(history: History) -> list[tuple[str, str]]:
 
 
 def _failures(history: History, apis: Sequence[ApiNegotiation]) -> dict[str, object]:
-    """The APIs that client and broker both have and cannot use, for runs of releases with the same answer."""
+    """Return the APIs that client and broker both have and cannot use, for runs of releases with the same answer."""
     names = history.names
     table = {
         client: {broker: tuple(api.name for api in apis if api.fails(client, broker)) for broker in names}

@@ -53,7 +53,7 @@ def escaped(text: str) -> str:
 
 
 def docstring(text: str, *, indent: int = 4, note: str = "") -> str:
-    """A docstring of ``text``, escaped and wrapped, and of a note below it."""
+    """Return a docstring of ``text``, escaped and wrapped, and of a note below it."""
     clean = escaped(text) or "No description."
     pad = " " * indent
     if note:
@@ -69,7 +69,7 @@ for _filter in (literal, escaped, docstring, markdown.code, markdown.prose):
 
 
 def render(template: str, **context: object) -> str:
-    """The text of a whole template."""
+    """Return the text of a whole template."""
     return ENVIRONMENT.get_template(template).render(**context)
 
 

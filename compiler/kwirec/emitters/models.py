@@ -19,7 +19,7 @@ Attribute = tuple[str, str, str]
 
 
 def emit_models(group: ModuleGroup, *, package: str) -> Artifact:
-    """The module of models for one module of codecs."""
+    """Return the module of models for one module of codecs."""
     folder, _, codec = f"{package}.{group.path}".rpartition(".")
     models = [(source, docstring(source.doc), list(_attributes(source))) for source in group.classes()]
     module = {

@@ -53,7 +53,7 @@ class ModuleGroup:
         }
 
     def classes(self) -> Iterator[ClassSource]:
-        """The classes of the module: the structs that each message uses, its own class first."""
+        """Yield the classes of the module: the structs that each message uses, its own class first."""
         names = self.names
         for message in self.messages:
             own = names[message.name]
@@ -92,7 +92,7 @@ class ClassSource:
         return self.struct is self.message.root
 
     def attribute(self, field: Field) -> str:
-        """The attribute that holds ``field``."""
+        """Return the attribute that holds ``field``."""
         return RUNTIME_HEADERS.get(self.message.name, {}).get(field.name) or python_name(field.name)
 
     @property
@@ -101,7 +101,7 @@ class ClassSource:
 
 
 def group_modules(schema: Schema) -> list[ModuleGroup]:
-    """The messages that share a module, and its name."""
+    """Return the messages that share a module, and its name."""
     groups: dict[str, list[Message]] = {}
     for message in schema.messages:
         if message.valid:
@@ -114,7 +114,7 @@ def group_modules(schema: Schema) -> list[ModuleGroup]:
 
 
 def module_path(message: Message) -> str:
-    """The module that a message is in, dotted, below the package."""
+    """Return the module that a message is in, dotted, below the package."""
     name = snake_case(message.name)
     match message.kind:
         case MessageKind.REQUEST | MessageKind.RESPONSE:
@@ -131,7 +131,7 @@ def module_path(message: Message) -> str:
 
 
 def class_names(messages: Sequence[Message]) -> dict[tuple[str, str], str]:
-    """The class of every struct of the messages of one module.
+    """Return the class of every struct of the messages of one module.
 
     A struct keeps its name, unless another message of the module has a struct of that name or the module needs the
     name itself: then it is prefixed with the name of its message.

@@ -22,7 +22,7 @@ PATHS = {"init": "__init__.py", "models": "models/__init__.py"}
 def emit_package(
     groups: Sequence[ModuleGroup], *, name: str, errors: Sequence[ErrorDecl], enums: Sequence[Enum] = ()
 ) -> list[Artifact]:
-    """All files of the package that are not modules of codecs or models."""
+    """Return all files of the package that are not modules of codecs or models."""
     enums = sorted(enums, key=lambda enum: enum.name)
     messages = [message for group in groups for message in group.messages]
     names = [message.name for message in messages]
@@ -62,7 +62,9 @@ def emit_package(
 
 
 def _enum_view(enum: Enum) -> dict[str, object]:
-    """An enum as its template sees it: name, type, description and members, each with name, value and description."""
+    """Return an enum as its template sees it: name, type, description and members, each with name, value and
+    description.
+    """
     members = [(constant_name(one.name), one.value, one.doc) for one in enum.values]
     return {"name": enum.name, "type": enum.type.name, "doc": enum.doc, "members": members}
 
@@ -131,7 +133,7 @@ def _logs(messages: Iterable[Message]) -> Logs:
 
 
 def _short(log: str, logs: Iterable[str]) -> str:
-    """The end of a log's path that no other log has: where its definitions are is of no interest."""
+    """Return the end of a log's path that no other log has: where its definitions are is of no interest."""
     parts = PurePosixPath(log).parts
     others = [PurePosixPath(other).parts for other in logs if other != log]
     ends = (parts[start:] for start in reversed(range(len(parts))))

@@ -42,13 +42,13 @@ class ApiNegotiation:
         return [[chosen(client, broker) for _, broker in self.runs] for _, client in self.runs]
 
     def fails(self, client: str, broker: str) -> bool:
-        """Whether both releases offer the API and cannot use it with each other."""
+        """Return whether both releases offer the API and cannot use it with each other."""
         ours, theirs = self.offer(client), self.offer(broker)
         return bool(ours.accepted and theirs.advertised) and not isinstance(chosen(ours, theirs), int)
 
 
 def negotiations(history: History) -> list[ApiNegotiation]:
-    """All APIs under their newest names, with the offer of each release."""
+    """Return all APIs under their newest names, with the offer of each release."""
     found = []
     for key in sorted({key for apis in history.releases.values() for key in apis}):
         having = [name for name in history.names if key in history.releases[name]]
@@ -70,7 +70,7 @@ def chosen(client: Offer, broker: Offer) -> int | str | None:
 
 
 def version_facts(matrix: MessageMatrix, history: History) -> Iterator[dict[str, object]]:
-    """The facts about every version of a message: ``status`` is that in the newest release.
+    """Yield the facts about every version of a message: ``status`` is that in the newest release.
 
     ``releases`` are the spans of releases that have the version, ``other_bytes_in`` those in which its bytes were
     different, not only without later tagged fields; both are empty if unknown. ``header`` is ``None`` for messages
@@ -107,7 +107,9 @@ def version_facts(matrix: MessageMatrix, history: History) -> Iterator[dict[str,
 
 
 def _marked(message: Message, newest: str | None, apis: Mapping[str, ApiFacts]) -> tuple[VersionRange, VersionRange]:
-    """The unstable and the deprecated versions in the newest release, or if none is known, in the definitions."""
+    """Return the unstable and the deprecated versions in the newest release, or if none is known, in the
+    definitions.
+    """
     if newest is None:
         latest = VersionRange(message.valid.high, message.valid.high)
         return latest if message.latest_unstable else NONE, message.deprecated

@@ -85,7 +85,7 @@ class ClassView:
 
 
 def type_name(type_: Type, names: Mapping[str, str]) -> str:
-    """The Python type of a value; ``names`` maps structs to their classes."""
+    """Return the Python type of a value; ``names`` maps structs to their classes."""
     match type_:
         case ArrayType(element):
             return f"list[{type_name(element, names)}]"
@@ -138,17 +138,17 @@ def _field_view(source: ClassSource, field: Field) -> FieldView:
 
 
 def sentinel_of(cls: str) -> str:
-    """The constant that stands for a default object of a class until a constructor makes one."""
+    """Return the constant that stands for a default object of a class until a constructor makes one."""
     return f"DEFAULT_{cls}"
 
 
 def is_nullable(field: Field) -> bool:
-    """Whether the value can be ``None``: where the field is nullable, or not set."""
+    """Return whether the value can be ``None``: where the field is nullable, or not set."""
     return bool(field.versions.intersect(field.nullable)) or default_is_null(field)
 
 
 def described(message: Message, field: Field) -> str:
-    """The description of a field, with its versions if some of the message lack it."""
+    """Return the description of a field, with its versions if some of the message lack it."""
     if field.versions.covers(message.valid):
         return field.doc
     versions = field.versions.intersect(message.valid).text_within(message.valid)
@@ -156,12 +156,12 @@ def described(message: Message, field: Field) -> str:
 
 
 def default_is_null(field: Field) -> bool:
-    """Whether an unset field is null. Records always are, even where null is not allowed [KAFKA-WIRE 28]."""
+    """Return whether an unset field is null. Records always are, even where null is not allowed [KAFKA-WIRE 28]."""
     return field.default is None or field.type == PrimitiveType("records")
 
 
 def default_expression(field: Field, names: Mapping[str, str]) -> str:
-    """The default as a Python expression that makes a new value each time."""
+    """Return the default as a Python expression that makes a new value each time."""
     if default_is_null(field):
         return "None"
     if isinstance(field.type, ArrayType):
@@ -176,7 +176,7 @@ def default_expression(field: Field, names: Mapping[str, str]) -> str:
 
 
 def _field_literal(message: Message, field: Field, name: str, names: Mapping[str, str]) -> str:
-    """The field as an element of ``FIELDS``, with ranges limited to the versions of the message."""
+    """Return the field as an element of ``FIELDS``, with ranges limited to the versions of the message."""
     nullable = field.nullable.intersect(field.versions).intersect(message.valid)
     tagged = field.tagged.intersect(field.versions).intersect(message.flexible).intersect(message.valid)
     former = tuple(alias[:1].lower() + alias[1:] for alias in field.aliases)
@@ -197,5 +197,5 @@ def _field_literal(message: Message, field: Field, name: str, names: Mapping[str
 
 
 def range_literal(versions: VersionRange) -> str:
-    """The versions as a ``range``."""
+    """Return the versions as a ``range``."""
     return f"range({versions.low}, {versions.high + 1})" if versions else "range(0)"

@@ -123,7 +123,7 @@ def _write(
 
 
 def _files(folder: Path) -> Iterator[str]:
-    """All in ``folder`` but folders and libraries; links, which are not followed, are files."""
+    """Yield all in ``folder`` but folders and libraries; links, which are not followed, are files."""
     for parent, folders, files in os.walk(folder):
         links = [name for name in folders if Path(parent, name).is_symlink()]
         folders[:] = [name for name in folders if name not in IGNORED]
@@ -149,7 +149,7 @@ def _refuse_changed(folder: Path, entries: Mapping[str, Any]) -> None:
 
 
 def _formatted(artifacts: Sequence[Artifact], progress: Progress) -> list[str]:
-    """The texts, Python formatted by black. Two processes pay off from a dozen modules on."""
+    """Return the texts, Python formatted by black. Two processes pay off from a dozen modules on."""
     texts = {artifact.path: artifact.text for artifact in artifacts if not _is_python(artifact)}
     ordered = sorted(filter(_is_python, artifacts), key=lambda artifact: -len(artifact.text))
     with ExitStack() as stack:
@@ -180,7 +180,7 @@ def _is_python(artifact: Artifact) -> bool:
 
 
 def format_text(artifact: Artifact) -> str:
-    """The formatted text of a Python module.
+    """Return the formatted text of a Python module.
 
     black formats a text that it changed a second time, because the first may have added a comma that splits more
     lines. Emitted code has no such lines, and this would double the time of a cold run: ``format_str`` is used only
@@ -199,7 +199,9 @@ def _manifest(origin: dict[str, str], entries: Mapping[str, Mapping[str, str]]) 
 
 
 def _read_manifest(folder: Path) -> dict[str, Any]:
-    """The manifest; empty if it is missing, damaged, of another program, or lists paths that kwirec cannot make."""
+    """Return the manifest; empty if it is missing, damaged, of another program, or lists paths that kwirec cannot
+    make.
+    """
     try:
         manifest = json.loads(_read(folder / MANIFEST) or "")
     except (ValueError, RecursionError):

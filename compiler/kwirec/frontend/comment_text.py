@@ -13,7 +13,9 @@ def comment_text(written: str) -> str:
 
 
 def tidy(line: str, *signs: str) -> str:
-    """A line that starts with one of these signs, with a space before its words; rows of signs stay as they are."""
+    """Return a line that starts with one of these signs, with a space before its words; rows of signs stay as they
+    are.
+    """
     sign = next((sign for sign in signs if line.startswith(sign)), "")
     words = line[len(sign) :].rstrip()
     return f"{sign} {words}" if sign and words and words[0] not in " /#" else sign + words

@@ -49,7 +49,7 @@ def place(values: Sequence[JsonValue], comments: Sequence[Span]) -> Slots:
 
 
 def _parts(value: JsonValue) -> list[tuple[int, JsonValue]]:
-    """The values of an object or list, each with the offset where it starts, or where its attribute does."""
+    """Return the values of an object or list, each with the offset where it starts, or where its attribute does."""
     if isinstance(value, JsonObject):
         return [(member.key_span.start, member.value) for member in value.members]
     return [(item.span.start, item) for item in value.items] if isinstance(value, JsonArray) else []
@@ -58,7 +58,7 @@ def _parts(value: JsonValue) -> list[tuple[int, JsonValue]]:
 def _slots(
     parts: Sequence[tuple[int, JsonValue]], comments: Sequence[Span]
 ) -> tuple[Sequence[Slot], list[tuple[JsonValue, list[Span]]]]:
-    """The slots of one object or list, and the comments within its items."""
+    """Return the slots of one object or list, and the comments within its items."""
     slots = [Slot() for _ in range(len(parts) + 1)]
     inner: list[tuple[JsonValue, list[Span]]] = []
     at, line_end = 0, -1
@@ -81,12 +81,12 @@ def _slots(
 
 
 def _is_behind(comment: Span, end: int) -> bool:
-    """Whether a comment of one line stands on the line on which something ends."""
+    """Return whether a comment of one line stands on the line on which something ends."""
     return end >= 0 and "\n" not in comment.text and comment.source.text.find("\n", end, comment.start) < 0
 
 
 def spans_within(value: JsonValue, slots: Slots) -> Iterator[Span]:
-    """The comments in an object or list, at any depth."""
+    """Yield the comments in an object or list, at any depth."""
     for slot, (_, inner) in zip(_slots_of(value, slots), [*_parts(value), (0, None)], strict=True):
         yield from slot.all
         if inner is not None:
@@ -99,13 +99,13 @@ def _slots_of(value: JsonValue, slots: Slots) -> Sequence[Slot]:
 
 
 def bundle_comments(values: Sequence[JsonValue], comments: Sequence[Span]) -> list[str]:
-    """The comments before each definition of a bundle, as they were written."""
+    """Return the comments before each definition of a bundle, as they were written."""
     slots = place(values, comments)[FILE] if comments else [Slot()] * (len(values) + 1)
     return ["\n".join(span.text for span in slot.before) for slot in slots[:-1]]
 
 
 def node_comments(roots: Sequence[JsonValue], values: Sequence[JsonValue], comments: Sequence[Span]) -> _ByNode:
-    """The comments of each node, by the offset of its start. ``roots`` are the definitions in ``values``."""
+    """Return the comments of each node, by the offset of its start. ``roots`` are the definitions in ``values``."""
     if not comments:
         return {}
     return _Owners(place(values, comments)).all(roots, values)
@@ -120,7 +120,7 @@ class _Owners:
         self._found: _ByNode = {}
 
     def all(self, roots: Sequence[JsonValue], values: Sequence[JsonValue]) -> _ByNode:
-        """The comments after a definition are at its end; those before it are read as one text."""
+        """Return the comments after a definition are at its end; those before it are read as one text."""
         slots = self._slots[FILE]
         for number, (root, value) in enumerate(zip(roots, values, strict=False)):
             after = list(slots[number].behind)

@@ -19,7 +19,7 @@ _BLANK = re.compile(r"\n[ \t\r]*\n")
 
 
 def format_json(source: Source) -> str:
-    """The text of a file with one definition, which has been read without a finding."""
+    """Return the text of a file with one definition, which has been read without a finding."""
     spans: list[Span] = []
     (value,) = parse_values(source, Report(), comments=spans)
     assert isinstance(value, JsonObject)
@@ -70,7 +70,7 @@ def _before(slot: Slot) -> tuple[str, ...]:
 
 
 def _lines(comment: Span) -> Iterator[str]:
-    """The lines of a comment as written, with one space before its words, and its stars below each other."""
+    """Yield the lines of a comment as written, with one space before its words, and its stars below each other."""
     first, *others = comment.text.split("\n")
     yield tidy(first, "//")
     starred = [line.lstrip().startswith("*") for line in others]

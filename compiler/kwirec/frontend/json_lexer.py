@@ -66,7 +66,7 @@ _ESCAPE = re.compile(r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2
 
 
 def tokenize(source: Source, report: Report, comments: list[Span]) -> Iterator[Token]:
-    """All tokens of a source, the last of kind :attr:`Kind.END`. Comments go to ``comments``."""
+    """Yield all tokens of a source, the last of kind :attr:`Kind.END`. Comments go to ``comments``."""
     text = source.text
     swallowed = ""
     for match in report.until_full(_TOKEN.finditer(text)):
@@ -101,7 +101,7 @@ def tokenize(source: Source, report: Report, comments: list[Span]) -> Iterator[T
 
 
 def leading_comment(text: str) -> str:
-    """The comment lines before the first token, without white space at their ends."""
+    """Return the comment lines before the first token, without white space at their ends."""
     match = _SKIPPED.match(text)
     return "\n".join(line.rstrip() for line in match[0].strip().split("\n")) if match is not None else ""
 

@@ -78,7 +78,7 @@ def parse_json(source: Source, report: Report) -> Document:
 
 
 def _unwrapped(value: JsonValue) -> tuple[JsonValue, str | None]:
-    """The definition of a line of a bundle, and the module that the line names."""
+    """Return the definition of a line of a bundle, and the module that the line names."""
     if not isinstance(value, JsonObject) or all(member.key != "schema" for member in value.members):
         return value, None
     wrapper = {member.key: member.value for member in value.members}
@@ -130,7 +130,9 @@ def _written_twice(report: Report, member: JsonMember, first: JsonMember, what: 
 def _attributes(
     report: Report, value: JsonObject, known: Collection[str], what: str
 ) -> tuple[dict[str, JsonValue], set[str]]:
-    """The members of an object that have known names, and the names that misspelt ones were probably meant to be."""
+    """Return the members of an object that have known names, and the names that misspelt ones were probably meant to
+    be.
+    """
     values: dict[str, JsonValue] = {}
     misspelt: set[str] = set()
     first: dict[str, JsonMember] = {}
@@ -157,7 +159,7 @@ def _a(noun: str) -> str:
 
 
 def _plain(value: JsonValue) -> object:
-    """A value without its spans. ``1`` and ``true`` differ, and a wrong value equals nothing."""
+    """Return a value without its spans. ``1`` and ``true`` differ, and a wrong value equals nothing."""
     match value:
         case JsonScalar():
             return type(value.value), value.value
@@ -309,7 +311,7 @@ class _Reader:
 
 
 def _expected(node: type, parts: Mapping[str, object]) -> Iterable[str]:
-    """The attributes that a definition must have, given those that it has."""
+    """Return the attributes that a definition must have, given those that it has."""
     if node is MessageDecl:
         versions = parts.get("valid_versions")
         reserved = isinstance(versions, Spanned) and versions.value == NONE

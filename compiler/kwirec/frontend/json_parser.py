@@ -56,7 +56,7 @@ _WORDS: dict[str, bool | None] = {"true": True, "false": False, "null": None}
 
 
 def describe(value: JsonValue) -> str:
-    """The kind of a value, for diagnostics."""
+    """Return the kind of a value, for diagnostics."""
     match value:
         case JsonObject():
             return "an object"
@@ -116,7 +116,7 @@ class _Parser:
         return self.token.text == punctuation  # the text of a string has its quotes
 
     def root(self) -> JsonValue:
-        """A value, or at least one token."""
+        """Return a value, or at least one token."""
         start = self.token
         value = self.value()
         if self.token is start:

@@ -22,7 +22,7 @@ END = ""
 
 
 def json_definition(definition: MessageDecl | EnumDecl) -> str:
-    """The text of the file of a message or enum, with the comment before it."""
+    """Return the text of the file of a message or enum, with the comment before it."""
     text = definition_text(_node(definition))
     return f"{definition.comment}\n{text}" if definition.comment else text
 
@@ -33,7 +33,9 @@ def _node(node: Node) -> dict[str, object]:
 
 
 def with_comments(values: dict[str, object], comments: Sequence[Comment]) -> dict[str, object]:
-    """The attributes of a node with the comments within it; of an attribute that is left out, they go to the end."""
+    """Return the attributes of a node with the comments within it; of an attribute that is left out, they go to the
+    end.
+    """
     lines: dict[str, list[str]] = {}
     for comment in comments:
         if comment.attribute is not None:
@@ -43,13 +45,13 @@ def with_comments(values: dict[str, object], comments: Sequence[Comment]) -> dic
 
 
 def list_item(values: dict[str, object], comments: Sequence[Comment]) -> object:
-    """The attributes of a node in a list, with the comments before it."""
+    """Return the attributes of a node in a list, with the comments before it."""
     lines = [line for comment in comments if comment.attribute is None for line in comment_lines(comment)]
     return Commented(values, tuple(lines)) if lines else values
 
 
 def comment_lines(comment: Comment) -> Iterator[str]:
-    """The lines of a comment in JSON."""
+    """Return the lines of a comment in JSON."""
     return (f"// {line}".rstrip() for line in comment.text.split("\n"))
 
 
@@ -73,5 +75,5 @@ def _value(value: object) -> object:
 
 
 def _is_absent(name: str, value: object) -> bool:
-    """Whether a value says no more than if it were left out."""
+    """Return whether a value says no more than if it were left out."""
     return value is None or value is False or (value == [] and name not in ("fields", "values"))

@@ -17,7 +17,7 @@ _OWN_LINE = re.compile(r"\s|[-*] ")
 
 
 def read_doc(lines: Iterable[str]) -> str:
-    """The description that comment lines give, without their ``//`` and the space after it."""
+    """Return the description that comment lines give, without their ``//`` and the space after it."""
     texts = list(lines)
     while texts and not texts[-1]:
         texts.pop()
@@ -35,7 +35,7 @@ def read_doc(lines: Iterable[str]) -> str:
 
 
 def write_doc(text: str, width: int = WIDTH) -> list[str]:
-    """The lines of a description, the inverse of :func:`read_doc`. ``width`` is what a line has room for."""
+    """Return the lines of a description, the inverse of :func:`read_doc`. ``width`` is what a line has room for."""
     if not text:
         return []
     if text.replace("\n", "").isprintable() and not text.startswith('"'):
@@ -57,7 +57,9 @@ def _fill(text: str, width: int) -> Iterator[str]:
 
 
 def _line_end(text: str, start: int, width: int) -> int:
-    """The last place within the width where a line may end, or else the first behind it; 0 if there is none."""
+    """Return the last place within the width where a line may end, or else the first behind it; 0 if there is
+    none.
+    """
     end = 0
     at = text.find(" ", start + 1)
     while at >= 0 and not (end and at > start + width):
@@ -68,7 +70,7 @@ def _line_end(text: str, start: int, width: int) -> int:
 
 
 def split_struct_doc(lines: Sequence[str], struct: str) -> tuple[str, str | None]:
-    """The description of a field, and that of its struct: a last paragraph that starts with the struct's name.
+    """Return the description of a field, and that of its struct: a last paragraph that starts with the struct's name.
 
     The second is ``None`` if there is no such paragraph.
     """
@@ -80,7 +82,7 @@ def split_struct_doc(lines: Sequence[str], struct: str) -> tuple[str, str | None
 
 
 def join_struct_doc(doc: str, struct: str, struct_doc: str, width: int = WIDTH) -> list[str]:
-    """The lines for both descriptions, the inverse of :func:`split_struct_doc`."""
+    """Return the lines for both descriptions, the inverse of :func:`split_struct_doc`."""
     lines = write_doc(doc, width)
     if not struct_doc:
         is_clear = split_struct_doc(lines, struct)[1] is None

@@ -39,7 +39,7 @@ class Scope:
 
 
 def field_decls(fields: Iterable[WrittenField], scope: Scope, context: Context) -> tuple[FieldDecl, ...]:
-    """The fields of a struct; those whose type cannot be read are left out."""
+    """Return the fields of a struct; those whose type cannot be read are left out."""
     read = (_field(written, scope, context) for written in context.report.until_full(fields))
     return tuple(one for one in read if one is not None)
 
@@ -50,12 +50,12 @@ def comment_texts(comment: Iterable[Line]) -> list[str]:
 
 
 def remarks(comment: Iterable[Line], source: Source, attribute: str | None = None) -> tuple[Comment, ...]:
-    """The comments among these lines that are no description."""
+    """Return the comments among these lines that are no description."""
     return loose_comments(filter(_is_remark, comment), source, attribute)
 
 
 def loose_comments(lines: Iterable[Line], source: Source, attribute: str | None = None) -> tuple[Comment, ...]:
-    """A comment for each of these lines, none of which is a description."""
+    """Return a comment for each of these lines, none of which is a description."""
     return tuple(
         Comment(
             text=line.text.removeprefix(REMARK).removeprefix(COMMENT).removeprefix(" ").rstrip(),
@@ -142,7 +142,9 @@ def _default(type_: WrittenType, effective: VersionRange) -> Spanned[Literal] | 
 
 
 def null_by_default(is_nullable: bool, nullable: VersionRange | None, effective: VersionRange) -> bool:
-    """Whether a field is null unless it is set: what can be null in all its versions, if nothing else is written."""
+    """Return whether a field is null unless it is set: what can be null in all its versions, if nothing else is
+    written.
+    """
     return is_nullable and (nullable is None or nullable.covers(effective))
 
 
@@ -204,7 +206,7 @@ def _report_traps(items: Found, type_: WrittenType, context: Context) -> None:
 
 
 def _singular(name: str) -> str:
-    """The name of one of many, as franz-go forms it."""
+    """Return the name of one of many, as franz-go forms it."""
     if name.endswith("us"):
         return name
     if name.endswith(("ches", "shes", "sses", "xes", "zes")):
@@ -213,5 +215,5 @@ def _singular(name: str) -> str:
 
 
 def auto_name(struct: str, field: str, depth: int) -> str:
-    """The name of an inline struct that has no other: that of the struct around it, and of its field."""
+    """Return the name of an inline struct that has no other: that of the struct around it, and of its field."""
     return struct + (_singular(field) if depth else field)

@@ -15,7 +15,7 @@ from kwirec.frontend.krammar_parser import Block, WrittenEnum, WrittenField, Wri
 
 
 def format_krammar(source: Source) -> str:
-    """The text of a file that has been read without an error."""
+    """Return the text of a file that has been read without an error."""
     blocks = ["\n".join(_block(block)) for block in parse_blocks(source, Report())]
     return "\n\n".join(blocks) + "\n"
 

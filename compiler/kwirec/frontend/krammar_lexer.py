@@ -40,12 +40,12 @@ class Line:
     is_reported: bool = False
 
     def span(self, source: Source, start: int = 0, end: int | None = None) -> Span:
-        """The whole line, or a part of it."""
+        """Return the whole line, or a part of it."""
         return Span(source, self.start + start, self.start + (len(self.text) if end is None else end))
 
 
 def read_lines(source: Source, report: Report) -> Iterator[Line]:
-    """All lines of a source. A run of lines with tabs is one finding, every other line one of its own."""
+    """Yield all lines of a source. A run of lines with tabs is one finding, every other line one of its own."""
     offset, tabbed = 0, False
     for written in report.until_full(source.text.split("\n")):
         body = written.rstrip(" \t\r")

@@ -38,7 +38,7 @@ class _Known:
 
 
 def link(documents: Iterable[Document], report: Report) -> tuple[Document, ...]:
-    """The documents with structs and enums in the messages that use them. JSON files have nothing to link."""
+    """Return the documents with structs and enums in the messages that use them. JSON files have nothing to link."""
     documents = tuple(documents)
     if not any(document.notation == "krammar" for document in documents):
         return documents
@@ -96,7 +96,7 @@ class _Linker:
         return replace(message, valid_versions=Spanned(VersionRange(0, highest), message.name.span))
 
     def _common_structs(self, message: MessageDecl, number: int) -> tuple[StructDecl, ...]:
-        """The message's own common structs and copies of the named ones that it reaches, in their order."""
+        """Return the message's own common structs and copies of the named ones that it reaches, in their order."""
         found = {struct.name.value: ((number, struct.span.start), struct) for struct in message.common_structs}
         inline = {one.type.name for one in walk_field_decls(message.fields) if one.fields is not None}
         pending = [((number, message.span.start), message.fields or ())]
@@ -136,7 +136,7 @@ class _Linker:
             )
 
     def _typed(self, fields: Iterable[FieldDecl]) -> tuple[FieldDecl, ...]:
-        """The fields, those with an enum with its integer type; an enum that does not exist is found later."""
+        """Return the fields, those with an enum with its integer type; an enum that does not exist is found later."""
         return tuple(
             replace(
                 one,
@@ -159,7 +159,9 @@ class _Linker:
 
 
 def _numbers(message: MessageDecl) -> Iterator[int]:
-    """The versions that a message and its fields name: without ``max version``, the highest of them is the last."""
+    """Yield the versions that a message and its fields name: without ``max version``, the highest of them is the
+    last.
+    """
     nodes: tuple[MessageDecl | StructDecl | FieldDecl, ...] = (message, *message.common_structs)
     for node in (*nodes, *all_field_decls(message.fields, message.common_structs)):
         for _, written in ranges(node):

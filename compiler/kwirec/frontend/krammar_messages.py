@@ -109,7 +109,7 @@ class _Reader:
         )
 
     def _loose_comments(self, heads: Sequence[Head]) -> Iterator[Span]:
-        """The comments of version fields, which are no part of messages."""
+        """Yield the comments of version fields, which are no part of messages."""
         for head in heads:
             if "version_field" in head and head.written.fields and (lines := head.written.fields[0].comment):
                 yield lines[0].span(self._source).to(lines[-1].span(self._source))
@@ -150,7 +150,9 @@ class _Reader:
         )
 
     def _comments(self, written: WrittenStruct | WrittenEnum, attribute: str | None) -> tuple[Comment, ...]:
-        """The comments of a block that do not describe it, which are before ``attribute`` in JSON or at its end."""
+        """Return the comments of a block that do not describe it, which are before ``attribute`` in JSON or at its
+        end.
+        """
         before = remarks(written.comment, self._source, attribute)
         return (*before, *loose_comments([*written.trailing, *written.after], self._source, ""))
 
@@ -210,7 +212,7 @@ class _Reader:
             )
 
     def _fields(self, head: Head) -> list[WrittenField]:
-        """The fields; without the first where that is the version, which is not part of a message here."""
+        """Return the fields; without the first where that is the version, which is not part of a message here."""
         fields = head.written.fields
         if "version_field" not in head:
             return fields
@@ -303,7 +305,7 @@ def _struct_decl(head: Head, versions: VersionRange, flexible: VersionRange, con
 
 
 def _struct_comments(written: WrittenStruct) -> tuple[Comment, ...]:
-    """The comments of a struct that do not describe it; an empty line may part them from it."""
+    """Return the comments of a struct that do not describe it; an empty line may part them from it."""
     source = written.span.source
     before = (*loose_comments(written.banner, source), *remarks(written.comment, source))
     return (*before, *loose_comments([*written.trailing, *written.after], source, ""))

@@ -39,7 +39,7 @@ class Context:
     franz_go: bool
 
     def extension(self, span: Span, what: str, help: str = "") -> None:
-        """A note that franz-go does not know ``what``, where only its own dialect is expected."""
+        """Return a note that franz-go does not know ``what``, where only its own dialect is expected."""
         if self.franz_go:
             self.report.add(codes.NOT_FRANZ_GO, f"franz-go does not know {what}", span, helps=[help])
 
@@ -72,7 +72,7 @@ def read_range(text: str) -> VersionRange | None:
 
 
 def quoted(text: str) -> str | None:
-    """The text in double quotes, written as in JSON; ``None`` if it is not."""
+    """Return the text in double quotes, written as in JSON; ``None`` if it is not."""
     try:
         value = json.loads(text)
         value.encode()

@@ -42,7 +42,7 @@ class Losses:
     uses: dict[str, list[Span]] = field(default_factory=dict)
 
     def keeps(self, what: str, span: Span) -> bool:
-        """Whether an extension is written; if not, it is lost."""
+        """Return whether an extension is written; if not, it is lost."""
         if self.franz_go:
             self.uses.setdefault(what, []).append(span)
         return not self.franz_go
@@ -56,7 +56,7 @@ def range_text(versions: VersionRange) -> str:
 
 
 def word_text(text: str) -> str:
-    """A word as it is, any other text in quotes."""
+    """Return a word as it is, any other text in quotes."""
     return text if re.fullmatch(WORD, text) and not text.startswith('"') else json_line(text)
 
 
@@ -107,7 +107,7 @@ def _kind_of(row: Attribute, word: Word) -> _Kind:
 
 
 def _text(written: Any) -> str:
-    """The text of a value after its word."""
+    """Return the text of a value after its word."""
     match written:
         case Spanned(True):
             return ""
@@ -161,7 +161,7 @@ class Vocabulary:
         return found, is_known
 
     def attributes(self, found: Found) -> Found:
-        """The attributes that words give as they are."""
+        """Return the attributes that words give as they are."""
         return {name: value for name, value in found.items() if not self._words[name][0].code}
 
     def texts(self, node: FieldDecl | MessageDecl, losses: Losses) -> Iterator[str]:

@@ -38,7 +38,7 @@ Definition = MessageDecl | EnumDecl
 
 
 def krammar_text(definitions: Sequence[Definition], report: Report, *, franz_go: bool = False) -> str:
-    """The text of one file with these messages and enums. What it cannot say goes to ``report``."""
+    """Return the text of one file with these messages and enums. What it cannot say goes to ``report``."""
     blocks = _Writer(report, franz_go).blocks(definitions)
     return "\n\n".join("\n".join(block) for block in blocks) + "\n"
 
@@ -49,7 +49,7 @@ class _Writer:
         self._franz_go = franz_go
 
     def blocks(self, definitions: Sequence[Definition]) -> Iterator[list[str]]:
-        """The structs of all messages come first: nothing may stand between a request and its response."""
+        """Yield the structs of all messages come first: nothing may stand between a request and its response."""
         sayable = [one for one in definitions if self._is_sayable(one)]
         messages = [one for one in sayable if isinstance(one, MessageDecl)]
         for enum in sayable:
@@ -103,8 +103,9 @@ class _Writer:
         return [*_banner(message.comment), *first, *_doc(message.about), head, *body, *last]
 
     def _comments(self, node: MessageDecl | StructDecl | EnumDecl) -> tuple[list[str], list[str]]:
-        """The lines of the comments before and at the end of a block. For franz-go, all are before it, and an empty
-        line follows them."""
+        """Return the lines of the comments before and at the end of a block. For franz-go, all are before it, and an
+        empty line follows them.
+        """
         if self._franz_go:
             texts = (line for comment in node.comments for line in comment.text.split("\n"))
             lines = list(comment_lines(texts, ""))
@@ -172,7 +173,7 @@ class _Writer:
 
 
 def _is_inherited(message: MessageDecl, previous: MessageDecl | None) -> bool:
-    """Whether a response takes its key and its versions from the request before it."""
+    """Return whether a response takes its key and its versions from the request before it."""
     return (
         previous is not None
         and (previous.type.value, message.type.value) == ("request", "response")
@@ -197,8 +198,9 @@ def _valid(valid: Spanned[VersionRange], losses: Losses) -> Iterator[str]:
 
 
 def _needs_owner(message: MessageDecl, messages: Sequence[MessageDecl]) -> bool:
-    """Whether the common structs of a message must say whose they are: another message of the file has or mentions
-    one of the same name, one is unused, or one is used before it is defined."""
+    """Return whether the common structs of a message must say whose they are: another message of the file has or
+    mentions one of the same name, one is unused, or one is used before it is defined.
+    """
     own = {struct.name.value for struct in message.common_structs}
     others = [other for other in messages if other is not message]
     known: set[str] = set()
@@ -216,7 +218,7 @@ def _needs_owner(message: MessageDecl, messages: Sequence[MessageDecl]) -> bool:
 
 
 def _defined_before_use(structs: Sequence[StructDecl]) -> list[StructDecl]:
-    """The structs in an order in which none uses a later one, as long as none contains itself."""
+    """Return the structs in an order in which none uses a later one, as long as none contains itself."""
     by_name = {struct.name.value: struct for struct in structs}
     found: dict[str, StructDecl] = {}
     pending = [(struct, False) for struct in reversed(structs)]
@@ -235,7 +237,7 @@ def _defined_before_use(structs: Sequence[StructDecl]) -> list[StructDecl]:
 
 
 def _banner(comment: str) -> list[str]:
-    """The comment before a definition, which an empty line parts from it."""
+    """Return the comment before a definition, which an empty line parts from it."""
     lines = []
     for line in comment.splitlines():
         text = line.strip()

@@ -28,7 +28,7 @@ _KRAMMAR = re.compile(r"[A-Za-z_][A-Za-z0-9_]* +(?:=>|[a-z0-9]+(?: +camelcase)? 
 def parse(
     source: Source, report: Report, *, notation: Notation | None = None, dialect: Dialect | None = None
 ) -> Document:
-    """The syntax tree of a source.
+    """Return the syntax tree of a source.
 
     ``notation`` is that of files whose suffix does not tell. Files without a suffix are in the dialect of franz-go,
     unless ``dialect`` says otherwise.
@@ -41,7 +41,7 @@ def parse(
 
 
 def _by_content(source: Source, report: Report) -> Notation | None:
-    """The notation that the first words are in; ``None``, reported, if they are in none."""
+    """Return the notation that the first words are in; ``None``, reported, if they are in none."""
     start = match.end() if (match := _SKIPPED.match(source.text)) is not None else 0
     if start == len(source.text) or _JSON.match(source.text, start):
         return "json"

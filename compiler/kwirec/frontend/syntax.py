@@ -89,7 +89,7 @@ class Word:
 
 
 def word(form: str = "", **details: Any) -> Any:
-    """The metadata of an attribute that is a word."""
+    """Return the metadata of an attribute that is a word."""
     return {"word": Word(form, **details)}
 
 
@@ -298,7 +298,9 @@ ATTRIBUTES: Mapping[type, Mapping[str, Attribute]] = {node: dict(_rows(node)) fo
 
 
 def ranges(node: MessageDecl | StructDecl | FieldDecl) -> Iterator[tuple[str, Spanned[VersionRange]]]:
-    """Every range of versions that was written on the node itself, with the name of its attribute in definitions."""
+    """Yield every range of versions that was written on the node itself, with the name of its attribute in
+    definitions.
+    """
     for name, attribute in ATTRIBUTES[type(node)].items():
         if not attribute.name.endswith("versions"):
             continue
@@ -310,14 +312,14 @@ def ranges(node: MessageDecl | StructDecl | FieldDecl) -> Iterator[tuple[str, Sp
 
 
 def walk_field_decls(fields: tuple[FieldDecl, ...] | None) -> Iterator[FieldDecl]:
-    """All fields and their inline sub-fields, parents first."""
+    """Yield all fields and their inline sub-fields, parents first."""
     for declaration in fields or ():
         yield declaration
         yield from walk_field_decls(declaration.fields)
 
 
 def all_field_decls(fields: tuple[FieldDecl, ...] | None, structs: tuple[StructDecl, ...]) -> Iterator[FieldDecl]:
-    """All fields of a message, from its own and from its common structs."""
+    """Yield all fields of a message, from its own and from its common structs."""
     yield from walk_field_decls(fields)
     for struct in structs:
         yield from walk_field_decls(struct.fields)

@@ -28,7 +28,7 @@ _IMPLICIT = {kind: _ZERO[python] for kind, python in TYPES.items()} | {
 
 
 def typed_default(literal: Literal, type_: Type) -> Default | Implicit:
-    """The value of a default; ``ValueError`` says why it is not one."""
+    """Return the value of a default; ``ValueError`` says why it is not one."""
     if literal is None or literal == "":
         return "" if literal == "" and str(type_) == "string" else IMPLICIT
     match type_:
@@ -47,7 +47,9 @@ def typed_default(literal: Literal, type_: Type) -> Default | Implicit:
 
 
 def default_literal(default: Default | Implicit) -> str | None:
-    """A default as definitions spell it, the inverse of :func:`typed_default`; ``None`` for an implicit one."""
+    """Return a default as definitions spell it, the inverse of :func:`typed_default`; ``None`` for an implicit
+    one.
+    """
     match default:
         case Implicit():
             return None
@@ -62,7 +64,7 @@ def default_literal(default: Default | Implicit) -> str | None:
 
 
 def default_text(field: Field) -> str:
-    """The default of a field as definitions spell it, also if it is implicit."""
+    """Return the default of a field as definitions spell it, also if it is implicit."""
     default = field.default
     zeroes: tuple[object, ...] = (0, False, 0.0, "", bytes(16))
     if isinstance(default, Implicit) or default in zeroes:

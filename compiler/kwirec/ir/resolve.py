@@ -141,7 +141,7 @@ class _Resolver:
         )
 
     def _structs(self) -> tuple[Struct, ...]:
-        """The root, then structs in the order in which a reader of the file meets them."""
+        """Return the root, then structs in the order in which a reader of the file meets them."""
         self._struct_names[self._name] = self._decl.name.span
         for common in self._decl.common_structs:
             self._declare(common.name.value, common.name.span)

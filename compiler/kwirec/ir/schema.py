@@ -81,14 +81,14 @@ Type = PrimitiveType | StructType | ArrayType
 
 
 def base_type(type_: Type) -> PrimitiveType | StructType:
-    """The type below all arrays."""
+    """Return the type below all arrays."""
     while isinstance(type_, ArrayType):
         type_ = type_.element
     return type_
 
 
 def with_base(type_: Type, base: PrimitiveType | StructType) -> Type:
-    """The type with a different element type inside its arrays."""
+    """Return the type with a different element type inside its arrays."""
     return ArrayType(with_base(type_.element, base)) if isinstance(type_, ArrayType) else base
 
 
@@ -266,7 +266,7 @@ class Schema:
         return {message.name: message for message in self.messages}
 
     def message(self, name: str) -> Message | None:
-        """The message of this name; ``None`` if there is none."""
+        """Return the message of this name; ``None`` if there is none."""
         return self._by_name.get(name)
 
     def pairs(self) -> Iterator[tuple[int, Message | None, Message | None]]:
@@ -283,6 +283,6 @@ class Schema:
 
 
 def name_overlap(some: Iterable[Named], others: Iterable[Named]) -> float:
-    """The share of names that both have, from 0 to 1. About half suggests the same thing under a new name."""
+    """Return the share of names that both have, from 0 to 1. About half suggests the same thing under a new name."""
     mine, theirs = ({one.name for one in both} for both in (some, others))
     return len(mine & theirs) / max(len(mine), len(theirs), 1)

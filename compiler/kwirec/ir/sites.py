@@ -48,7 +48,7 @@ class Site:
         return [(written.span, "the valid versions")] if written else []
 
     def finding(self, message: str, span: Span, label: str = "", **details: Unpack[Details]) -> Finding:
-        """A finding about this site."""
+        """Return a finding about this site."""
         details |= {"message_name": self.message.name, "field_path": self.path}
         return finding(message, span, label, **details)
 
@@ -145,7 +145,7 @@ class EnumSite:
     def finding(
         self, message: str, span: Span, label: str = "", *, value: EnumValue | None = None, **details: Unpack[Details]
     ) -> Finding:
-        """A finding about the enum, or about one of its values."""
+        """Return a finding about the enum, or about one of its values."""
         details |= {"message_name": self.enum.name, "field_path": value.name if value else None}
         return finding(message, span, label, **details)
 
@@ -154,12 +154,12 @@ Sites = tuple[MessageSite, ...]
 
 
 def sites_of(schema: Schema) -> Sites:
-    """All sites of a schema, by message."""
+    """Return all sites of a schema, by message."""
     return tuple(map(_message_site, schema.messages))
 
 
 def _message_site(message: Message) -> MessageSite:
-    """The root comes first and parents before children, so every prefix is known when it is needed."""
+    """Return the root comes first and parents before children, so every prefix is known when it is needed."""
     prefixes: dict[str, str] = {message.root.name: ""}
     structs = []
     for struct in message.structs:

@@ -99,7 +99,7 @@ class StructCoding:
     fields: tuple[FieldCoding, ...]
 
     def at(self, version: int) -> Iterator[tuple[FieldCoding, Run]]:
-        """The fields of ``version``, from the outside in, each with its run."""
+        """Yield the fields of ``version``, from the outside in, each with its run."""
         for one in self.fields:
             run = one.at(version)
             if run is not None:

@@ -13,7 +13,7 @@ HIGHEST = {MessageKind.REQUEST: 2, MessageKind.RESPONSE: 1}
 
 
 def header_versions(message: Message) -> dict[int, int]:
-    """The header version for every valid version; empty for messages without a header."""
+    """Return the header version for every valid version; empty for messages without a header."""
     if not message.headers:
         return derived_header_versions(message)
     found: dict[int, int] = {}
@@ -26,7 +26,7 @@ def header_versions(message: Message) -> dict[int, int]:
 
 
 def derived_header_versions(message: Message) -> dict[int, int]:
-    """The header version for every valid version, by its flexibility; empty for messages without a header."""
+    """Return the header version for every valid version, by its flexibility; empty for messages without a header."""
     if not message.is_rpc:
         return {}
     classic = 1 if message.kind is MessageKind.REQUEST else 0

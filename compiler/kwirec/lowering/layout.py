@@ -146,14 +146,14 @@ class MessageLayout:
 
 
 def innermost(kind: Kind) -> Kind:
-    """The kind within all arrays."""
+    """Return the kind within all arrays."""
     while isinstance(kind, ArrayKind):
         kind = kind.element
     return kind
 
 
 def walk(struct: StructKind, prefix: str = "") -> Iterator[tuple[str, FieldLayout | TagLayout]]:
-    """All fields of a struct with their paths, each before those of its own struct."""
+    """Yield all fields of a struct with their paths, each before those of its own struct."""
     for part in struct.all_fields:
         path = prefix + part.name
         yield path, part
@@ -162,7 +162,7 @@ def walk(struct: StructKind, prefix: str = "") -> Iterator[tuple[str, FieldLayou
 
 
 def describe(struct: StructKind, indent: str = "  ") -> Iterator[str]:
-    """A layout as indented lines, one for each field, with names."""
+    """Yield a layout as indented lines, one for each field, with names."""
     for one in struct.fields:
         yield from _describe(one.name, one.kind, indent)
     for tag in struct.tags or ():

@@ -60,7 +60,7 @@ class Layouts:
 
 
 def lower(schema: Schema) -> Layouts:
-    """The halves of every message and the layouts of its valid versions."""
+    """Return the halves of every message and the layouts of its valid versions."""
     halves = {message.name: tuple(_halves(message)) for message in schema.messages}
     by_message: dict[str, dict[int, MessageLayout]] = {}
     for name, both in halves.items():
@@ -71,13 +71,13 @@ def lower(schema: Schema) -> Layouts:
 
 
 def lower_message(message: Message, version: int) -> MessageLayout:
-    """The layout of one message at one version."""
+    """Return the layout of one message at one version."""
     flexible = version in message.flexible
     return _layout(_struct(message, message.root, (version,), flexible=flexible), version)
 
 
 def _halves(message: Message) -> Iterator[Half]:
-    """The classic and the flexible half of a message, without empty ones."""
+    """Yield the classic and the flexible half of a message, without empty ones."""
     for flexible in (False, True):
         versions = tuple(version for version in message.valid if (version in message.flexible) == flexible)
         if versions:
@@ -142,7 +142,7 @@ def _struct_kind(struct: StructCoding, version: int, *, nullable: bool) -> Struc
 
 
 def _default(one: Field) -> Default | Implicit:
-    """The default, implicit if it is zero: an explicit zero changes no bytes."""
+    """Return the default, implicit if it is zero: an explicit zero changes no bytes."""
     zeroes: tuple[object, ...] = (0, False, 0.0, "", bytes(16))
     return IMPLICIT if one.default in zeroes else one.default
 

@@ -21,7 +21,7 @@ class Alignment:
     conflicts: list[str] = field(default_factory=list)
 
     def partner_of(self, other_struct: str) -> str | None:
-        """The preferred draft's struct for a struct of the other draft."""
+        """Return the preferred draft's struct for a struct of the other draft."""
         return next((mine for mine, theirs in self.structs if theirs == other_struct), None)
 
 

@@ -87,7 +87,7 @@ class MessageDraft:
         return self.structs[self.name]
 
     def limited_to(self, versions: Versions) -> MessageDraft:
-        """The draft without all other versions, and without the fields and structs that only those had."""
+        """Return the draft without all other versions, and without the fields and structs that only those had."""
         draft = with_versions(versions.intersection, self)
         draft.structs = {
             name: replace(struct, fields=_limited(struct.fields, versions)) for name, struct in self.structs.items()
@@ -96,7 +96,7 @@ class MessageDraft:
         return draft
 
     def renumbered(self, number: int) -> MessageDraft:
-        """The draft with ``number`` in place of all its versions, which must be the same on the wire."""
+        """Return the draft with ``number`` in place of all its versions, which must be the same on the wire."""
 
         def only(versions: Versions) -> Versions:
             return frozenset({number}) if versions else versions
@@ -107,7 +107,7 @@ class MessageDraft:
         return with_versions(only, newest)
 
     def users(self, struct: str) -> Iterator[FieldDraft]:
-        """All fields whose type is ``struct`` or an array of it."""
+        """Return all fields whose type is ``struct`` or an array of it."""
         return (field for owner in self.structs.values() for field in owner.fields if field.struct_name == struct)
 
     def drop_unused_structs(self) -> None:
@@ -128,7 +128,9 @@ class MessageDraft:
 
 
 def with_versions(change: Callable[..., Versions], draft: D, *others: D) -> D:
-    """The draft with each of its sets of versions replaced by the result of ``change`` for the sets of all drafts."""
+    """Return the draft with each of its sets of versions replaced by the result of ``change`` for the sets of all
+    drafts.
+    """
     sets: dict[str, Any] = {
         name: change(own, *(getattr(other, name) for other in others))
         for name, own in vars(draft).items()
@@ -138,12 +140,12 @@ def with_versions(change: Callable[..., Versions], draft: D, *others: D) -> D:
 
 
 def _limited(fields: list[FieldDraft], versions: Versions) -> list[FieldDraft]:
-    """The fields that any of ``versions`` has, without all other versions."""
+    """Return the fields that any of ``versions`` has, without all other versions."""
     return [with_versions(versions.intersection, field) for field in fields if field.live & versions]
 
 
 def draft_of(message: Message) -> MessageDraft:
-    """The draft of a message, without the fields and structs that none of its versions has."""
+    """Return the draft of a message, without the fields and structs that none of its versions has."""
     valid = frozenset(message.valid)
     flexible = frozenset(message.valid.intersect(message.flexible))
     structs = {}

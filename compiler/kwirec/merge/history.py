@@ -93,15 +93,15 @@ class History:
                     yield message, version, release, fingerprint
 
     def evidence_of(self, release: str) -> set[tuple[str, int]]:
-        """The messages and versions whose layout in a release is known."""
+        """Return the messages and versions whose layout in a release is known."""
         return {(message, version) for message, version, other, _ in self.evidence() if other == release}
 
     def prints(self, message: str, version: int) -> dict[str, str]:
-        """The fingerprint of a version in each release that has it."""
+        """Return the fingerprint of a version in each release that has it."""
         return self.layouts.get(message, {}).get(version, {})
 
     def unpublished_in(self, message: str, version: int) -> set[str]:
-        """The releases without the module of a message, which had this version in the release before them."""
+        """Return the releases without the module of a message, which had this version in the release before them."""
         found: set[str] = set()
         there = False
         for release in self.names:
@@ -146,7 +146,7 @@ class HistoryError(OSError):
 
 
 def read_history(root: Path) -> History:
-    """The history in the folder ``root``, empty if it has none. Raises :class:`HistoryError`."""
+    """Return the history in the folder ``root``, empty if it has none. Raises :class:`HistoryError`."""
     history = History()
     path = root / RELEASES
     try:
@@ -195,7 +195,7 @@ def _text(value: str, form: str = "a text") -> str:
 
 
 def history_files(history: History) -> dict[str, str]:
-    """The texts of the three files by name, with one fact on each line, in a stable order."""
+    """Return the texts of the three files by name, with one fact on each line, in a stable order."""
     releases = {
         release: {
             "source": history.sources.get(release, "definitions"),
@@ -219,7 +219,7 @@ def history_files(history: History) -> dict[str, str]:
 
 
 def _facts(entry: ApiFacts | ExceptionEntry) -> dict[str, object]:
-    """The attributes that have a value, as JSON."""
+    """Return the attributes that have a value, as JSON."""
     return {name: value for name, value in vars(entry).items() if value not in (None, ())}
 
 
@@ -249,7 +249,7 @@ def _read(path: Path, default: object) -> Any:
 
 
 def release_runs(names: Sequence[str], key: Callable[[str], K | None]) -> Iterator[tuple[Span, K]]:
-    """The spans of neighbouring releases with an equal key. Releases whose key is ``None`` are left out."""
+    """Yield the spans of neighbouring releases with an equal key. Releases whose key is ``None`` are left out."""
     for value, group in groupby(names, key):
         releases = list(group)
         if value is not None:

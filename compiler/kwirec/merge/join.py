@@ -19,7 +19,7 @@ SinceOf = Callable[[frozenset[int]], str]
 
 
 def join(preferred: MessageDraft, other: MessageDraft, since_of: SinceOf) -> tuple[MessageDraft, list[str]]:
-    """The joined draft in the names of ``preferred``, and the contradictions found on the way."""
+    """Return the joined draft in the names of ``preferred``, and the contradictions found on the way."""
     alignment = align(preferred, other)
     joiner = _Joiner(preferred, other, alignment, since_of)
     draft = replace(
@@ -35,7 +35,7 @@ def join(preferred: MessageDraft, other: MessageDraft, since_of: SinceOf) -> tup
 
 
 def _headers(preferred: MessageDraft, other: MessageDraft) -> dict[int, int]:
-    """The header version of every version: what a definition says counts more than what is derived."""
+    """Return the header version of every version: what a definition says counts more than what is derived."""
     derived, given = sorted((other, preferred), key=lambda draft: draft.unusual_headers)
     return derived.headers | given.headers
 
@@ -107,7 +107,7 @@ class _Joiner:
         )
 
     def _adopted(self, field: FieldDraft) -> FieldDraft:
-        """A field of the other draft, with the preferred draft's name of its struct."""
+        """Return a field of the other draft, with the preferred draft's name of its struct."""
         partner = None if field.struct_name is None else self.alignment.partner_of(field.struct_name)
         return field if partner is None else replace(field, type=with_base(field.type, StructType(partner)))
 
@@ -144,5 +144,5 @@ def _ordered(fields: list[FieldDraft], *drafts: list[FieldDraft]) -> list[FieldD
 
 
 def _aliases(name: str, aliases: tuple[str, ...], other_name: str, other_aliases: tuple[str, ...]) -> tuple[str, ...]:
-    """All former names, newest first, without the present one."""
+    """Return all former names, newest first, without the present one."""
     return tuple(dict.fromkeys(a for a in (*aliases, other_name, *other_aliases) if a != name))

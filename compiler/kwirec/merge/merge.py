@@ -129,7 +129,7 @@ def _write(root: Path, texts: dict[Path, str], union: Schema, history: History, 
 
 
 def _stripped(message: Message) -> MessageDraft:
-    """The draft of an incoming message without what only the union says, such as descriptions and enums."""
+    """Return the draft of an incoming message without what only the union says, such as descriptions and enums."""
     draft = draft_of(message)
     for struct in draft.structs.values():
         struct.doc, struct.comments = "", ()
@@ -176,7 +176,7 @@ class _Merger:
             self.history.unpublished[self._release] = lacking
 
     def run(self, root: Path) -> dict[Path, str]:
-        """The texts of all definition files of the new union."""
+        """Return the texts of all definition files of the new union."""
         texts: dict[Path, str] = {}
         partners = [(theirs, self._partner(theirs)) for theirs in self._incoming.messages]
         incoming = {ours.name: theirs for theirs, ours in partners if ours is not None}
@@ -210,7 +210,9 @@ class _Merger:
         return text
 
     def _partner(self, message: Message) -> Message | None:
-        """The message of the union that ``message`` is: by api key and direction, or by a name it has or had."""
+        """Return the message of the union that ``message`` is: by api key and direction, or by a name it has or
+        had.
+        """
         if message.is_rpc:
             same = (m for m in self._union.messages if (m.kind, m.api_key) == (message.kind, message.api_key))
             return next(same, None)
@@ -219,8 +221,9 @@ class _Merger:
         return next(named, None) or next((m for m in others if self._is_renamed(m, message)), None)
 
     def _is_renamed(self, ours: Message, theirs: Message) -> bool:
-        """Whether a record was renamed: both have the same number and mostly the same fields, and neither name exists
-        on the other side. The number alone does not suffice, because different logs use the same ones."""
+        """Return whether a record was renamed: both have the same number and mostly the same fields, and neither name
+        exists on the other side. The number alone does not suffice, because different logs use the same ones.
+        """
         if ours.api_key is None or (ours.kind, ours.api_key) != (theirs.kind, theirs.api_key):
             return False
         if self._incoming.message(ours.name) is not None or self._union.message(theirs.name) is not None:
@@ -280,7 +283,7 @@ class _Merger:
         return mine, incoming
 
     def _is_newest_with(self, name: str, version: int) -> bool:
-        """Whether no merged release with this version of the message is newer than the incoming one."""
+        """Return whether no merged release with this version of the message is newer than the incoming one."""
         return all(release_key(r) < release_key(self._release) for r in self.history.prints(name, version))
 
     def _except(
@@ -312,7 +315,7 @@ class _Merger:
                 )
 
     def _with_other_bytes(self, name: str, theirs: Message, version: int) -> Iterator[str]:
-        """The releases in which a version has not the bytes that it has in this release, if it has any."""
+        """Yield the releases in which a version has not the bytes that it has in this release, if it has any."""
         own = self._layouts.by_message[theirs.name].get(version)
         for release, fingerprint in self.history.prints(name, version).items():
             if own is None or fingerprint != own.fingerprint:
@@ -321,17 +324,19 @@ class _Merger:
     def _with_equal_bytes(
         self, entries: Iterable[ExceptionEntry], name: str, theirs: Message, version: int
     ) -> ExceptionEntry | None:
-        """The exception for other releases whose version has the bytes that this release has: one reason for all."""
+        """Return the exception for other releases whose version has the bytes that this release has: one reason for
+        all.
+        """
         own, prints = self._layouts.by_message[theirs.name][version].fingerprint, self.history.prints(name, version)
         return next((entry for entry in entries if any(prints.get(r) == own for r in entry.releases)), None)
 
     def _first_with(self, name: str, versions: frozenset[int]) -> str:
-        """The first release after this one that had any of these versions."""
+        """Return the first release after this one that had any of these versions."""
         releases = {release for version in versions for release in self.history.prints(name, version)}
         return min((r for r in releases if release_key(r) > release_key(self._release)), key=release_key)
 
     def _earlier_tags(self, mine: MessageDraft, incoming: MessageDraft) -> None:
-        """A tagged field that this older release already has was added earlier than the union says."""
+        """Return a tagged field that this older release already has was added earlier than the union says."""
         if self._newest:
             return
         for my_name, their_name in align(mine, incoming).structs:

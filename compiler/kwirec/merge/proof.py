@@ -53,7 +53,7 @@ def prove(schema: Schema, layouts: Layouts, history: History) -> Proof:
     }
 
     def print_of(message: str, version: int, release: str) -> str | None:
-        """The layout changed with the tags that came late, so its releases share few fingerprints."""
+        """Return the layout changed with the tags that came late, so its releases share few fingerprints."""
         if (message, version) not in late:
             return None
         came = [since for since in late[message, version] if release_key(since) <= release_key(release)]
@@ -84,14 +84,14 @@ def prove(schema: Schema, layouts: Layouts, history: History) -> Proof:
 
 
 def late_tags(layout: MessageLayout) -> Iterator[tuple[str, TagLayout, str]]:
-    """The tagged fields that were added to a layout that was there before: path, field and release."""
+    """Yield the tagged fields that were added to a layout that was there before: path, field and release."""
     for path, field in walk(layout.body):
         if isinstance(field, TagLayout) and field.since is not None:
             yield path, field, field.since
 
 
 def as_of(layout: MessageLayout, release: str) -> MessageLayout:
-    """The layout without the tagged fields that came after ``release``."""
+    """Return the layout without the tagged fields that came after ``release``."""
     at = release_key(release)
 
     def struct(one: StructKind) -> StructKind:
@@ -111,7 +111,7 @@ def as_of(layout: MessageLayout, release: str) -> MessageLayout:
 
 
 def grew_by_tags(old: MessageLayout, new: MessageLayout) -> bool:
-    """Whether ``new`` is ``old`` with tagged fields added, anywhere in it."""
+    """Return whether ``new`` is ``old`` with tagged fields added, anywhere in it."""
     return _pruned(new.body, old.body) == old.body
 
 

@@ -10,7 +10,7 @@ from kwirec.versions import VersionRange, runs_by
 
 
 def definition_text(draft: MessageDraft) -> str:
-    """The whole file for one message, its leading comment included. ``ValueError`` when ranges have gaps."""
+    """Return the whole file for one message, its leading comment included. ``ValueError`` when ranges have gaps."""
     text = json_text.definition_text(_Writer(draft).definition())
     return f"{draft.comment}\n{text}" if draft.comment else text
 
@@ -62,7 +62,7 @@ class _Writer:
         return {self._range(frozenset(run)): str(headers[run[0]]) for run in runs}
 
     def _range(self, versions: frozenset[int]) -> str:
-        """The range of exactly these versions, open if it ends with the newest version of the message."""
+        """Return the range of exactly these versions, open if it ends with the newest version of the message."""
         return str(VersionRange.covering(versions, open_at=max(self._draft.valid, default=0)))
 
     def _fields(self, fields: list[FieldDraft]) -> list[object]:
@@ -103,5 +103,5 @@ class _Writer:
 
 
 def _present(**values: object) -> dict[str, object]:
-    """The values that are not ``None``."""
+    """Return the values that are not ``None``."""
     return {name: value for name, value in values.items() if value is not None}
