@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kwire_inspect.command.engines import PARQUET, LocalEngine
-from kwire_inspect.options import OptionError
+from kwire_inspect.options import BrokenInputError, OptionError
 from kwire_inspect.reasons import MIN_COVERAGE
 from kwire_inspect.reports.client_usage import collected, uses_of
 from kwire_inspect.reports.judgement import Judgement
@@ -55,7 +55,7 @@ class LiveReport:
 
         try:
             found = self._report()
-        except (OSError, ArrowException):
+        except (OSError, ArrowException, BrokenInputError):
             return False
         if found is None:
             return False
