@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import socket
 import stat
@@ -249,6 +250,16 @@ def test_packets_arrive_while_the_program_runs_and_what_it_dropped_is_told(
     found = read(files)
     assert sum(one.packets for one in found if isinstance(one, Broken)) == 3
     assert len([one for one in found if not isinstance(one, Broken)]) == len(packets(TALK))
+
+
+def test_an_interrupt_of_the_terminal_is_for_this_process_alone(install: Install, files: Path) -> None:
+    """A program that had it too would end before it was stopped, and take packets with it."""
+    capture_in(install(), TALK)
+    with InterfaceCapture([LO, interfaces.ANY], files, most=PLENTY) as capture:
+        groups = {os.getpgid(one._process.pid) for one in capture._captures if one._process}
+        assert len(groups) == 2
+        assert os.getpgrp() not in groups
+        assert os.getsid(0) not in {os.getsid(group) for group in groups}, "it has no terminal"
 
 
 def test_what_several_interfaces_dropped_is_added_up(install: Install, files: Path) -> None:

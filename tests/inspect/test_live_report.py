@@ -101,8 +101,8 @@ def test_a_report_on_no_table_waits(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("at", ["before", "after"])
-def test_a_table_that_vanishes_while_it_is_read_is_not_published(
+@pytest.mark.parametrize("at", ["before", "after", "cut off", "not allowed"])
+def test_a_table_that_is_replaced_while_it_is_read_is_not_published(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at: str
 ) -> None:
     capture = tmp_path / "a.pcap"
@@ -117,8 +117,13 @@ def test_a_table_that_vanishes_while_it_is_read_is_not_published(
     def vanishes(self: LocalEngine, *given: Any) -> Any:
         if at == "after":
             found = read(self, *given)
+        if at == "not allowed":
+            raise PermissionError(13, "Permission denied")
         for file in (out / "clients").rglob("*.parquet"):
-            file.unlink()
+            if at == "cut off":
+                file.write_bytes(file.read_bytes()[:-1])
+            else:
+                file.unlink()
         return found if at == "after" else read(self, *given)
 
     monkeypatch.setattr(LocalEngine, "read", vanishes)
