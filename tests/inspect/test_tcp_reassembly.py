@@ -719,12 +719,17 @@ def test_of_any_packets_of_a_connection_all_data_come_out_and_what_is_missing_be
             assert text_of(direction, pieces) == seen_of(direction, kept), [whole.index(packet) for packet in kept]
 
 
+@pytest.mark.parametrize("early", [False, True])
 @pytest.mark.parametrize("lost", range(3))
-def test_of_a_connection_that_ends_its_end_is_no_byte_whatever_is_lost(lost: int) -> None:
+def test_of_a_connection_that_ends_its_end_is_no_byte_whatever_is_lost(lost: int, early: bool) -> None:
     """If the end of a side was not captured, it is the last of the bytes that are missing, because the other side has
-    ended."""
+    ended: after the last answer, or before."""
     whole = packets(SHORT, acks=False)
-    for numbers in combinations(range(3, len(whole)), lost):
+    if early:
+        answer, end = whole[6:8]
+        whole[6:8] = replace(end, ack=answer.seq), replace(answer, ack=answer.ack + 1)
+    may_be_lost = [3, 4, 5, *([] if early else [6]), 7, 8, 9]  # one byte that is answered counts as missing
+    for numbers in combinations(may_be_lost, lost):
         kept = [packet for number, packet in enumerate(whole) if number not in numbers]
         pieces = reassembled(kept)
         for direction in (CLIENT, SERVER):
