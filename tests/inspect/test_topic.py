@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from kwire_inspect.capture import Broken
 from kwire_inspect.capture.packet_files import file_packets
 from kwire_inspect.capture.packets import Packet, reverse
+from kwire_inspect.capture.pcap import LATEST
 from kwire_inspect.reasons import NO_PACKET
 from kwire_inspect.schemas import EPOCH, PACKETS
 from kwire_spark import packets as streamed
@@ -90,6 +91,9 @@ def test_random_bytes_are_counted_by_what_they_may_be() -> None:
         (b"a name of a host", 7, 7),
         (b"a name of a host", -1, None),
         (None, None, None),
+        (bytes(8), 7, 0),
+        (None, LATEST * 1_000_000 - 1, LATEST * 1_000_000 - 1),
+        (None, LATEST * 1_000_000, None),
     ],
 )
 def test_times_are_microseconds(key: bytes | None, micros: int | None, time: int | None) -> None:
@@ -184,6 +188,6 @@ def test_tunnels_are_followed() -> None:
     sent = packets(recorded("kafka-python-on-3.9.1")[0])[:5]
     wrapped = [ethernet(ipv4(17, vxlan(ethernet(ip_packet(packet))))) for packet in sent]
     plain = [link_frame(packet, ETHERNET) for packet in sent]
-    assert [(row["key"], row["data"], row["position"]) for row in rows([*wrapped])] == [
-        (row["key"], row["data"], row["position"]) for row in rows([*plain])
+    assert [(row["key"], row["data"], row["position"], row["time"]) for row in rows([*wrapped])] == [
+        (row["key"], row["data"], row["position"], row["time"]) for row in rows([*plain])
     ]

@@ -620,6 +620,25 @@ def test_what_is_kept_between_batches_does_not_limit_a_batch(tmp_path: Path, mon
     assert any("not kept: more than 20 bytes" in str(reason) for reason in told[1])
 
 
+def test_what_is_dropped_is_told_where_it_was_dropped(tmp_path: Path) -> None:
+    """At the last packet of a batch; within a batch, where the frame ends."""
+    path = write_pcap(tmp_path / "a.pcap", SEEN["whole"])
+    places = [packet.position for packet in file_packets(str(path)) if isinstance(packet, Packet)]
+    for budget, held, ends in ((Budget(), 20, [10]), (Budget(held=20), STATE, [])):
+        job = Follower(ConnectionProjection("frames", budget=budget), (), 1000, held)
+        first = next(row for row in followed(job, path, *ends) if "more than 20 bytes" in str(row["reason"]))
+        assert (first["source"], first["position"]) == (str(path), places[9 if ends else 5])
+
+
+def test_as_much_may_wait_as_the_limit_says() -> None:
+    packet = Packet(UNUSUAL, 1.0, "a.pcap", 0, 1, 1, 16, KNOWN[:-1])
+    for less in (0, 1):
+        ends = Ends(UNUSUAL, {50000}, ConnectionProjection("frames"))
+        assert not list(ends.add(packet))
+        assert ends._open is not None
+        assert bool(list(ends.trim(ends._open.held - less))) == bool(less)
+
+
 @pytest.mark.parametrize(("name", "after"), [("open", 2500), ("reset", 1000)])
 def test_a_connection_is_closed_when_it_was_idle_and_never_in_the_past(tmp_path: Path, name: str, after: int) -> None:
     path = write_pcap(tmp_path / "a.pcap", SEEN[name])
@@ -695,6 +714,35 @@ def test_a_file_that_still_grows_is_not_taken_and_one_that_grows_later_is_told(t
     assert (row["source"], row["position"]) == (str(path), taken[str(path)])
     assert "has grown since it was read" in row["problem"]
     assert source.latestOffset(grown, ReadMaxFiles(1)) == grown
+
+
+@pytest.mark.parametrize("consume", [False, True])
+def test_the_files_that_are_there_are_read_a_few_at_a_time_and_removed_if_asked(
+    tmp_path: Path, consume: bool
+) -> None:
+    options = {"path": str(tmp_path), "settled": "0", "filesAtOnce": "2", "consume": str(consume)}
+    source = PacketStream(Options(options), spark_schema(PACKETS))
+    for number in range(3):
+        capture_of(tmp_path / f"{number}.pcap", number, 4)
+    source.prepareForTriggerAvailableNow()
+    capture_of(tmp_path / "3.pcap", 3, 4)
+    offset, read = source.initialOffset(), []
+    for _ in range(3):
+        start, offset = offset, source.latestOffset(offset, source.getDefaultReadLimit())
+        read.append([Path(partition.value[0]).stem for partition in source.partitions(start, offset)])
+        if read[-1] == ["2"]:
+            (tmp_path / "2.pcap").unlink()  # by somebody else
+        source.commit(offset)
+    assert read == [["0", "1"], ["2"], []]
+    assert {path.stem for path in tmp_path.iterdir()} == ({"3"} if consume else {"0", "1", "3"})
+
+
+def test_a_file_is_read_as_soon_as_it_has_settled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = PacketStream(Options({"path": str(tmp_path), "settled": "5"}), spark_schema(PACKETS))
+    os.utime(capture_of(tmp_path / "a.pcap"), (100, 100))
+    for now, ready in ((104.9, 0), (105.0, 1)):
+        monkeypatch.setattr("time.time", lambda now=now: now)
+        assert len(source.latestOffset({}, ReadMaxFiles(1))) == ready
 
 
 def test_empty_files_have_yet_to_begin_and_names_may_be_used_again(tmp_path: Path) -> None:
