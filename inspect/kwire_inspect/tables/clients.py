@@ -1,11 +1,11 @@
 """The tables CLIENTS and PROBLEMS from exchanges and refusals, in one pass over them.
 
-Takes tables of EXCHANGES, from captures and request logs alike, of REFUSALS, and of CLIENTS and PROBLEMS that were
-counted before, recognized by their columns. Of the first two only ``EXCHANGE_COLUMNS`` and ``REFUSAL_COLUMNS`` are
-needed.
+The input is tables of EXCHANGES, from captures and request logs alike, of REFUSALS, and of CLIENTS and PROBLEMS that
+were counted before. Their columns identify them. EXCHANGES need only ``EXCHANGE_COLUMNS``, and REFUSALS only
+``REFUSAL_COLUMNS``.
 
-Exchanges are counted before they are stored, in the process that reads them: few rows are brought to others. So what
-a request counts as is said twice, in SQL and for Arrow. Tests compare the two.
+The process that reads exchanges counts them before it stores them, so that few rows move to other processes. The
+counting of a request is therefore defined twice, in SQL and for Arrow. Tests compare the two.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ CAPTURE, REQUEST_LOG, SERVER_LOG = "capture", "request_log", "server_log"
 FORWARDED, METRICS = "forwarded", "metrics"
 INPUT_KIND = f"""
     CASE WHEN forwarded THEN '{FORWARDED}' WHEN number IS NULL THEN '{REQUEST_LOG}' ELSE '{CAPTURE}' END"""
-"""The type of input of an exchange, in SQL. A request that a broker forwarded was sent to that broker before, where
+"""Type of input of an exchange, in SQL. Before a broker forwarded a request, it was sent to this broker, where
 another input may have seen it."""
 MAX_VERSIONS = 10_000
-"""Versions in a summary. Real inputs have some hundreds; a hostile one can make up 2^32."""
+"""Maximum versions in a summary. Real inputs have some hundreds. A hostile input can make up 2^32."""
 IDENTITY = ("client_id", "software_name", "software_version", "principal")
 MAX_IDENTITY = 1000
-"""Characters of an identity that are kept: reports have the rows of up to 10,000 clients in memory."""
+"""Maximum characters of an identity that are kept. Reports have the rows of up to 10,000 clients in memory."""
 KEYS = ("input_kind", "client_host", "server_port", *IDENTITY, "api_key", "api", "version")
 KNOWN = "api_key IS NOT NULL"
-"""Which rows of CLIENTS are requests of a known API, in SQL."""
+"""Condition for rows of CLIENTS that are requests of a known API, in SQL."""
 _PLACED = ("source", "position", "client_host", "server_port", "api_key", "api", "version")
 REFUSAL_COLUMNS = (*_PLACED, "connection", "time", "principal", "message", "problem")
 EXCHANGE_COLUMNS = (
@@ -72,18 +72,18 @@ _COUNTED_PROBLEMS = f"""
             0 AS refused, 0 AS bytes, connections AS begun, unread, problem
         FROM {{name}}"""
 AT_ONCE = 8 << 20
-"""Bytes of exchanges that are counted together, or a batch more: some 35,000 requests."""
+"""Bytes of exchanges that are counted together, some 35,000 requests. The last batch may exceed them."""
 MAX_WAITING = 16 << 20
-"""Bytes of counts that wait to be added up, some more than a database takes at a time."""
+"""Bytes of counts that wait to be added up, somewhat more than a database accepts at a time."""
 _SUMS = ("requests", "errors", "refused", "bytes", "begun", "unread")
 _PLACE = ("first_seen", "source", "position")
 _BROKEN = ("problem", "broken_source", "broken_position")
-"""What is broken is counted by its place."""
+"""Columns that identify the place of broken input. Problems are counted by place."""
 
 
 def versions_seen(table: Relation) -> list[dict[str, Any]]:
-    """How many requests of each API and version each type of input has, from CLIENTS or EXCHANGES: the most frequent
-    versions."""
+    """Return the number of requests of each API and version in each type of input, from CLIENTS or EXCHANGES. Only
+    the most frequent versions are returned."""
     each, where = "input_kind, requests", KNOWN
     if "requests" not in table.columns:
         each, where = f"{INPUT_KIND} AS input_kind, 1 AS requests", f"{KNOWN} AND problem IS NULL"
@@ -101,10 +101,10 @@ def versions_seen(table: Relation) -> list[dict[str, Any]]:
 
 @dataclass(frozen=True)
 class Clients(Generic[R]):
-    """Which client used which API versions, and what could not be read: what reports on clients need.
+    """Clients with the API versions that they use, and the unread input. Reports on clients need both.
 
-    ``table`` has the columns CLIENTS, ``problems`` those of PROBLEMS. ``counted`` are the rows of both, of one pass
-    over the inputs. ``origin`` says what these were. ``complete`` is false if problems may be missing.
+    ``table`` has the columns CLIENTS, ``problems`` the columns PROBLEMS. ``counted`` contains the rows of both, from
+    one pass over the inputs. ``origin`` describes the inputs. ``complete`` is false if problems may be missing.
     """
 
     counted: R
@@ -113,24 +113,26 @@ class Clients(Generic[R]):
 
     @cached_property
     def table(self) -> R:
-        """``columns.CLIENTS``. Requests of an unknown API have no ``api_key``: see :data:`KNOWN`."""
+        """Table with ``columns.CLIENTS``. Requests of an unknown API have no ``api_key``. See :data:`KNOWN`."""
         return query(f"SELECT {', '.join(CLIENTS.names)} FROM {{seen}} WHERE problem IS NULL", seen=self.counted)
 
     @cached_property
     def problems(self) -> R:
-        """``columns.PROBLEMS``."""
+        """Table with ``columns.PROBLEMS``."""
         return query(_PROBLEMS, seen=self.counted)
 
     @contextmanager
     def kept(self) -> Iterator[Clients[R]]:
-        """The same, computed once within a ``with`` block."""
+        """Compute the clients once for a ``with`` block."""
         with kept(self.counted) as counted:
             yield replace(self, counted=counted)
 
 
 def clients(*tables: R | Clients[R], origin: Origin = UNKNOWN) -> Clients[R]:
-    """The clients in exchanges, refusals and clients that were counted before, any number of each; ``ValueError``
-    without any. Reports begin with the ``origin``."""
+    """Return the clients in any number of exchanges, refusals and clients that were counted before.
+
+    Raises ``ValueError`` without any table. Reports begin with the ``origin``.
+    """
     if not tables:
         raise ValueError("expected at least one table of exchanges, refusals or clients")
     before = [table for table in tables if isinstance(table, Clients)]
@@ -142,7 +144,7 @@ def clients(*tables: R | Clients[R], origin: Origin = UNKNOWN) -> Clients[R]:
 
 
 def _seen(name: str, columns: Collection[str]) -> str:
-    """The rows to count, with the type of input and the counts of each."""
+    """Return a query for the rows to count, with the type of input and the counts of each."""
     if "places" in columns:
         return _COUNTED_PROBLEMS.format(name=f"{{{name}}}")
     requests, known = "coalesce(packets, 1)" if "packets" in columns else "1", set(IDENTITY)
@@ -180,9 +182,10 @@ def _one(condition: str) -> str:
 def counted(
     exchanges: Iterable[pa.RecordBatch], at_once: int = AT_ONCE, most: int = MAX_WAITING
 ) -> Iterator[pa.RecordBatch]:
-    """Batches with ``EXCHANGE_COLUMNS`` as fewer rows, of :data:`COUNTED`, of which ``clients`` makes the same table.
+    """Reduce batches with ``EXCHANGE_COLUMNS`` to fewer rows, of :data:`COUNTED`. ``clients`` makes the same table of
+    them.
 
-    Of very many clients and connections, these are not added up, so that it takes no more memory.
+    If the clients and connections are too many, they are not added up, so that the memory does not grow.
     """
     kept: list[pa.Table] = []
     complete = True
@@ -197,7 +200,8 @@ def counted(
 
 
 def _tables(batches: Iterable[pa.RecordBatch], at_once: int) -> Iterator[pa.Table]:
-    """All rows in tables of so many bytes or a batch more, but for the last."""
+    """Yield all rows in tables of ``at_once`` bytes. The last batch of a table may exceed them, and the last table
+    may be smaller."""
     waiting: list[pa.RecordBatch] = []
     size = 0
     for batch in batches:
@@ -217,7 +221,7 @@ def _batches(tables: Iterable[pa.Table]) -> Iterator[pa.RecordBatch]:
 
 
 def _of_requests(table: pa.Table) -> pa.Table:
-    """The counts of each request, with the columns of a group of them."""
+    """Return the counts of each request, with the columns of a group of them."""
     whole, sent = table["problem"].is_null(), compute.fill_null(table["request_size"], 0)
     unanswered = compute.equal(table["outcome"], "unanswered")
     logged = compute.if_else(table["number"].is_null(), REQUEST_LOG, CAPTURE)
@@ -241,7 +245,7 @@ def _of_requests(table: pa.Table) -> pa.Table:
 
 
 def _cut(texts: pa.ChunkedArray) -> pa.ChunkedArray:
-    """At most ``MAX_IDENTITY`` characters of each text, which nearly all have."""
+    """Return at most ``MAX_IDENTITY`` characters of each text. Nearly all texts are shorter."""
     longest = compute.max(compute.binary_length(texts)).as_py() or 0
     return texts if longest <= MAX_IDENTITY else compute.utf8_slice_codeunits(texts, 0, MAX_IDENTITY)
 
@@ -251,10 +255,10 @@ def _ones(condition: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def _grouped(table: pa.Table, by: Sequence[str]) -> pa.Table:
-    """A row for each group, with the place of its first request, and with the number of its connections unless it is
-    of one."""
+    """Return a row for each group, with the place of its first request. It has the number of its connections, unless
+    the group is of a single connection."""
     first_seen, source, position = (table[name] for name in _PLACE)
-    # the order of `place` in SQL: those without a time are last, those without a source or position are first
+    # the order of `place` in SQL: rows without a time are last, rows without a source or position are first
     places = pa.table([first_seen, compute.fill_null(source, ""), compute.fill_null(position, -1)], [*_PLACE])
     order = compute.sort_indices(places, [(name, "ascending") for name in _PLACE])
     rank = numpy.empty(table.num_rows, numpy.int64)

@@ -1,8 +1,8 @@
-"""Tables of this process: DuckDB's, filled from Arrow batches. They need no Java.
+"""Tables of this process, in DuckDB, filled from Arrow batches. They need no Java.
 
-DuckDB has little memory, and writes more rows to a folder. Only this user can read the folder, and it is removed with
-the database. DuckDB hands over 2,048 rows at a time, however large they are: long values are therefore kept in a file
-beside it, and a table has their places.
+DuckDB has little memory, and writes further rows to a folder. Only this user can read the folder, which is removed
+with the database. DuckDB hands over 2,048 rows at a time, however large they are. So long values are in a separate
+file, and a table contains their places.
 """
 
 from __future__ import annotations
@@ -23,17 +23,18 @@ from kwire_inspect.rows import BATCH_BYTES, BINARY, by_bytes
 from kwire_inspect.tables.relations import Backend, Batches, Row, backend
 
 MEMORY = "96MiB"
-"""Memory of a database: what is more goes to its folder."""
+"""Memory of a database. The rest goes to its folder."""
 PER_OPERATOR = "SET operator_memory_limit = '32MiB'"
-"""A sort writes to the folder when it has this much of the memory."""
+"""Setting of the memory after which a sort writes to the folder."""
 ROWS = 2048
 """Rows that DuckDB hands over at a time."""
 MAX_PARTS = 4096
-"""Parts in which groups are computed that do not fit into memory: what DuckDB keeps of their texts stays there."""
+"""Number of parts in which groups are computed that do not fit into memory. DuckDB keeps some of their texts
+there."""
 LONG = 2048
-"""Values of more bytes are kept in a file."""
+"""Maximum bytes of values that are not kept in a file."""
 MAX_VALUE = 1 << 30
-"""More bytes than any value has."""
+"""Bytes that exceed the size of any value."""
 SETTINGS = {
     "async_threads": "1",
     "autoinstall_known_extensions": "false",
@@ -59,13 +60,13 @@ PREPARED = """
 Read = Callable[..., Iterable[pa.RecordBatch]]
 
 _PLACE = Struct("<cqq")
-"""A mark, and where a long value is in the file: its first byte and its length."""
+"""Mark, and the place of a long value in the file: its first byte and its length."""
 _SHORT, _LONG = b"\0", b"\1"
-"""The marks that values of bytes begin with."""
+"""Marks at the beginning of values of bytes."""
 
 
 class Database:
-    """A database of this process."""
+    """Database of this process."""
 
     def __init__(self) -> None:
         self._folder = TemporaryDirectory(prefix="kwire-")
@@ -75,19 +76,20 @@ class Database:
         self._tables = 0
 
     def table(self, schema: pa.Schema) -> LocalTable:
-        """A new table, without rows."""
+        """Create a table without rows."""
         name = self._new()
         self._run(f"CREATE TABLE {name} AS SELECT * FROM added", pa.RecordBatchReader.from_batches(schema, []))
         return LocalTable(self, name)
 
     def select(self, text: str) -> LocalTable:
-        """A new table of the rows of a query."""
+        """Create a table of the rows of a query."""
         name = self._new()
         self.connection.execute(f"CREATE TABLE {name} AS {text}")
         return LocalTable(self, name)
 
     def view(self, text: str, tables: Iterable[LocalTable | LocalRows]) -> LocalTable:
-        """The rows of a query on these tables, which runs whenever the result is read: a copy would take memory."""
+        """Return the rows of a query on these tables. It runs whenever the result is read, because a copy would need
+        memory."""
         name = self._new()
         self.connection.execute(f"CREATE VIEW {name} AS {text}")
         return LocalTable(self, name, tables)
@@ -101,14 +103,14 @@ class Database:
         )
 
     def batches(self, text: str, most: int = BATCH_BYTES) -> Iterator[pa.RecordBatch]:
-        """The rows of a query, in batches of at most ``most`` bytes, or of one row."""
+        """Yield the rows of a query, in batches of at most ``most`` bytes, or of one row."""
         with self.connection.cursor() as cursor:
             cursor.execute(PER_OPERATOR)
             for batch in cursor.sql(text).to_arrow_reader(ROWS):
                 yield from self._values.filled(batch, most)
 
     def rows(self, text: str) -> Iterator[Row]:
-        """The rows of a query."""
+        """Yield the rows of a query."""
         for batch in self.batches(text):
             # sums of whole numbers are decimals
             kinds = [pa.int64() if pa.types.is_decimal(kind) else kind for kind in batch.schema.types]
@@ -127,13 +129,13 @@ class Database:
 
 
 class LocalTable:
-    """A table of a database of this process, which is dropped with this object."""
+    """Table of a database of this process, which is dropped with this object."""
 
     def __init__(self, database: Database, name: str, viewed: Iterable[LocalTable | LocalRows] = ()) -> None:
         self.database = database
         self.name = name
         self.viewed = (*viewed,)
-        """The tables that this is a view of."""
+        """Tables that this view reads."""
         self.columns: list[str] = database.connection.table(name).columns
 
     def __del__(self) -> None:
@@ -147,11 +149,11 @@ class LocalTable:
         return self
 
     def rows(self) -> Iterator[Row]:
-        """All rows."""
+        """Yield all rows."""
         yield from self.database.rows(f"FROM {self.name}")
 
     def batches(self, schema: pa.Schema, most: int = BATCH_BYTES) -> Iterator[pa.RecordBatch]:
-        """All rows with the columns of ``schema``, in batches of at most ``most`` bytes, or of one row."""
+        """Yield all rows with the columns of ``schema``, in batches of at most ``most`` bytes, or of one row."""
         listed = ", ".join(f'"{name}"' for name in schema.names)
         for batch in self.database.batches(f"SELECT {listed} FROM {self.name}", most):
             yield _cast(batch, schema)
@@ -162,7 +164,7 @@ class LocalTable:
 
 
 class LocalRows:
-    """Rows of files, which are read whenever they are needed, and brought to a database if a query asks for them.
+    """Rows of files, which are read whenever they are needed, and loaded into a database if a query needs them.
 
     ``read`` is a function such as ``readers.read_batches``.
     """
@@ -175,12 +177,12 @@ class LocalRows:
 
     @cached_property
     def loaded(self) -> LocalTable:
-        """The rows in the database."""
+        """Rows in the database."""
         return self.database.table(self.schema).add(self.mapped(self.schema, iter))
 
     @property
     def name(self) -> str:
-        """The name of the table in the database."""
+        """Name of the table in the database."""
         return self.loaded.name
 
     def mapped(self, schema: pa.Schema, function: Batches, **how: Any) -> Iterable[pa.RecordBatch]:
@@ -188,12 +190,12 @@ class LocalRows:
         return self._read(columns=schema.names, transform=function, **how)
 
     def count(self) -> int:
-        """The number of rows."""
+        """Return the number of rows."""
         return sum(batch.num_rows for batch in self.mapped(pa.schema([]), iter))
 
 
 class LocalBackend:
-    """The tables of this process."""
+    """Functions for the tables of this process."""
 
     def query(self, text: str, tables: Mapping[str, LocalTable | LocalRows]) -> LocalTable:
         return _database(tables).view(_named(text, tables), tables.values())
@@ -255,7 +257,7 @@ def _local(table: LocalTable | LocalRows) -> Backend:
 
 
 def _database(tables: Mapping[str, LocalTable | LocalRows]) -> Database:
-    """The database of all these tables."""
+    """Return the database of all these tables."""
     databases = {table.database for table in tables.values()}
     assert len(databases) == 1
     return databases.pop()
@@ -271,20 +273,20 @@ def _cast(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
 
 
 class _LongValues:
-    """Values of bytes that are long, in a file without a name. In a table, a value or its place follows a mark."""
+    """Long values of bytes, in a file without a name. In a table, a mark precedes each value or its place."""
 
     def __init__(self) -> None:
         self._file = TemporaryFile(buffering=0)  # noqa: SIM115
         self._size = 0
 
     def put(self, values: pa.Array) -> pa.Array:
-        """Return these values as a table has them."""
+        """Return these values in the form of a table."""
         if not compute.any(compute.greater(compute.binary_length(values), LONG)).as_py():
             return compute.binary_join_element_wise(pa.scalar(_SHORT), values, pa.scalar(b""))
         return pa.array([None if value is None else self._put(value) for value in values.to_pylist()], BINARY)
 
     def filled(self, batch: pa.RecordBatch, most: int) -> Iterator[pa.RecordBatch]:
-        """Rows of a table with their values, in batches of at most ``most`` bytes, or of one row."""
+        """Yield rows of a table with their values, in batches of at most ``most`` bytes, or of one row."""
         for part in by_bytes(batch, most, _size):
             filled = [self._get(column) if column.type == BINARY else column for column in part.columns]
             yield pa.RecordBatch.from_arrays(filled, schema=part.schema)
@@ -313,7 +315,7 @@ class _LongValues:
 
 
 def _size(batch: pa.RecordBatch) -> int:
-    """The bytes of stored rows, with those of their long values."""
+    """Return the bytes of stored rows, including the bytes of their long values."""
     size: int = batch.nbytes
     for column in batch.columns:
         if column.type == BINARY:
@@ -322,5 +324,5 @@ def _size(batch: pa.RecordBatch) -> int:
 
 
 def _long_of(stored: pa.Array) -> pa.Array:
-    """The places of the long ones among stored values."""
+    """Return the places of the long values among stored values."""
     return stored.filter(compute.starts_with(stored, _LONG))

@@ -1,4 +1,4 @@
-"""Tables as folders of files that are replaced as a whole, on any file system; and Parquet without Spark."""
+"""Tables as folders of files that are replaced as a whole, on any file system, and Parquet without Spark."""
 
 from __future__ import annotations
 
@@ -29,20 +29,20 @@ if TYPE_CHECKING:
 DATE = "date"
 NO_DATE = "__HIVE_DEFAULT_PARTITION__"
 _OF_TABLES = re.compile(r"part-.*|_.*|\..*\.crc|[^=]+=.*", re.DOTALL)
-"""Parts, what Spark and Hadoop add to them, and folders of partitions."""
+"""Parts, the files that Spark and Hadoop add to them, and folders of partitions."""
 MAX_OPEN = 32
-"""Files of partitions that are open at a time."""
+"""Maximum files of partitions that are open at a time."""
 MAX_GROUPS = 16
-"""Row groups of a file. A writer has the places of all their columns in memory, which may be hundreds."""
+"""Maximum row groups of a file. A writer has the places of all their columns in memory, which may be hundreds."""
 BATCH_OVERHEAD = 16 << 10
 """Bytes of memory of the arrays of a batch, apart from their values."""
 
 
 class Files:
-    """Operations on files; paths are strings."""
+    """Operations on files. Paths are strings."""
 
     def create(self, path: str, content: bytes) -> None:
-        """Create a file, and the folders it is in."""
+        """Create a file and its parent folders."""
         raise NotImplementedError
 
     def exists(self, path: str) -> bool:
@@ -52,21 +52,22 @@ class Files:
         raise NotImplementedError
 
     def _children(self, path: str) -> list[str]:
-        """The names in a folder; none of a file."""
+        """Return the names in a folder, or no names for a file."""
         raise NotImplementedError
 
     def _remove(self, path: str) -> None:
-        """Remove a file, or a folder with all that is in it."""
+        """Remove a file, or a folder with all its contents."""
         raise NotImplementedError
 
     def _beginning(self, path: str) -> bytes:
-        """Up to :data:`MAX_MARKER` bytes of a file."""
+        """Return up to :data:`MAX_MARKER` bytes of a file."""
         raise NotImplementedError
 
     def check(self, path: str) -> None:
-        """Raise :class:`OptionError` unless ``path`` is missing, a table of ours, or a folder without other files.
+        """Raise :class:`OptionError` unless ``path`` is missing, a table that kwire wrote, or a folder without other
+        files.
 
-        A table has nothing but files with the names that Spark gives, and a marker that says what it is made of.
+        A table has only files with the names that Spark gives, and a marker that describes its origin.
         """
         if not self.exists(path):
             return
@@ -76,7 +77,7 @@ class Files:
             raise OptionError(f"{path} was not written by kwire: move it, or choose another folder")
 
     def delete(self, path: str) -> None:
-        """Delete a table, its marker last, so that the rest of a deletion that was interrupted is known."""
+        """Delete a table, its marker last, so that the rest of an interrupted deletion is recognized."""
         if self.exists(path):
             self.check(path)
             for child in self._children(path):
@@ -94,8 +95,8 @@ class Files:
 
     @contextmanager
     def replacing(self, folder: str, name: str) -> Iterator[str]:
-        """The folder for the marker and the files of a new table ``folder/name``. After the ``with`` block, it
-        replaces the earlier table if there is something in it."""
+        """Provide a folder for the marker and the files of a new table ``folder/name``. After the ``with`` block, it
+        replaces the earlier table unless it is empty."""
         path = f"{folder.rstrip('/')}/{name}"
         written, replaced = _hidden(path, "writing"), _hidden(path, "replaced")
         _refuse_links(folder, name)
@@ -144,8 +145,8 @@ class LocalFiles(Files):
 
 
 class ParquetTable:
-    """Writes a table to files of this process. Each partition has one file, unless rows of more than :data:`MAX_OPEN`
-    partitions come in turns."""
+    """Writer of a table to files of this process. Each partition has one file, unless rows of more than
+    :data:`MAX_OPEN` partitions alternate."""
 
     def __init__(self, folder: str, origin: Origin, by_date: bool) -> None:
         self.held = 0
@@ -156,7 +157,7 @@ class ParquetTable:
         self._groups: Counter[str] = Counter()  # of each partition, in the file that is open
 
     def write(self, batch: pa.RecordBatch) -> None:
-        """Write rows, small batches together: a writer keeps the places of all row groups until it is closed."""
+        """Write rows, small batches together. A writer keeps the places of all row groups until it is closed."""
         from pyarrow import default_memory_pool
 
         from kwire_inspect.rows import BATCH_BYTES, by_bytes
@@ -170,10 +171,10 @@ class ParquetTable:
             for part in by_bytes(rows):
                 self._writer(partition, part.schema).write_batch(part)
                 if part.nbytes > BATCH_BYTES:
-                    default_memory_pool().release_unused()  # which is kept for the next large row otherwise
+                    default_memory_pool().release_unused()  # otherwise it is kept for the next large row
 
     def flush(self) -> None:
-        """Write the rows that wait, as one row group for each partition."""
+        """Write the waiting rows, as one row group for each partition."""
         import pyarrow as pa
 
         waiting, self._waiting, self.held = self._waiting, {}, 0
@@ -199,22 +200,22 @@ class ParquetTable:
             with suppress(FileExistsError):
                 LocalFiles().create(f"{self._folder}/{MARKER}", self._origin.marker())
             file = _new_part(private_folder(self._folder / partition))
-            # statistics and dictionaries would copy values, of which one may have 40 MB
+            # statistics and dictionaries would copy values, and a value may have 40 MB
             plain = [field.name for field in schema if field.type != BINARY]
             writer = ParquetWriter(file, schema, use_dictionary=plain, write_statistics=plain)
-            writer.file_handle = file  # which closes it with the writer
+            writer.file_handle = file  # closes it with the writer
         self._open[partition] = writer
         return writer
 
     def _close(self, kept: int) -> None:
-        """Close files until no more than ``kept`` are open."""
+        """Close files until at most ``kept`` are open."""
         while len(self._open) > kept:
             self._open.pop(next(iter(self._open))).close()
 
 
 @dataclass(frozen=True)
 class TableWriter:
-    """Writes what functions make of the rows that a process reads, each to its folder. Can be pickled."""
+    """Writer of tables that functions make of the rows of a process, each to its folder. It can be pickled."""
 
     functions: Mapping[str, Batches]
     origin: Origin
@@ -244,11 +245,11 @@ def write_parquet(
     by_date: bool = False,
     origin: Origin = UNKNOWN,
 ) -> list[str]:
-    """Write what functions make of all rows, each to the table ``folder/name``. Returns the names of tables
-    with rows. A table without rows is not replaced.
+    """Write the tables that functions make of all rows, each to ``folder/name``. Return the names of tables with
+    rows.
 
-    ``rows`` calls a function with all rows, or has several processes call it with some of them each. ``by_date``
-    partitions by the UTC date of ``time``.
+    A table without rows is not replaced. ``rows`` calls a function with all rows, or has several processes call it
+    with some of them each. ``by_date`` partitions by the UTC date of ``time``.
     """
     files = LocalFiles()
     with ExitStack() as stack:
@@ -270,7 +271,7 @@ def _new_part(folder: Path) -> BinaryIO:
 
 
 def _by_date(batch: pa.RecordBatch) -> Iterator[tuple[str, pa.RecordBatch]]:
-    """The rows of each date, with the name of its folder."""
+    """Yield the rows of each date, with the name of its folder."""
     import pyarrow as pa
     from pyarrow import compute
 
@@ -281,7 +282,7 @@ def _by_date(batch: pa.RecordBatch) -> Iterator[tuple[str, pa.RecordBatch]]:
 
 
 def _hidden(path: str, state: str) -> str:
-    """The path of a table while it is replaced; Spark ignores names that start with ``_``."""
+    """Return the path of a table during its replacement. Spark ignores names that start with ``_``."""
     folder, _, name = path.rpartition("/")
     return f"{folder}/_{name}.{state}"
 

@@ -1,8 +1,8 @@
 """The state in internal topics as tables: offsets, groups, members, transactions, and the cluster's metadata.
 
-Each table is a function that takes RECORDS of ``kafka_log``, ignores other topics, and returns the state at the end
-of the log, with the columns of ``kwire_inspect.state.columns``, as a table of the same engine. Each partition is
-replayed in one task, in order; memory is bounded by its live state. Records must be of one cluster: replicas of a
+Each table is a function on RECORDS of ``kafka_log``. It ignores other topics, and returns the state at the end of the
+log, with the columns of ``kwire_inspect.state.columns``, as a table of the same engine. Each partition is replayed in
+one task, in order. The live state of the partition limits the memory. Records must be of one cluster. Replicas of a
 partition count once, but two clusters would be mixed up.
 """
 
@@ -44,7 +44,7 @@ ORDER = (
     f"CASE WHEN {_SNAPSHOT} THEN source END",
     "`offset`",
 )
-"""The order of replay, in SQL."""
+"""Order of the replay, in SQL."""
 INTERNAL = (OFFSETS_TOPIC, TRANSACTIONS_TOPIC, METADATA_TOPIC, SHARES_TOPIC)
 
 
@@ -56,7 +56,7 @@ def _replayed(
     protocol: MessageRegistry = PROTOCOL,
     names: Names | None = None,
 ) -> R:
-    """Each partition in one task, sorted: snapshots first, the newest last of them, then the log by offset."""
+    """Replay each partition in one task. Snapshots come first, the newest last, then the log by offset."""
     of_topic = query(f"SELECT * FROM {{records}} WHERE topic = '{topic}'", records=records)
     work = partial(_rows, new=new, schema=schema, protocol=protocol, names=names)
     return map_batches(of_topic, REPLAYED, work, schema, by="partition", order=ORDER)
@@ -78,37 +78,40 @@ def _with_names(replayed: Callable[..., R], records: R, protocol: MessageRegistr
 
 
 committed_offsets = partial(_replayed, OFFSETS_TOPIC, CommittedOffsets, columns.COMMITTED)
-"""A row per group, topic and partition, with the same result as ``kwire.logs.committed_offsets``."""
+"""Committed offsets, a row per group, topic and partition. ``kwire.logs.committed_offsets`` has the same result."""
 groups = partial(_replayed, OFFSETS_TOPIC, Groups, columns.GROUPS)
-"""Groups of all types: those with group records, and those that only committed offsets."""
+"""Groups of all types: groups with group records, and groups that only committed offsets."""
 members = partial(_with_names, partial(_replayed, OFFSETS_TOPIC, Members, columns.MEMBERS))
-"""Members of groups, with subscription and assignment. Names of topics that have only an id there are taken from
-``__cluster_metadata``, if that is among the records."""
+"""Members of groups, with subscription and assignment. Names of topics that have only an id there are from
+``__cluster_metadata``, if it is among the records."""
 share_states = partial(_with_names, partial(_replayed, SHARES_TOPIC, ShareStates, columns.SHARE_STATES))
 """Progress of share groups, a row per group and partition, from ``__share_group_state`` [KIP-932], with names of
 topics as in ``members``."""
 transactions = partial(_replayed, TRANSACTIONS_TOPIC, Transactions, columns.TRANSACTIONS)
-"""The last transaction of each transactional id."""
+"""Last transaction of each transactional id."""
 topics = partial(_replayed, METADATA_TOPIC, Topics, columns.TOPICS)
-"""A row per partition: topic, id, leader, replicas, in-sync replicas."""
+"""Partitions of topics, a row per partition, with topic, id, leader, replicas and in-sync replicas."""
 brokers = partial(_replayed, METADATA_TOPIC, Brokers, columns.BROKERS)
-"""The registered brokers."""
+"""Registered brokers."""
 configs = partial(_replayed, METADATA_TOPIC, Configs, columns.CONFIGS)
 """Dynamic configurations, without secrets."""
 acls = partial(_replayed, METADATA_TOPIC, Acls, columns.ACLS)
-"""The access control rules."""
+"""Access control rules."""
 scram_users = partial(_replayed, METADATA_TOPIC, ScramUsers, columns.SCRAM_USERS)
 """Users that can log in by SCRAM, without salts and keys."""
 features = partial(_replayed, METADATA_TOPIC, Features, columns.FEATURES)
-"""The finalized levels of features."""
+"""Finalized levels of features."""
 quotas = partial(_replayed, METADATA_TOPIC, Quotas, columns.QUOTAS)
-"""The quotas of clients, users and addresses."""
+"""Quotas of clients, users and addresses."""
 
 
 @contextmanager
 def coordinated(records: R, protocol: MessageRegistry = PROTOCOL) -> Iterator[dict[str, R]]:
-    """Committed offsets, groups and members from one replay: ``committed``, ``groups`` and ``members``, for a
-    ``with`` block. Names of topics are those of ``members``, in all three."""
+    """Replay committed offsets, groups and members once, as ``committed``, ``groups`` and ``members``, for a ``with``
+    block.
+
+    The names of topics in ``members`` are used in all three tables.
+    """
     schemas = {"committed": columns.COMMITTED, "groups": columns.GROUPS, "members": columns.MEMBERS}
     states: dict[str, Callable[[], State]] = {"committed": CommittedOffsets, "groups": Groups, "members": Members}
     schema = pa.schema([(name, pa.struct(list(fields))) for name, fields in schemas.items()])
@@ -118,7 +121,8 @@ def coordinated(records: R, protocol: MessageRegistry = PROTOCOL) -> Iterator[di
 
 
 def undecodable(records: R, protocol: MessageRegistry = PROTOCOL) -> R:
-    """Records of internal topics that cannot be decoded, such as those of a newer release; other tables skip them.
+    """Return the records of internal topics that cannot be decoded, such as records of a newer release. Other tables
+    skip them.
 
     A row for each ``topic``, ``kind`` and ``reason``: the number of ``records``, and ``partition``, ``offset``,
     ``source`` and ``position`` of the first.

@@ -1,6 +1,6 @@
-"""Names of topics by their ids, and typed tables in which they are filled in.
+"""Names of topics by their ids, and typed tables with these names filled in.
 
-Newer versions of Fetch, Produce, OffsetCommit and others refer to topics by id alone [KAFKA-WIRE 46].
+Newer versions of Fetch, Produce, OffsetCommit and other APIs refer to topics only by id [KAFKA-WIRE 46].
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from kwire.protocol import MessageRegistry
 
 NO_ID = "AAAAAAAAAAAAAAAAAAAAAA"
-"""The id of all zeros, which means that there is no id."""
+"""Id of all zeros, which means that there is no id."""
 NAMES = ("name", "topic", "topic_name")
-"""Possible names of the field for the topic's name next to ``topic_id``; if there is none, ``topic`` is added."""
+"""Possible names of the field for the topic's name next to ``topic_id``. Without such a field, ``topic`` is added."""
 TOPICS = pa.schema([(name, pa.string()) for name in ("topic_id", "topic", "cluster_id")])
-"""The columns of the table of names. ``cluster_id`` is the cluster of a name if the response has it, as Metadata
+"""Columns of the table of names. ``cluster_id`` is the cluster of a name if the response contains it, as Metadata
 responses do from version 2 on."""
 Names = tuple[pa.Array, pa.Array]
 """Ids, and their names at the same places."""
@@ -36,7 +36,8 @@ Structs = ExchangeStructs | RecordStructs
 
 
 def topic_names_in(messages: pa.StructArray, topics: str | None) -> pa.RecordBatch:
-    """The names in a column of messages: in the structs of its list ``topics``, or in the messages themselves."""
+    """Return the names in a column of messages, from the structs of its list ``topics``, or from the messages
+    themselves."""
     found, clusters = messages, pa.nulls(len(messages), pa.string())
     if topics is not None:
         lists = compute.struct_field(messages, topics)
@@ -68,7 +69,7 @@ def topic_names(*tables: R, protocol: MessageRegistry = PROTOCOL) -> R:
 
 
 def names_by_id(names: Relation) -> Names:
-    """The ids in a table with ``topic_id`` and ``topic``, and their names at the same places."""
+    """Return the ids in a table with ``topic_id`` and ``topic``, and their names at the same places."""
     known = query("SELECT DISTINCT topic_id, topic FROM {names} WHERE topic_id IS NOT NULL", names=names)
     found = to_arrow(known, pa.schema([TOPICS.field(name) for name in ("topic_id", "topic")]))
     ids, topics = (column.combine_chunks() for column in found.columns)
@@ -77,14 +78,14 @@ def names_by_id(names: Relation) -> Names:
 
 @dataclass(frozen=True)
 class Typed:
-    """Makes a typed table of the rows of one kind, with ``names`` of topics filled in, and leaves out the rest. Can
-    be pickled."""
+    """Converter of the rows of one kind to a typed table, with ``names`` of topics filled in. Other rows are left
+    out. It can be pickled."""
 
     structs: Structs
     names: Names | None = None
 
     def fields(self) -> list[pa.Field]:
-        """The columns that replace the bytes."""
+        """Return the columns that replace the bytes."""
         fields = self.structs.fields()
         if self.names is None:
             return fields
@@ -99,7 +100,7 @@ class Typed:
 
 
 def _told(table: R, protocol: MessageRegistry) -> R:
-    """What a table says of the names of topics, as ``TOPICS``."""
+    """Return the names of topics that a table contains, as ``TOPICS``."""
     if "response" in table.columns:
         requests = [protocol[name] for name in ("MetadataRequest", "CreateTopicsRequest") if name in protocol]
         structs: list[Structs] = [ExchangeStructs(cls.API_KEY or 0, ("response",), protocol) for cls in requests]
@@ -123,10 +124,10 @@ def _names_in(batches: Iterable[pa.RecordBatch], structs: Sequence[Structs]) -> 
 
 
 def with_names(batch: pa.RecordBatch, ids: pa.Array, names: pa.Array) -> pa.RecordBatch:
-    """A typed table with names next to each ``topic_id`` in its columns, at any depth.
+    """Return a typed table with names next to each ``topic_id`` in its columns, at any depth.
 
-    Names go into the field for the name if that is empty, or into a new one, ``topic``, if there is no such field;
-    they stay empty for other ids.
+    Names go into the field for the name if it is empty, or into a new field ``topic`` if no such field exists. They
+    stay empty for unknown ids.
     """
     columns = [_filled(column, ids, names) for column in batch.columns]
     fields = [field.with_type(column.type) for field, column in zip(batch.schema, columns, strict=True)]
@@ -134,7 +135,7 @@ def with_names(batch: pa.RecordBatch, ids: pa.Array, names: pa.Array) -> pa.Reco
 
 
 def named(batch: pa.RecordBatch, ids: pa.Array, names: pa.Array) -> pa.RecordBatch:
-    """A batch with names next to each ``topic_id``, its own column of that name too."""
+    """Return a batch with names next to each ``topic_id``, including its own column of that name."""
     rows = pa.RecordBatch.from_arrays([batch.to_struct_array()], ["row"])
     return pa.RecordBatch.from_struct_array(with_names(rows, ids, names).column("row"))
 
@@ -146,7 +147,7 @@ def _has_ids(kind: pa.DataType) -> bool:
 
 
 def _filled(column: pa.Array, ids: pa.Array, names: pa.Array) -> pa.Array:
-    """The column with missing names filled in; only structs that have ids are rebuilt."""
+    """Return the column with missing names filled in. Only structs that have ids are rebuilt."""
     if not _has_ids(column.type):
         return column
     if pa.types.is_list(column.type):
@@ -154,7 +155,7 @@ def _filled(column: pa.Array, ids: pa.Array, names: pa.Array) -> pa.Array:
         kind = pa.list_(column.type.value_field.with_type(values.type))
         return pa.ListArray.from_arrays(column.offsets, values, type=kind, mask=column.is_null())
     fields = list(column.type)
-    # flatten() would put nulls into the fields of null structs, and Parquet refuses those in fields that have none.
+    # flatten() would put nulls into the fields of null structs, but Parquet refuses nulls in required fields.
     columns = [_filled(column.field(place), ids, names) for place in range(len(fields))]
     fields = [field.with_type(child.type) for field, child in zip(fields, columns, strict=True)]
     places = [field.name for field in fields]
@@ -170,5 +171,5 @@ def _filled(column: pa.Array, ids: pa.Array, names: pa.Array) -> pa.Array:
 
 
 def _first(present: pa.Array, name: pa.Array) -> pa.Array:
-    """What is there, unless that is empty."""
+    """Return the present name, unless it is empty."""
     return compute.coalesce(compute.if_else(compute.equal(present, ""), None, present), name, present)

@@ -1,8 +1,8 @@
 """Records of Kafka's internal topics, and control records of any topic, as structs. Needs no Spark.
 
-Kinds of records are named as in ``kwire.logs``, such as ``OffsetCommit`` and ``TopicRecord``; kinds of control
-records are named after their message, such as ``EndTxnMarker``. Those of Kafka Connect, such as ``ConnectorConfig``,
-have text and JSON instead of structs.
+Kinds of records have the names of ``kwire.logs``, such as ``OffsetCommit`` and ``TopicRecord``. Kinds of control
+records have the name of their message, such as ``EndTxnMarker``. Records of Kafka Connect, such as
+``ConnectorConfig``, have text and JSON instead of structs.
 """
 
 from __future__ import annotations
@@ -39,17 +39,17 @@ JSON = [
 ]
 
 LEGACY = "Legacy"
-"""Prefix that Kafka 4.1 introduced for record type 0 of ``__consumer_offsets``, which until then shared its message
-with type 1: ignored here, so that both are of one kind."""
+"""Prefix that Kafka 4.1 introduced for record type 0 of ``__consumer_offsets``. Until then, the type shared its
+message with type 1. The prefix is ignored here, so that both are of one kind."""
 
 
 @dataclass(frozen=True, slots=True)
 class RecordKind:
-    """One kind of record, with the messages in its key and value.
+    """Kind of record, with the messages in its key and value.
 
     ``starts`` are the possible first bytes of its key, or of its value if it has no key. ``topic`` is ``None`` for
     control records, which may be in any topic. Kinds of Kafka Connect have no messages, and ``topic`` is the pattern
-    of the names that their topics have.
+    of the names of their topics.
     """
 
     name: str
@@ -60,18 +60,18 @@ class RecordKind:
 
     @property
     def column(self) -> str:
-        """Which column the ``starts`` are in."""
+        """Column that contains the ``starts``."""
         return "key" if self.key or self.topic is None or self.value is None else "value"
 
     def is_in(self, topic: str) -> bool:
-        """Whether a topic of this name may have such records."""
+        """Return whether a topic of this name may have such records."""
         if self.topic is None:
             return True
         return topic == self.topic if self.value else re.fullmatch(self.topic, topic) is not None
 
 
 def record_kind(name: str, protocol: MessageRegistry = PROTOCOL) -> RecordKind:
-    """The kind of this name; :class:`~kwire.errors.UnknownRecordTypeError` if there is none."""
+    """Return the kind of this name. Raises :class:`~kwire.errors.UnknownRecordTypeError` for an unknown name."""
     kinds = record_kinds(protocol)
     if name not in kinds:
         raise UnknownRecordTypeError(name, kinds)
@@ -80,7 +80,7 @@ def record_kind(name: str, protocol: MessageRegistry = PROTOCOL) -> RecordKind:
 
 @cache
 def record_kinds(protocol: MessageRegistry = PROTOCOL) -> dict[str, RecordKind]:
-    """All kinds by name."""
+    """Return all kinds by name."""
     kinds: dict[str, RecordKind] = {}
     for topic, log in TOPICS.items():
         for number in protocol.record_types(log) if log in protocol.logs else ():
@@ -103,7 +103,7 @@ def record_kinds(protocol: MessageRegistry = PROTOCOL) -> dict[str, RecordKind]:
 
 @dataclass(frozen=True, slots=True)
 class RecordStructs:
-    """Converts keys and values of one kind of record to structs; ``max_decoded`` is that of ``decode_record``."""
+    """Converter of keys and values of one kind of record to structs. ``decode_record`` describes ``max_decoded``."""
 
     kind: RecordKind
     protocol: MessageRegistry = PROTOCOL
@@ -112,12 +112,12 @@ class RecordStructs:
 
     @property
     def name(self) -> str:
-        """The name of the kind."""
+        """Name of the kind."""
         return self.kind.name
 
     @property
     def where(self) -> str:
-        """The same as :meth:`of`, in SQL."""
+        """Condition for the same records as :meth:`of`, in SQL."""
         kind = self.kind
         starts = (f"substring({kind.column}, 1, {len(start)}) = X'{start.hex()}'" for start in kind.starts)
         begins = f"({' OR '.join(starts)})"
@@ -127,7 +127,8 @@ class RecordStructs:
         return f"NOT control AND {mine} AND {begins}"
 
     def of(self, records: pa.RecordBatch) -> pa.Array:
-        """Which records are of this kind, by their topic and type, without decoding them. May be null."""
+        """Return a mask of the records of this kind, by their topic and type, without decoding them. It may be
+        null."""
         control, topics, kind = records.column("control"), records.column("topic"), self.kind
         typed = records.column(kind.column)
         begins = reduce(pc.or_, [pc.starts_with(typed, pattern=start) for start in kind.starts])
@@ -137,7 +138,7 @@ class RecordStructs:
         return pc.and_(pc.and_not(pc.is_in(topics, value_set=mine), control), begins)
 
     def fields(self) -> list[pa.Field]:
-        """The columns that replace the bytes."""
+        """Return the columns that replace the bytes."""
         if self.kind.value is None:
             return [VERSION, *JSON]
         key = [message_field(self.protocol, "key", self.kind.key)] if self.kind.key else []
@@ -164,7 +165,7 @@ class RecordStructs:
         return with_columns(batch, self.replaced, self.fields(), columns, reasons)
 
     def _connected(self, batch: pa.RecordBatch, rows: Iterable[tuple[bytes | None, bytes | None]]) -> pa.RecordBatch:
-        """Records of Kafka Connect, whose topics may have any name that the kind allows."""
+        """Convert records of Kafka Connect. Their topics may have any name that the kind allows."""
         found = [
             decode_record(self.protocol, topic, key, value, max_decoded=self.max_decoded)
             for topic, (key, value) in zip(batch.column("topic").to_pylist(), rows, strict=True)
@@ -202,7 +203,7 @@ class RecordStructs:
 
 @dataclass(frozen=True, slots=True)
 class _Record:
-    """A decoded record, with its ``type`` if it is a control record."""
+    """Decoded record, with its ``type`` if it is a control record."""
 
     version: int | None = None
     key: Decoded = NOTHING
@@ -212,12 +213,13 @@ class _Record:
 
 
 def _int16(version: int | None) -> int | None:
-    """``None`` if the version is out of range: a varint may be any number, which is in the reason."""
+    """Return the version, or ``None`` if it is out of range. A varint may be any number, and the reason contains
+    it."""
     return version if version is not None and -(2**15) <= version < 2**15 else None
 
 
 def _decoded(protocol: MessageRegistry, name: str | None, message: Message | None, version: int | None) -> Decoded:
-    """The message, converted to the class ``name``: legacy messages have the same fields, or fewer."""
+    """Return the message, converted to the class ``name``. Legacy messages have the same fields, or fewer."""
     if message is None or name is None:
         return NOTHING
     cls: Any = protocol[name]

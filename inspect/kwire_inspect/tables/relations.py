@@ -1,9 +1,10 @@
 """Tables that answer SQL, in this process or in another engine.
 
-A table in this process is one of ``tables.database``. Queries use the SQL that DuckDB and Spark share, so each
-aggregation is stated once: no ``FILTER``, no ``/`` of whole numbers, and words of SQL in backticks if they are names.
+Tables in this process are tables of ``tables.database``. Queries use the SQL that DuckDB and Spark share, so each
+aggregation is stated once. They avoid ``FILTER`` and ``/`` of whole numbers, and put names that are words of SQL in
+backticks.
 
-A package can bring its own tables. It has an entry point in the group :data:`ENGINE_GROUP`, and registers the class
+A package can provide its own tables. It has an entry point in the group :data:`ENGINE_GROUP`, and registers the class
 of its tables with :func:`backend`. ``kwire_spark`` does this for DataFrames.
 """
 
@@ -20,22 +21,22 @@ import pyarrow as pa
 Row = dict[str, Any]
 Batches = Callable[[Iterable[pa.RecordBatch]], Iterable[pa.RecordBatch]]
 ENGINE_GROUP = "kwire.engines"
-"""The group of entry points of packages that register tables of their own."""
+"""Group of entry points of packages that register tables of their own."""
 
 
 class Relation(Protocol):
-    """A table of any engine."""
+    """Table of any engine."""
 
     @property
     def columns(self) -> list[str]:
-        """The names of its columns."""
+        """Names of its columns."""
 
 
 R = TypeVar("R", bound=Relation)
 
 
 class Backend(Protocol):
-    """The functions of this module, for the tables of one engine."""
+    """Functions of this module, for the tables of one engine."""
 
     def query(self, text: str, tables: Mapping[str, Any]) -> Any: ...
 
@@ -73,19 +74,22 @@ def backend(table: object) -> Backend:
 
 
 def query(text: str, **tables: R) -> R:
-    """The result of a query, as a table of the same engine. ``text`` has the name of each table in braces."""
+    """Return the result of a query, as a table of the same engine. ``text`` has the name of each table in braces."""
     result: R = backend(next(iter(tables.values()))).query(text, tables)
     return result
 
 
 def collect(text: str, **tables: Relation) -> list[Row]:
-    """The result of a query, which must be small; times are in UTC."""
+    """Return the result of a query, which must be small. Times are in UTC."""
     return backend(next(iter(tables.values()))).collect(text, tables)
 
 
 def query_groups(text: str, by: Sequence[str], **tables: R) -> R:
-    """The result of a query that groups by these columns. Its ``WHERE`` has ``part`` in braces: a condition on them,
-    for an engine that cannot hold all groups at once."""
+    """Return the result of a query that groups by these columns.
+
+    Its ``WHERE`` has ``part`` in braces: a condition on the columns, for an engine that cannot hold all groups at
+    once.
+    """
     result: R = backend(next(iter(tables.values()))).query_groups(text, by, tables)
     return result
 
@@ -100,29 +104,29 @@ def map_batches(
     by: str = "",
     order: Sequence[str] = (),
 ) -> R:
-    """What ``function`` makes of all rows, in batches with the columns ``takes``.
+    """Return the batches that ``function`` makes of all rows. Its input is batches with the columns ``takes``.
 
     ``where`` is a condition in SQL. An engine may leave out other rows, which ``function`` must pass over.
 
-    ``order`` is of expressions in SQL. Rows with the same value of the column ``by`` are taken by one call, together
-    and in this order.
+    ``order`` is a list of expressions in SQL. One call gets all rows with the same value of the column ``by``, in
+    this order.
     """
     result: R = backend(table).map_batches(table, takes, function, gives, where, by, order)
     return result
 
 
 def to_arrow(table: Relation, schema: pa.Schema) -> pa.Table:
-    """The columns of ``schema``, which must fit into memory."""
+    """Return the columns of ``schema``, which must fit into memory."""
     return backend(table).to_arrow(table, schema)
 
 
 def like(table: R, schema: pa.Schema, rows: Iterable[Row]) -> R:
-    """A table of these rows, of the engine of ``table``."""
+    """Return a table of these rows, of the engine of ``table``."""
     result: R = backend(table).like(table, pa.Table.from_pylist(list(rows), schema))
     return result
 
 
 def kept(table: R) -> AbstractContextManager[R]:
-    """The table, which is computed once within a ``with`` block."""
+    """Compute a table once for a ``with`` block."""
     result: AbstractContextManager[R] = backend(table).kept(table)
     return result

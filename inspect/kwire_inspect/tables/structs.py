@@ -1,7 +1,7 @@
-"""Converts Arrow batches with bytes of messages to batches with structs: the work of typed tables in workers. Needs
+"""Conversion of Arrow batches with bytes of messages to batches with structs. Workers use it for typed tables. Needs
 no Spark.
 
-Bytes that cannot be decoded become a null struct with a ``reason``; they never raise.
+Bytes that cannot be decoded become a null struct with a ``reason``. They never raise.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     from kwire.protocol import MessageRegistry
 
 AT_ONCE = 1 << 20
-"""Approximate number of bytes to decode at a time: objects need ten times the memory of their bytes."""
+"""Approximate number of bytes to decode at a time. Objects need ten times the memory of their bytes."""
 
 REASON = pa.field("reason", pa.string(), metadata={"comment": "Why something could not be decoded."})
 
 Decoded = tuple[Message | None, int, str | None]
-"""A message and its version, or the reason why it could not be decoded; :data:`NOTHING` if there are no bytes."""
+"""Message and its version, or the reason why it could not be decoded. It is :data:`NOTHING` without bytes."""
 
 NOTHING: Decoded = (None, 0, None)
 
@@ -39,7 +39,7 @@ NOTHING: Decoded = (None, 0, None)
 def in_pieces(
     batches: Iterable[pa.RecordBatch], convert: Callable[[pa.RecordBatch], pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
-    """All rows converted, in pieces of about :data:`AT_ONCE` bytes and at least one row."""
+    """Yield all rows converted, in pieces of about :data:`AT_ONCE` bytes and at least one row."""
     for batch in batches:
         rows = max(1, batch.num_rows * AT_ONCE // max(batch.nbytes, 1))
         for start in range(0, batch.num_rows, rows):
@@ -54,9 +54,9 @@ def in_pieces(
 
 @dataclass(frozen=True, slots=True)
 class ExchangeStructs:
-    """Converts requests, responses or both (``parts``) of one API of ``protocol`` to structs.
+    """Converter of requests, responses or both (``parts``) of one API of ``protocol`` to structs.
 
-    ``max_decoded`` is that of :class:`kwire.connection.ConnectionDecoder`.
+    :class:`kwire.connection.ConnectionDecoder` describes ``max_decoded``.
     """
 
     api_key: int
@@ -67,20 +67,20 @@ class ExchangeStructs:
 
     @property
     def name(self) -> str:
-        """The name of the API."""
+        """Name of the API."""
         return self.protocol.api_name(self.api_key)
 
     @property
     def where(self) -> str:
-        """Which exchanges are of this API, in SQL."""
+        """Condition for exchanges of this API, in SQL."""
         return f"api_key = {self.api_key}"
 
     def of(self, exchanges: pa.RecordBatch) -> pa.Array:
-        """Which exchanges are of this API."""
+        """Return a mask of the exchanges of this API."""
         return pc.equal(exchanges.column("api_key"), self.api_key)
 
     def fields(self) -> list[pa.Field]:
-        """The columns that replace the bytes."""
+        """Return the columns that replace the bytes."""
         return [message_field(self.protocol, part, self._message(part).__name__) for part in self.parts]
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -97,7 +97,7 @@ class ExchangeStructs:
         return self.protocol.request(self.api_key) if part == "request" else self.protocol.response(self.api_key)
 
     def _decoded(self, part: str, batch: pa.RecordBatch) -> tuple[pa.Array, list[str | None]]:
-        """The column of a part, and why rows are null that have bytes."""
+        """Return the column of a part, and the reasons of null rows that have bytes."""
         payloads = batch.column(part).to_pylist()
         versions = batch.column("version").to_pylist() if part == "response" else payloads
         bodies = [
@@ -125,7 +125,7 @@ class ExchangeStructs:
         return array, reasons
 
     def _body(self, part: str, payload: bytes, version: int) -> _Body:
-        """Where the body of a frame starts, and its version."""
+        """Return the start of the body of a frame, and its version."""
         try:
             if part == "request":
                 header, start, cls = self.protocol.request_header(payload, LIKE_KAFKA)
@@ -140,7 +140,7 @@ class ExchangeStructs:
 
 
 class _Body(NamedTuple):
-    """Where a body starts, or 0 and, if there are bytes, the reason why it is not decoded."""
+    """Start of a body. If it is not decoded, the start is 0, with the reason if there are bytes."""
 
     start: int = 0
     version: int = 0
@@ -157,39 +157,40 @@ def with_columns(
     columns: dict[str, pa.Array],
     *reasons: Sequence[str | None],
 ) -> pa.RecordBatch:
-    """The batch with some columns replaced: see :func:`schema_with`. Rows without a reason get the first of these."""
+    """Return the batch with some columns replaced. See :func:`schema_with`. The first of ``fields`` is for rows
+    without a reason."""
     first = batch.column("reason").to_pylist() if "reason" in batch.schema.names else [None] * batch.num_rows
     for more in reasons:
         first = [known or reason for known, reason in zip(first, more, strict=True)]
     columns = {**columns, "reason": pa.array(first, pa.string())}
     schema = schema_with(batch.schema, replaced, fields)
     staying = batch.select([name for name in schema.names if name not in columns])
-    if batch.nbytes > AT_ONCE:  # large values: each column would keep the memory of all
+    if batch.nbytes > AT_ONCE:  # large values, so that each column would keep the memory of all columns
         staying = staying.take(pa.array(range(batch.num_rows), pa.int64()))
     arrays = [columns[name] if name in columns else staying.column(name) for name in schema.names]
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
 def schema_with(schema: pa.Schema, replaced: Sequence[str], fields: Sequence[pa.Field]) -> pa.Schema:
-    """The columns that stay, then ``reason`` unless it is one of them, then the new columns."""
+    """Return the remaining columns, then ``reason`` unless it is among them, then the new columns."""
     gone = {*replaced, "problem", *(field.name for field in fields)}
     kept = [field for field in schema if field.name not in gone]
     return pa.schema([*kept, *([] if "reason" in schema.names else [REASON]), *fields])
 
 
 def message_field(protocol: MessageRegistry, name: str, message: str) -> pa.Field:
-    """A column of messages, with the first line of the message's description."""
+    """Return a column of messages, with the first line of the message's description."""
     description = (protocol[message].__doc__ or "").partition("\n")[0]
     return pa.field(name, columns_of(protocol, message).type, metadata={"comment": description})
 
 
 def structs(protocol: MessageRegistry, name: str, decoded: Sequence[Decoded]) -> pa.Array:
-    """Messages as a column, null where there is none."""
+    """Return messages as a column, with null for missing messages."""
     columns = columns_of(protocol, name)
     return columns.array([message for message, _, _ in decoded], [version for _, version, _ in decoded])
 
 
 def columns_of(protocol: MessageRegistry, message: str) -> Columns:
-    """The columns of a message, from the module ``arrow`` of its package."""
+    """Return the columns of a message, from the module ``arrow`` of its package."""
     columns: Columns = import_module(f"{protocol.package}.arrow").ARROW[message]
     return columns
