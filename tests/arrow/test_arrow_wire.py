@@ -200,6 +200,7 @@ def test_what_was_not_selected_is_not_decoded() -> None:
         ("CreateTopicsRequest", "timeout_ms"),
         ("OffsetFetchRequest", "require_stable"),
         ("JoinGroupResponse", "generation_id"),
+        ("MetadataResponse", "controller_id"),
         ("DescribeTopicPartitionsRequest", "response_partition_limit"),
         ("DescribeTopicPartitionsResponse", "throttle_time_ms"),
     ],
