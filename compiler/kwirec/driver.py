@@ -36,8 +36,10 @@ def quiet(phase: str, done: int, total: int) -> None:
 
 @dataclass(frozen=True)
 class Loaded:
-    """The result of :func:`load`. ``schema`` is complete only if the report has no errors. If it is ``validated``,
-    the rules were applied to it."""
+    """The result of :func:`load`.
+
+    ``schema`` is complete only if the report has no errors. If ``validated``, the rules were applied to it.
+    """
 
     documents: tuple[Document, ...]
     schema: Schema

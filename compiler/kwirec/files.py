@@ -1,6 +1,6 @@
-"""Replaces files of a folder together: a run that is killed, or a full disk, leaves no half-written file.
+"""Replaces files of a folder together, so that a killed run or a full disk leaves no half-written file.
 
-New files are written to :data:`STAGE` within the folder and then renamed, so that a full disk changes nothing.
+New files are written to :data:`STAGE` within the folder and then renamed, so that a full disk changes no file.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ STAGE = ".kwirec-stage"
 
 
 MAX_FILE = 16 << 20
-"""How many bytes of a file are read that has no definitions: Kafka's ``releases.json`` has 0.4 MB."""
+"""Maximum bytes to read of a file without definitions. Kafka's ``releases.json`` has 0.4 MB."""
 
 
 def read_regular(path: Path) -> bytes:

@@ -1,6 +1,6 @@
 """Definition files → the same definitions in one layout: ``kwirec fmt``.
 
-Attributes, words and comments keep their order. What has mistakes other than of indentation is left as it is.
+Attributes, words and comments keep their order. Files with mistakes other than of indentation stay as they are.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from kwirec.frontend.krammar_indent import reindented
 from kwirec.frontend.notation import Notation
 
 BUNDLES = (*ARCHIVE_SUFFIXES, ".jsonl")
-"""What holds many definitions for programs to read, and has no layout."""
+"""Suffixes of files that hold many definitions for programs to read, and have no layout."""
 
 STANDARD_INPUT = "standard input"
 
@@ -43,7 +43,7 @@ class Formatted:
         return self.text != self.source.text
 
     def diff(self) -> str:
-        """What changes, as a unified diff."""
+        """Return the changes as a unified diff."""
         before, after = (text.splitlines(keepends=True) for text in (self.source.text, self.text))
         lines = unified_diff(before, after, self.source.name, self.source.name)
         return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)

@@ -23,7 +23,7 @@ PARTS = {
 
 
 def part_of(message: Message) -> str:
-    """What the anchors of a message begin with."""
+    """Return the beginning of a message's anchors."""
     named = python_name(message.name) if message.kind is MessageKind.HEADER else "message"
     return PARTS.get(message.kind, named)
 
@@ -61,7 +61,7 @@ def field_places(
 
 
 def anchor(text: str) -> str:
-    """Text as an ``id`` and the end of a link: letters, digits, ``.``, ``_`` and ``-``."""
+    """Return a text as an ``id`` and the end of a link: letters, digits, ``.``, ``_`` and ``-``."""
     return "".join(c if c.isascii() and (c.isalnum() or c in "._") else "-" for c in text)
 
 
@@ -71,7 +71,7 @@ def enum_place(enum: str, value: str | None = None) -> str:
 
 
 def linked(diagnostics: Iterable[Diagnostic], schema: Schema, base: str) -> Iterator[Diagnostic]:
-    """Yield the findings, each with the address of what it is about, if the guide at ``base`` has a page for it."""
+    """Yield the findings, each with the address of its subject if the guide at ``base`` has a page for it."""
     messages = {message.name: message for message in schema.messages if message.valid}
     enums = {enum.name: {value.name for value in enum.values} for enum in schema.enums}
     for one in diagnostics:

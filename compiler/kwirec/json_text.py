@@ -12,7 +12,7 @@ from kwire_rules import printable
 WIDTH: Final = 118
 
 NOTHING: Final = object()
-"""The value of what is only comments: those after the last item of a list, or the last attribute."""
+"""Value of comments without a value: comments after the last item of a list, or after the last attribute."""
 
 
 class Written(str):
@@ -21,7 +21,9 @@ class Written(str):
 
 @dataclass(frozen=True)
 class Commented:
-    """A value with comments, as lines: those before its attribute or item, and one behind it on its line."""
+    """A value with comments as lines: the comments before its attribute or item, and a comment after it on its
+    line.
+    """
 
     value: object
     before: tuple[str, ...] = ()
@@ -49,8 +51,8 @@ def json_text(value: object, *, levels: int, indent: int) -> str:
 
 
 def definition_text(definition: Mapping[str, object]) -> str:
-    """Return a definition file: each attribute of the definition is a line, each object below it is laid out by
-    :func:`object_lines`. Values may be :class:`Commented`.
+    """Return a definition file: a line for each attribute of the definition, and each object below laid out by
+    ``object_lines``. Values may be :class:`Commented`.
     """
     lines = ["{"]
     members, rest = _apart(definition.items())
@@ -93,7 +95,9 @@ def object_lines(node: Mapping[str, object], indent: str = "", end: str = "", *,
 
 
 def _end(line: str, is_empty: bool, comments: list[str], has_members: bool, closing: str) -> Iterator[str]:
-    """Yield the last lines of an object; ``line`` is what it has so far of the last one, unless that ``is_empty``."""
+    """Yield the last lines of an object. ``line`` is the beginning of its last line, unless the object
+    ``is_empty``.
+    """
     if not is_empty:
         yield line if has_members or comments else f"{line} {closing.lstrip()}"
     yield from comments

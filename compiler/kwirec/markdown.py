@@ -19,8 +19,8 @@ def code(text: str) -> str:
 
 
 def prose(text: str) -> str:
-    """Return a sentence, of which the parts in backticks are code. ``@`` and ``#`` refer to nobody and nothing in
-    code.
+    """Return a sentence with its parts in backticks as code. In code, ``@`` and ``#`` refer to no person and no
+    issue.
     """
     *parts, last = printable(text).split("`")
     if len(parts) % 2:  # a backtick without its partner

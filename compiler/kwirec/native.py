@@ -137,8 +137,9 @@ class BuildError(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class Build:
-    """What was compiled: sources, and a library or two for each. ``size`` is that of all libraries, in bytes; put
-    ``folder`` first on ``sys.path`` to import a copy."""
+    """A compiled build: sources, and a library or two for each. ``size`` is the size of all libraries in bytes. To
+    import a copy, put ``folder`` first on ``sys.path``.
+    """
 
     folder: Path
     modules: tuple[str, ...]
@@ -183,7 +184,7 @@ def compile_in_place(
     """Compile the runtime and ``modules`` of a generated package into libraries next to their sources, and ``also``
     modules of other packages, by folder.
 
-    What is the same as in the build before, of which ``work`` has the intermediate files, is not compiled again.
+    Sources that did not change since the previous build are not compiled again. ``work`` has its intermediate files.
     Libraries of other modules, from earlier builds, are removed.
     """
     start = time.perf_counter()
@@ -191,7 +192,7 @@ def compile_in_place(
     work, folders = work.resolve(), [*named]
     files = [folder / f"{name}.py" for folder, names in named.items() for name in names]
     digests = _digests(files)
-    # Where the build runs decides which path to a source the tracebacks of its library have.
+    # The folder of the build determines the source paths in the tracebacks of its libraries.
     root = Path(os.path.commonpath([folder.parent for folder in folders]))
     _prepare(work, root, folders, files, level)
     options = [option.format(work=work) for option in COMMANDS.split()]
@@ -250,7 +251,7 @@ def _prepare(work: Path, root: Path, folders: Sequence[Path], files: Sequence[Pa
         work.mkdir()
         stamp.write_text(tools, "utf-8")
 
-    def there(path: Path) -> str:  # relative: mypy_path takes the colon of a Windows drive for a separator
+    def there(path: Path) -> str:  # relative: in mypy_path the colon of a Windows drive is a separator
         return Path(os.path.relpath(path, root)).as_posix()
 
     paths = ":".join(dict.fromkeys(there(folder.parent) for folder in folders))
@@ -272,7 +273,7 @@ def _prepare(work: Path, root: Path, folders: Sequence[Path], files: Sequence[Pa
         loops=LOOPS,
         loop_flags=[] if sys.platform == "win32" else ["-O3"],
         target=there(work / "c"),
-        # Calls within a library are direct, and what nothing calls is left out.
+        # Calls within a library are direct, and functions without calls are left out.
         flags=["-fvisibility=hidden", "-ffunction-sections", "-fdata-sections"] if gnu else [],
         link_flags=["-Wl,--gc-sections", "-Wl,-s"] if gnu else [],
         packages={folder.name: there(folder) for folder in folders},

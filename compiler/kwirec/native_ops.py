@@ -1,4 +1,4 @@
-"""What mypyc is told about emitted code, so that it makes better C of it; see docs/decisions/native-operations.md.
+"""Facts about emitted code that let mypyc make better C of it; see docs/decisions/native-operations.md.
 
 The operations are functions of ``native_ops.h``. Only the script of a native build imports this module.
 """
@@ -58,7 +58,7 @@ WRITE_SLICE = custom_op([bytes_writer_rprimitive, *PLACE], none_rprimitive, "Kwi
 MAKE_UUID = custom_op(PLACE, object_rprimitive, "KwireOps_MakeUuid", ERR_MAGIC)
 
 CLOSED: dict[str, str] = {}
-"""Modules whose classes have no subclasses but those in it, and the paths of their sources."""
+"""Source paths of modules whose classes have no subclasses in other modules, by module."""
 
 
 def register(constructors: Mapping[str, Sequence[str]]) -> None:
@@ -124,7 +124,7 @@ def make_uuid(builder: IRBuilder, expr: CallExpr, callee: RefExpr) -> Value | No
 
 
 def _slice(builder: IRBuilder, node: Expression, before: Expression | None = None) -> list[Value] | None:
-    """Return the values of ``data[start:end]``, with that of another expression before them, if both positions are
+    """Return the values of ``data[start:end]``, after the value of another expression if given, if both positions are
     native numbers and ``data`` is bytes.
     """
     if not isinstance(node, IndexExpr) or not isinstance(node.index, SliceExpr):
@@ -160,7 +160,9 @@ def construct(builder: IRBuilder, expr: CallExpr, callee: RefExpr, without: Sequ
 
 
 def _initial(builder: IRBuilder, expr: CallExpr) -> Iterator[tuple[str, str, Expression]]:
-    """What ``__init__`` stores: the attribute, the parameter that it takes it from, and the value without one."""
+    """Yield the values that ``__init__`` stores: the attribute, its parameter, and the value without the
+    parameter.
+    """
     made = get_proper_type(builder.types[expr])
     assert isinstance(made, Instance)
     init = made.type.names["__init__"].node
@@ -181,10 +183,11 @@ def _initial(builder: IRBuilder, expr: CallExpr) -> Iterator[tuple[str, str, Exp
 
 
 def close_classes(builder: IRBuilder, expr: CallExpr, callee: RefExpr) -> Value | None:
-    """At the end of a module: its classes have no subclasses but those in it.
+    """Declare at the end of a module that its classes have no subclasses in other modules.
 
-    mypyc cannot know in a library of one module. Then it knows that the attributes which ``__init__`` sets are always
-    there, and neither looks for a value before it sets one, nor for one that is missing before it reads one.
+    mypyc cannot know this in a library of one module. With it, mypyc knows that the attributes that ``__init__`` sets
+    always exist. It then neither looks for a value before it sets an attribute, nor for a missing value before a
+    read.
     """
     classes = _classes(builder)
     CLOSED[builder.module_name] = builder.module_path
@@ -207,11 +210,12 @@ def _classes(builder: IRBuilder) -> list[ClassIR]:
 
 
 def call_init(cls: ClassIR, init: FuncIR, emitter: Emitter) -> str:
-    """What Python calls for a new object. Classes that can be pickled are made without their ``__init__``, and mypyc
-    (2.4) calls it neither here.
+    """Emit the initializer of a class and the function that Python calls for a new object, and return their names in
+    C.
 
-    Calls of classes of closed modules take their arguments as calls of functions do. By itself mypyc makes a tuple
-    and a dict of them.
+    Classes that can be pickled are made without their ``__init__``, and mypyc (2.4) does not call it here either.
+    Calls of classes of closed modules pass their arguments like calls of functions. By itself mypyc makes a tuple and
+    a dict of them.
     """
     name = _emit_init(cls, init, emitter)
     path = CLOSED.get(cls.module_name)

@@ -15,7 +15,7 @@ from itertools import groupby
 MAX_VERSION = 0x7FFF
 """Largest version number there is: versions travel as int16."""
 
-_N = "[0-9]{1,99}"  # int() refuses thousands of digits, and \d would take those of other scripts
+_N = "[0-9]{1,99}"  # int() refuses thousands of digits, and \d would accept digits of other scripts
 _FORM = re.compile(rf"(?P<low>{_N})(-(?P<high>{_N})|(?P<open>\+))?")
 
 RELEASE = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})*")
@@ -126,12 +126,12 @@ ALL = VersionRange(0, MAX_VERSION)
 
 
 def runs_text(versions: Iterable[int]) -> str:
-    """Versions as ranges: ``0-3, 5``; empty for none."""
+    """Return versions as ranges: ``0-3, 5``; empty for none."""
     return ", ".join(map(str, VersionRange.runs(versions)))
 
 
 def in_words(versions: Iterable[int]) -> str:
-    """Versions in words: ``version 3``, ``versions 1+``, ``versions 0-3 and 5``, ``no versions``."""
+    """Return versions in words: ``version 3``, ``versions 1+``, ``versions 0-3 and 5``, ``no versions``."""
     runs = [versions] if isinstance(versions, VersionRange) else VersionRange.runs(versions)
     if runs in ([], [NONE]):
         return "no versions"

@@ -1,7 +1,7 @@
 """Findings, and the report that collects them.
 
-A pass calls :meth:`Report.add`; it neither raises nor prints. The driver stops after a pass that reported errors,
-and a renderer turns the sorted diagnostics into text, JSON, GitHub annotations or JUnit.
+A pass calls :meth:`Report.add` and neither raises nor prints. The driver stops after a pass that reported errors. A
+renderer turns the sorted diagnostics into text, JSON, GitHub annotations or JUnit.
 """
 
 from __future__ import annotations
@@ -165,7 +165,7 @@ class Report:
     _counts: Counter[Severity] = field(default_factory=Counter)
 
     def add(self, code: Code, message: str, span: Span, label: str = "", **details: Unpack[Details]) -> None:
-        """Record a finding. The arguments are as for :func:`finding`."""
+        """Record a finding with the arguments of ``finding``."""
         if not self.is_full:
             self.record(code, finding(message, span, label, **details))
 

@@ -123,8 +123,9 @@ def _read_archive(path: Path, report: Report, only: str, room: _Room) -> Iterato
 
 
 def _members(archive: zipfile.ZipFile, only: str) -> list[zipfile.ZipInfo]:
-    """Return the definitions in an archive by name, or only the member ``only``. Raises ``ValueError`` if a member is
-    unlike those in an ordinary jar.
+    """Return the definitions in an archive by name, or only the member ``only``.
+
+    Raises ``ValueError`` if a member does not look like the members of an ordinary jar.
     """
     members, end = sorted(archive.infolist(), key=lambda member: member.header_offset), 0
     for member in members:

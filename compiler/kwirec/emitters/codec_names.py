@@ -1,4 +1,4 @@
-"""Names for the local variables of emitted functions: those of the fields that they hold."""
+"""Names for the local variables of emitted functions, made from the names of the fields that they hold."""
 
 from __future__ import annotations
 

@@ -94,7 +94,7 @@ class WriteStruct(Node):
 
 @dataclass(frozen=True, kw_only=True)
 class ReadLength(Node):
-    """What begins with a length, a count or a mark."""
+    """Base of reads that begin with a length, a count or a mark."""
 
     label: str
     target: str
@@ -136,7 +136,7 @@ class ReadNullableStruct(ReadLength):
 
 @dataclass(frozen=True, kw_only=True)
 class WriteLength(Node):
-    """What begins with a length, a count or a mark."""
+    """Base of writes that begin with a length, a count or a mark."""
 
     source: str
     local: str
@@ -232,7 +232,9 @@ def condition(live: Iterable[int], among: Sequence[int]) -> str:
 def in_groups(
     fields: Iterable[FieldCoding], parts: Callable[[FieldCoding], tuple[Versions, ...]]
 ) -> Iterator[tuple[tuple[Versions, ...], list[FieldCoding]]]:
-    """Neighbouring fields for which the versions fall into the same ``parts``, so that one test serves them all."""
+    """Yield neighbouring fields for which the versions fall into the same ``parts``, so that one test serves them
+    all.
+    """
     for _, group in groupby(fields, key=lambda one: frozenset(parts(one))):
         together = list(group)
         yield parts(together[0]), together

@@ -45,7 +45,7 @@ from kwirec.lowering.layout import SCALARS
 
 @dataclass
 class Cursor:
-    """How many bytes were read since ``pos`` was stored."""
+    """A counter of the bytes read since ``pos`` was stored."""
 
     pending: int = 0
 
@@ -127,7 +127,7 @@ class Reader:
         return before + choice(branches, struct.versions)
 
     def _field(self, coded: FieldCoding, struct: StructCoding, part: Versions, cursor: Cursor) -> Nodes:
-        """Read a field in the versions that have it; in all others, give it its default."""
+        """Read a field in the versions that have it, and give it its default in all other versions."""
         target = self.names.of(coded.path)
         self._declare(coded, struct, target)
         run = next((run for run in coded.untagged if run.versions == part), None)

@@ -69,7 +69,9 @@ class Writer:
         return (WriteStruct(path=struct.path, source=source, local=local, cls=view, fields=fields, tags=tags),)
 
     def _field(self, coded: FieldCoding, struct: StructCoding, part: Versions, source: str) -> Nodes:
-        """Write an untagged field in the versions that have it; in all others, check that nothing would be lost."""
+        """Write an untagged field in the versions that have it, and check in all other versions that no value would
+        be lost.
+        """
         view = self.classes[struct.struct.name].fields[coded.field.name]
         run = coded.at(part[0])
         if run is None:

@@ -28,11 +28,12 @@ SIGNS = {"same": "=", "lossless": "≈", "lossy": "−", "inconvertible": "✗"}
 
 @dataclass(frozen=True, kw_only=True)
 class Conversion:
-    """What happens to values of one version in another. All fields are paths.
+    """The effect of writing values of one version in another. All fields are paths.
 
     ``same``: the same bytes. ``lossless``: another layout, and every value survives. ``lossy``: every value can be
-    written, without the fields in ``lost``. ``inconvertible``: values that set a field in ``blocking``, have null in
-    one of ``null``, or reach one in ``missing`` cannot be written; all others lose ``lost``.
+    written, without the fields in ``lost``. ``inconvertible``: some values cannot be written, because they set a
+    field in ``blocking``, have null in a field of ``null``, or reach a field in ``missing``. All other values lose
+    ``lost``.
     """
 
     same: bool
@@ -56,7 +57,7 @@ class Conversion:
 
 @dataclass(frozen=True)
 class Shape:
-    """One version as conversions see it: its fields by path, those that are nullable, those that are tagged."""
+    """One version as conversions see it: its fields by path, its nullable fields, and its tagged fields."""
 
     layout: MessageLayout
     fields: Mapping[str, Field]
@@ -89,13 +90,13 @@ class MessageMatrix:
             yield source, target, convert(self.shapes[source.low], self.shapes[target.low])
 
     def signs(self) -> Iterator[tuple[VersionRange, list[str]]]:
-        """For every run of versions the signs of its conversion to each run."""
+        """Yield every run of versions with the signs of its conversion to each run."""
         for source, row in groupby(self.conversions(), key=lambda conversion: conversion[0]):
             yield source, [SIGNS[to.relation] for _, _, to in row]
 
     def fields_of_some_versions(self) -> Iterator[tuple[str, VersionRange, str]]:
-        """Yield the fields that some versions of their struct lack, the versions that have them, and what writing
-        these in other versions does.
+        """Yield the fields that some versions of their struct lack, the versions that have them, and the effect of
+        writing these versions as others.
         """
         for path, field in self.fields.items():
             having = [version for version, shape in self.shapes.items() if shape.has(path)]
@@ -118,7 +119,7 @@ def message_matrix(message: Message, layouts: Layouts) -> MessageMatrix:
 
 
 def convert(source: Shape, target: Shape) -> Conversion:
-    """What happens to a value of ``source`` in ``target``."""
+    """Return the effect of writing a value of ``source`` in ``target``."""
     gone = [path for path in source.fields if path not in target.fields and target.has(parent(path))]
     shared = [path for path in source.fields if path in target.fields]
     new = [path for path in target.fields if path not in source.fields and _is_reached(path, source, target)]

@@ -79,7 +79,9 @@ def _section(matrix: MessageMatrix, history: History) -> dict[str, object]:
 
 
 def _nulls(matrix: MessageMatrix) -> Iterator[tuple[str, str]]:
-    """Fields that are null in some versions and must not be in others, with the others."""
+    """Yield fields that are null in some versions and must not be null in other versions, with these other
+    versions.
+    """
     found: dict[str, set[int]] = {}
     for _, target, conversion in matrix.conversions():
         for path in (*conversion.null, *conversion.missing):
@@ -89,7 +91,7 @@ def _nulls(matrix: MessageMatrix) -> Iterator[tuple[str, str]]:
 
 
 def negotiation_table(api: ApiNegotiation) -> list[list[str]]:
-    """For every run of client releases the version with each run of broker releases."""
+    """Return a row for every run of client releases: the version with each run of broker releases."""
     signs: dict[int | str | None, str] = {None: "–", REFUSED: "✗"}
     return [
         [span_text(span), *(signs.get(version, str(version)) for version in row)]
@@ -117,7 +119,7 @@ def _major(name: str) -> str:
 def _rows(
     history: History, apis: Iterable[ApiNegotiation], columns: Sequence[str], links: Mapping[int | None, str]
 ) -> Iterator[list[object]]:
-    """For every API its key, its newest name with a link to its page, and a cell for each release."""
+    """Yield a row for every API: its key, its newest name with a link to its page, and a cell for each release."""
     for api in apis:
         name = f"[{api.name}]({links[api.key]})" if api.key in links else api.name
         yield [api.key, name, *(range_cell(history.releases[release].get(api.key)) for release in columns)]

@@ -1,7 +1,7 @@
-"""The files that emitters make, and the Jinja environment: templates are text, an undefined name is an error.
+"""The files that emitters make, and the Jinja environment. Templates are text, and an undefined name is an error.
 
-Texts of definitions are untrusted. Python gets them through :func:`literal` or :func:`docstring`, Markdown through
-``kwirec.markdown``, both also filters of templates.
+Texts of definitions are untrusted. They reach Python through :func:`literal` or :func:`docstring`, and Markdown
+through ``kwirec.markdown``. Both are also filters of templates.
 """
 
 from __future__ import annotations

@@ -104,7 +104,9 @@ Logs = list[tuple[str, list[tuple[int, str | None, str | None]]]]
 
 
 def _record_types(logs: Logs) -> list[tuple[str, str, dict[str, int]]]:
-    """For every log the name of the enum of its record types, its own name, and the members, named after messages."""
+    """Return for every log the name of the enum of its record types, its own name, and the members, named after
+    messages.
+    """
     found: dict[str, tuple[str, dict[str, int]]] = {}
     for log, types in logs:
         name = "".join(word.capitalize() for word in re.findall("[A-Za-z0-9]+", log)) + "RecordType"
@@ -120,7 +122,7 @@ def _record_types(logs: Logs) -> list[tuple[str, str, dict[str, int]]]:
 
 
 def _logs(messages: Iterable[Message]) -> Logs:
-    """For every log its record types, each with the names of key and value."""
+    """Return the record types of every log, each with the names of key and value."""
     logs: dict[str, dict[int, list[str | None]]] = {}
     for message in messages:
         if message.kind in RECORDS and message.api_key is not None:

@@ -38,7 +38,9 @@ class ApiNegotiation:
         return self.offers.get(release, NO_OFFER)
 
     def table(self) -> list[list[int | str | None]]:
-        """For every client and every broker the version they use: ``None`` for none in common, or :data:`REFUSED`."""
+        """Return the version that each client and each broker use: ``None`` for none in common, or
+        :data:`REFUSED`.
+        """
         return [[chosen(client, broker) for _, broker in self.runs] for _, client in self.runs]
 
     def fails(self, client: str, broker: str) -> bool:
@@ -70,11 +72,11 @@ def chosen(client: Offer, broker: Offer) -> int | str | None:
 
 
 def version_facts(matrix: MessageMatrix, history: History) -> Iterator[dict[str, object]]:
-    """Yield the facts about every version of a message: ``status`` is that in the newest release.
+    """Yield the facts about every version of a message, with its ``status`` in the newest release.
 
-    ``releases`` are the spans of releases that have the version, ``other_bytes_in`` those in which its bytes were
-    different, not only without later tagged fields; both are empty if unknown. ``header`` is ``None`` for messages
-    without one, ``layout`` a fingerprint.
+    ``releases`` are the spans of releases that have the version. ``other_bytes_in`` are the spans of these in which
+    its bytes differed by more than missing later tagged fields. Both are empty if unknown. ``header`` is ``None`` for
+    messages without a header. ``layout`` is a fingerprint.
     """
     message = matrix.message
     headers = header_versions(message)

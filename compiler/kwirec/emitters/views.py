@@ -78,7 +78,7 @@ class ClassView:
         return tuple(view.name for view in self.fields.values() if not view.is_read)
 
     def tags_in(self, struct: StructCoding) -> str:
-        """Which tags end the struct: ``known`` and others, only ``unknown`` ones, or ``none``."""
+        """Return which tags end the struct: ``known`` and unknown tags, only ``unknown`` tags, or ``none``."""
         if not struct.flexible:
             return "none"
         return "known" if any(view.in_section for view in self.fields.values()) else "unknown"
@@ -96,7 +96,7 @@ def type_name(type_: Type, names: Mapping[str, str]) -> str:
 
 
 def class_view(source: ClassSource) -> ClassView:
-    """How a struct appears in Python."""
+    """Return a struct as it appears in Python."""
     message = source.message
     note = f"Versions {message.valid}, flexible {message.flexible}." if source.is_message else ""
     return ClassView(
@@ -108,7 +108,7 @@ def class_view(source: ClassSource) -> ClassView:
 
 
 def _field_view(source: ClassSource, field: Field) -> FieldView:
-    """How ``field`` appears in Python."""
+    """Return ``field`` as it appears in Python."""
     message, names = source.message, source.names
     name = python_name(field.name)
     nullable = is_nullable(field)

@@ -1,11 +1,11 @@
-"""Artifacts → files: format changed ones, remove files that are no longer produced, keep a manifest.
+"""Artifacts → files: format changed files, remove files that are no longer produced, keep a manifest.
 
-For every file, the manifest holds the digest of its unformatted text and of the file on disk. A file is formatted
-and written only if one of them differs, because formatting takes most of the time.
+For every file, the manifest holds the digest of its unformatted text and of the file on disk. A file is formatted and
+written only if one of them differs, because formatting is the slowest step.
 
-Only files in the manifest are replaced, and only those that have the digest there are removed: anybody can write a
-manifest. It is written first, with all files of the old and the new package, so that the next run can repair what a
-killed one leaves.
+Only files in the manifest are replaced. Only files with the digest in the manifest are removed, because anybody can
+write a manifest. It is written first, with all files of the old and the new package, so that the next run can repair
+the files of a killed run.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ Progress = Callable[[int, int], None]
 
 @dataclass
 class WriteOutcome:
-    """The result of writing, or with ``check`` of what would have been written."""
+    """The result of writing. With ``check``, the result that writing would have."""
 
     written: list[str] = field(default_factory=list)
     removed: list[str] = field(default_factory=list)
@@ -186,7 +186,7 @@ def format_text(artifact: Artifact) -> str:
     lines. Emitted code has no such lines, and this would double the time of a cold run: ``format_str`` is used only
     if a version of black does not have its single step.
     """
-    import black  # takes as long to import as the whole compiler
+    import black  # importing black is as slow as importing the whole compiler
     from black.mode import Mode, TargetVersion
 
     once = getattr(black, "_format_str_once", black.format_str)

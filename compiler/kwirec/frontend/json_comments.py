@@ -33,12 +33,13 @@ class Slot:
 
 
 Slots = Mapping[int, Sequence[Slot]]
-"""For objects and lists that have comments, by the offset of their start: a slot for each item or attribute, and one
-for the end. :data:`FILE` has those of the whole file."""
+"""Slots of objects and lists that have comments, by the offset of their start: a slot for each item or attribute, and
+a slot for the end. :data:`FILE` has the slots of the whole file.
+"""
 
 
 def place(values: Sequence[JsonValue], comments: Sequence[Span]) -> Slots:
-    """Where the comments of a file stand."""
+    """Return the places of the comments of a file."""
     slots: dict[int, Sequence[Slot]] = {}
     pending = [(FILE, [(value.span.start, value) for value in values], comments)]
     while pending:

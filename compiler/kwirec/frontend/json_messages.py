@@ -311,7 +311,7 @@ class _Reader:
 
 
 def _expected(node: type, parts: Mapping[str, object]) -> Iterable[str]:
-    """Return the attributes that a definition must have, given those that it has."""
+    """Return the attributes that a definition must have, given the attributes that it has."""
     if node is MessageDecl:
         versions = parts.get("valid_versions")
         reserved = isinstance(versions, Spanned) and versions.value == NONE
@@ -344,7 +344,7 @@ _BY_TYPE: Mapping[object, Callable[[_Reader, JsonValue, str], object]] = {
 }
 
 _NEEDED = {node: [part.name for part in fields(node) if part.default is MISSING] for node in ATTRIBUTES}
-"""What a node cannot be made without."""
+"""Attributes without a default, which every node needs."""
 
 _READERS = {
     node: {name: _BY_TYPE[attribute.type] for name, attribute in names.items()} for node, names in ATTRIBUTES.items()

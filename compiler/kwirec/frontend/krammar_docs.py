@@ -1,7 +1,7 @@
 """Comments ↔ descriptions.
 
-The lines of a paragraph are one line of the description; ``//`` alone parts paragraphs. A line that starts with
-more than one space, or as an item of a list, stays a line of its own. What cannot be written so is a text in quotes.
+The lines of a paragraph are one line of the description. A line of only ``//`` separates paragraphs. A line that
+starts with more than one space, or as an item of a list, stays a separate line. Any other text is written in quotes.
 """
 
 from __future__ import annotations
@@ -35,7 +35,9 @@ def read_doc(lines: Iterable[str]) -> str:
 
 
 def write_doc(text: str, width: int = WIDTH) -> list[str]:
-    """Return the lines of a description, the inverse of :func:`read_doc`. ``width`` is what a line has room for."""
+    """Return the lines of a description, the inverse of :func:`read_doc`. ``width`` is the maximum characters of a
+    line.
+    """
     if not text:
         return []
     if text.replace("\n", "").isprintable() and not text.startswith('"'):
@@ -57,8 +59,8 @@ def _fill(text: str, width: int) -> Iterator[str]:
 
 
 def _line_end(text: str, start: int, width: int) -> int:
-    """Return the last place within the width where a line may end, or else the first behind it; 0 if there is
-    none.
+    """Return the last place within the width where a line may end, or else the first place after the width, or else
+    0.
     """
     end = 0
     at = text.find(" ", start + 1)
@@ -70,9 +72,10 @@ def _line_end(text: str, start: int, width: int) -> int:
 
 
 def split_struct_doc(lines: Sequence[str], struct: str) -> tuple[str, str | None]:
-    """Return the description of a field, and that of its struct: a last paragraph that starts with the struct's name.
+    """Return the description of a field and the description of its struct, a last paragraph that starts with the
+    struct's name.
 
-    The second is ``None`` if there is no such paragraph.
+    The second is ``None`` if the paragraph does not exist.
     """
     start = max((number + 1 for number, line in enumerate(lines) if not line), default=0)
     if start < len(lines) and lines[start].startswith(f"{struct}:"):

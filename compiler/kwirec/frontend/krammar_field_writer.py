@@ -32,7 +32,7 @@ NEVER = "fields of no version"
 
 
 def comment_lines(texts: Iterable[str], indent: str) -> Iterator[str]:
-    """Texts as comments; an empty one parts paragraphs."""
+    """Yield texts as comments. An empty text separates paragraphs."""
     return (f"{indent}{COMMENT} {text}" if text else f"{indent}{COMMENT}" for text in texts)
 
 
@@ -134,7 +134,9 @@ class _FieldWriter:
         return written.name
 
     def _nullable(self) -> str | None:
-        """What follows ``nullable``: nothing if that is in all versions of the field; ``None`` if never."""
+        """Return the text after ``nullable``, empty if the field is nullable in all its versions, ``None`` if it
+        never is.
+        """
         versions = _range(self._decl.nullable_versions)
         if self._decl.nullable_versions is None or versions is None or versions == NONE:
             return None

@@ -1,7 +1,7 @@
-"""Fields as written → fields of the syntax tree: what was left out is filled in from the struct around them.
+"""Fields as written → fields of the syntax tree, with omitted facts filled in from the surrounding struct.
 
-A field without versions has those of its struct, a tag without versions all of them that are flexible. What can be
-null in all its versions is null unless it is set, as in franz-go; ``(empty)`` says otherwise.
+A field without versions has the versions of its struct. A tag without versions applies to all of them that are
+flexible. A field that is nullable in all its versions is null by default, as in franz-go, unless ``(empty)`` follows.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def field_decls(fields: Iterable[WrittenField], scope: Scope, context: Context) 
 
 
 def comment_texts(comment: Iterable[Line]) -> list[str]:
-    """What the lines of a description say, without ``//`` and the space after it."""
+    """Return the texts of the lines of a description, without ``//`` and the space after it."""
     return [line.text.removeprefix(COMMENT).removeprefix(" ") for line in comment if not _is_remark(line)]
 
 
@@ -215,5 +215,5 @@ def _singular(name: str) -> str:
 
 
 def auto_name(struct: str, field: str, depth: int) -> str:
-    """Return the name of an inline struct that has no other: that of the struct around it, and of its field."""
+    """Return the name of an inline struct without a name: the names of the surrounding struct and of the field."""
     return struct + (_singular(field) if depth else field)

@@ -1,6 +1,7 @@
-"""Definitions in the indentation notation → the same, laid out: blocks, words and comments in their order.
+"""Definitions in the indentation notation → the same definitions, laid out: blocks, words and comments in their
+order.
 
-Words are parted by one space and blocks by one empty line, and comments are indented as what they are before.
+One space separates words, and an empty line separates blocks. A comment is indented like the line after it.
 """
 
 from __future__ import annotations

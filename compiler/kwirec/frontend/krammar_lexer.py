@@ -17,7 +17,7 @@ from kwirec.diagnostics.source import Source, Span
 INDENT = "  "
 COMMENT = "//"
 REMARK = "//#"
-"""What starts a comment that is no description."""
+"""Start of a comment that is no description."""
 
 
 class LineKind(enum.Enum):

@@ -1,7 +1,8 @@
-"""Documents → documents whose messages are complete: named structs and enums of all files, in those that use them.
+"""Documents → documents whose messages are complete: named structs and enums of all files, in the messages that use
+them.
 
-A name of a struct means that of its own file, or else the first in all files. Each message gets copies of the structs
-that it uses as its common structs; what their fields leave out depends on the message.
+The name of a struct refers to the struct in its own file, or else to the first in all files. Each message gets copies
+of the structs that it uses as its common structs. Facts that their fields omit depend on the message.
 """
 
 from __future__ import annotations
@@ -63,7 +64,9 @@ class _Linker:
                 self._define(struct, number)
 
     def _define(self, struct: NamedStruct, number: int) -> None:
-        """Names hold for a file, and then for all files; to franz-go, for all files."""
+        """Define a struct for its file, and for all files if its name is new. Report a second struct with the name in
+        the file, or in franz-go's dialect in any file.
+        """
         known = _Known(struct, (number, struct.span.start))
         local = self._local.setdefault((number, struct.name.value), known)
         first = self._structs.setdefault(struct.name.value, known)
@@ -136,7 +139,9 @@ class _Linker:
             )
 
     def _typed(self, fields: Iterable[FieldDecl]) -> tuple[FieldDecl, ...]:
-        """Return the fields, those with an enum with its integer type; an enum that does not exist is found later."""
+        """Return the fields. A field with an enum gets its integer type. A later pass reports an enum that does not
+        exist.
+        """
         return tuple(
             replace(
                 one,

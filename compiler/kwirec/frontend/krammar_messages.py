@@ -1,7 +1,7 @@
 """Blocks as written → the messages, enums and named structs of a document.
 
-A request names its api key and its highest version; the ``XResponse =>`` after it takes both from it. Structs with
-``not top level`` are for the messages that name them as the type of a field, or for the one that ``of`` names.
+A request names its api key and its highest version, and the ``XResponse =>`` after it inherits both. Structs with
+``not top level`` are for the messages that name them as the type of a field, or for the message that ``of`` names.
 """
 
 from __future__ import annotations
@@ -283,7 +283,7 @@ class _Reader:
 
 
 def open_versions(message: MessageDecl) -> VersionRange:
-    """What fields of a message have if they say nothing: its lowest version and all above."""
+    """Return the versions of fields that name none: the message's lowest version and all above."""
     low = message.valid_versions.value.low if message.valid_versions is not None else 0
     return VersionRange(low, MAX_VERSION)
 

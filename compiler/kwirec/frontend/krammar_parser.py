@@ -20,7 +20,7 @@ MAX_DEPTH = 100
 """How deep fields may nest; the limit makes hostile text harmless."""
 
 MAX_PIECES = 100
-"""How many modifiers or items a line may have, for the same reason."""
+"""Maximum modifiers or items of a line, for the same reason."""
 
 SPECIAL = ("ThrottleMillis", "TimeoutMillis")
 """Fields that are written without a type."""
@@ -29,7 +29,7 @@ NAME = "[A-Za-z_][A-Za-z0-9_]*"
 _STRUCT = re.compile(rf"(?P<name>{NAME})(?P<space> *)=>(?P<modifiers>.*)")
 _ENUM = re.compile(rf"(?P<name>{NAME})(?P<space> +)(?P<type>[a-z][a-z0-9]*)(?P<style> +camelcase)?(?P<end> *)\(")
 FRANZ_GO_VALUE = re.compile("[A-Z_a-z]+")
-"""What franz-go takes as the name of a value, whose number must not be negative."""
+"""Pattern of the names of values in franz-go, which also rejects negative numbers."""
 _VALUE = re.compile(r"(?P<value>-?(?:0x[0-9a-fA-F]{1,99}|[0-9]{1,99})): *(?P<name>[A-Za-z_][A-Za-z0-9_]*)")
 _FIELD = re.compile(rf"(?P<name>{NAME})(?P<colon>[ :]+)")
 _SPECIAL = re.compile(rf"(?P<name>{'|'.join(SPECIAL)})(?:\((?P<value>[0-9]{{1,9}})\))?(?= *(?://|$))")
@@ -146,7 +146,9 @@ class _Parser:
         return None
 
     def _stray(self, line: Line, blocks: list[Block]) -> None:
-        """Fields after an empty line belong to the struct before it, indented ones without any struct to none."""
+        """Report an indented line outside of a struct. Fields after an empty line are added to the struct before it,
+        if any.
+        """
         last = blocks[-1] if blocks else None
         others = [(last.name.span, "an empty line ended this")] if last is not None else []
         self._report.add(
@@ -250,7 +252,7 @@ class _Parser:
         return WrittenField(line.span(self._source), name, type_, self._items(line, end), comment)
 
     def _items_start(self, text: str, start: int) -> int:
-        """Where the ``//`` of the items is, or the end; a quoted default may have ``//``, too."""
+        """Return the place of the ``//`` before the items, or the end. A quoted default may contain ``//``, too."""
         end, quote = text.find("//", start), text.find('"', start)
         if 0 <= quote < end and (string := _STRING.match(text, quote)) is not None:
             end = text.find("//", string.end())

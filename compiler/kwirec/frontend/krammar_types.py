@@ -46,7 +46,8 @@ class Context:
 
 @dataclass(slots=True)
 class WrittenType:
-    """``name`` is that of a primitive, an enum or a struct; it is empty for an inline struct without a name.
+    """A type with its nullability. ``name`` is the name of a primitive, an enum or a struct, empty for a nameless
+    inline struct.
 
     ``nullable`` is the range that was written, ``None`` for all versions of the field if it ``is_nullable``.
     """

@@ -36,7 +36,9 @@ Found = dict[str, Any]
 
 @dataclass
 class Losses:
-    """What is left out, with the places of its uses: names that are none and, in franz-go's dialect, extensions."""
+    """Attributes that are left out, with the places of their uses: invalid names and, in franz-go's dialect,
+    extensions.
+    """
 
     franz_go: bool
     uses: dict[str, list[Span]] = field(default_factory=dict)
@@ -165,7 +167,7 @@ class Vocabulary:
         return {name: value for name, value in found.items() if not self._words[name][0].code}
 
     def texts(self, node: FieldDecl | MessageDecl, losses: Losses) -> Iterator[str]:
-        """Words and values of a node, the inverse of :meth:`attributes`."""
+        """Yield words and values of a node, the inverse of :meth:`attributes`."""
         for name, (word, _) in self._words.items():
             written = None if word.code else getattr(node, name)
             for one in written or () if word.repeats else [written]:

@@ -1,7 +1,7 @@
 """Syntax tree → text in the indentation notation, the inverse of ``krammar_messages``.
 
-What franz-go's own notation cannot say is written with extensions; in its dialect it is left out and reported. What
-there are no words for is reported in both.
+Extensions express the facts that franz-go's own notation lacks. In its dialect such facts are left out and reported.
+Facts without words in either notation are reported in both.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ Definition = MessageDecl | EnumDecl
 
 
 def krammar_text(definitions: Sequence[Definition], report: Report, *, franz_go: bool = False) -> str:
-    """Return the text of one file with these messages and enums. What it cannot say goes to ``report``."""
+    """Return the text of one file with these messages and enums. Facts that it cannot express go to ``report``."""
     blocks = _Writer(report, franz_go).blocks(definitions)
     return "\n\n".join("\n".join(block) for block in blocks) + "\n"
 
@@ -173,7 +173,7 @@ class _Writer:
 
 
 def _is_inherited(message: MessageDecl, previous: MessageDecl | None) -> bool:
-    """Return whether a response takes its key and its versions from the request before it."""
+    """Return whether a response inherits its key and its versions from the request before it."""
     return (
         previous is not None
         and (previous.type.value, message.type.value) == ("request", "response")
@@ -218,7 +218,7 @@ def _needs_owner(message: MessageDecl, messages: Sequence[MessageDecl]) -> bool:
 
 
 def _defined_before_use(structs: Sequence[StructDecl]) -> list[StructDecl]:
-    """Return the structs in an order in which none uses a later one, as long as none contains itself."""
+    """Return the structs, each after the structs that it uses, if no struct contains itself."""
     by_name = {struct.name.value: struct for struct in structs}
     found: dict[str, StructDecl] = {}
     pending = [(struct, False) for struct in reversed(structs)]

@@ -1,6 +1,6 @@
 """The notation of a source, and its parsing: JSON (``.json``, ``.jsonl``) or the indentation notation (``.krm``).
 
-Files with another name, such as those of franz-go, are told apart by their first words.
+The first words determine the notation of files with another name, such as the files of franz-go.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ def parse(
 ) -> Document:
     """Return the syntax tree of a source.
 
-    ``notation`` is that of files whose suffix does not tell. Files without a suffix are in the dialect of franz-go,
-    unless ``dialect`` says otherwise.
+    ``notation`` is the notation of files whose suffix does not determine it. Files without a suffix are in the
+    dialect of franz-go, unless ``dialect`` is another.
     """
     suffix = PurePosixPath(source.name).suffix
     notation = SUFFIXES.get(suffix) or notation or _by_content(source, report)

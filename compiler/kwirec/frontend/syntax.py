@@ -40,8 +40,8 @@ Literal = str | int | float | bool | None
 class Comment:
     """The text of a comment that describes nothing to the compiler, in lines without their signs.
 
-    ``attribute`` is the attribute in JSON that it stands before or behind: ``None`` for the whole node, and empty at
-    the end of the node.
+    ``attribute`` is the JSON attribute next to the comment, ``None`` for the whole node, and empty at the end of the
+    node.
     """
 
     text: str
@@ -99,7 +99,7 @@ ROUTES = {
     "txn coordinator": "transaction",
     "share coordinator": "share",
 }
-"""The words for the broker that must get a request, and what ``sentTo`` calls it."""
+"""Words for the broker that must get a request, and their values of ``sentTo``."""
 
 _KINDS = ("header", "data", "metadata", "coordinator-key", "coordinator-value", "response")
 KINDS = {kind.replace("-", " "): kind for kind in _KINDS}
@@ -158,8 +158,11 @@ class HeaderVersionsDecl:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MessageDecl:
-    """One message definition. ``comment`` is the text before it in its file, as it was written; ``comments`` are
-    within the definition, or after it. ``dialect`` is that of its file."""
+    """One message definition.
+
+    ``comment`` is the text before it in its file, as it was written. ``comments`` are within the definition, or after
+    it. ``dialect`` is the dialect of its file.
+    """
 
     span: Span = field(compare=False, repr=False)
     api_key: Spanned[int] | None = field(default=None, metadata=word("key N", franz_go=True, code=True))
@@ -241,9 +244,9 @@ class NamedStruct:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Document:
-    """The messages and enums of one source: usually one of them, many in a ``.jsonl`` bundle.
+    """The messages and enums of a source. Most sources have one of them, and a ``.jsonl`` bundle has many.
 
-    ``structs`` are not yet part of messages: ``link`` gives each message those that it uses.
+    ``structs`` are not yet part of messages: ``link`` gives each message the structs that it uses.
     """
 
     source: Source = field(compare=False, repr=False)
@@ -252,7 +255,7 @@ class Document:
     structs: tuple[NamedStruct, ...] = ()
     notation: str = "json"
     loose_comments: tuple[Span, ...] = field(default=(), compare=False, repr=False)
-    """Comments of the indentation notation that belong to what JSON has no place for."""
+    """Comments of the indentation notation on elements that JSON lacks."""
 
     @property
     def definitions(self) -> tuple[MessageDecl | EnumDecl, ...]:
@@ -261,7 +264,7 @@ class Document:
 
 
 Node = MessageDecl | StructDecl | FieldDecl | EnumDecl | EnumValueDecl
-"""What a definition consists of: everything that has a name and attributes."""
+"""The parts of a definition: everything that has a name and attributes."""
 
 NOUNS: Mapping[type, str] = {
     MessageDecl: "message",
@@ -271,7 +274,7 @@ NOUNS: Mapping[type, str] = {
     EnumValueDecl: "enum value",
     ErrorDecl: "error",
 }
-"""What each node is called."""
+"""Noun for each kind of node."""
 
 
 @dataclass(frozen=True, slots=True)

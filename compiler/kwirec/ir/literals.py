@@ -47,8 +47,8 @@ def typed_default(literal: Literal, type_: Type) -> Default | Implicit:
 
 
 def default_literal(default: Default | Implicit) -> str | None:
-    """Return a default as definitions spell it, the inverse of :func:`typed_default`; ``None`` for an implicit
-    one.
+    """Return a default as definitions spell it, the inverse of :func:`typed_default`, or ``None`` for an implicit
+    default.
     """
     match default:
         case Implicit():

@@ -51,7 +51,7 @@ N = TypeVar("N", Message, Enum)
 
 KINDS = {kind.value: kind for kind in MessageKind}
 TYPES = (*KINDS, "enum")
-"""What the ``type`` of a definition can be."""
+"""Values of the ``type`` of a definition."""
 
 
 def resolve(documents: Iterable[Document], report: Report) -> Schema:

@@ -165,8 +165,8 @@ class Struct:
 class Message:
     """One message with all its versions.
 
-    ``structs`` holds the root first, then the others in definition order. ``headers`` has the header versions that
-    the definition gives; it is empty where they follow from ``flexible``.
+    ``structs`` holds the root first, then the other structs in definition order. ``headers`` has the header versions
+    that the definition gives. It is empty if they follow from ``flexible``.
     """
 
     name: str
@@ -228,7 +228,7 @@ class Message:
 def usage(
     root: str, versions: frozenset[int], uses: Mapping[str, Iterable[tuple[str, VersionRange | frozenset[int]]]]
 ) -> dict[str, frozenset[int]]:
-    """For every struct the versions in which the struct ``root`` contains it, itself in ``versions``.
+    """Return for every struct the versions in which the struct ``root`` contains it. ``root`` has ``versions``.
 
     ``uses`` has the structs that the fields of each struct contain, with the versions of the field. Other structs are
     ignored. Structs may contain themselves.
@@ -245,7 +245,9 @@ def usage(
 
 @lru_cache(1024)
 def within(versions: frozenset[int], own: VersionRange | frozenset[int]) -> frozenset[int]:
-    """Those of ``versions`` that are in ``own``. Fields share the sets: of 1000 versions, one takes 32 kB."""
+    """Return the members of ``versions`` that are in ``own``. Fields share the sets, because a set of 1000 versions
+    has 32 kB.
+    """
     return frozenset(version for version in versions if version in own)
 
 
@@ -266,13 +268,13 @@ class Schema:
         return {message.name: message for message in self.messages}
 
     def message(self, name: str) -> Message | None:
-        """Return the message of this name; ``None`` if there is none."""
+        """Return the message of this name, or ``None``."""
         return self._by_name.get(name)
 
     def pairs(self) -> Iterator[tuple[int, Message | None, Message | None]]:
-        """Requests with their responses by api key; a missing half is ``None``.
+        """Yield requests with their responses by api key, with ``None`` for a missing half.
 
-        A definition without versions only reserves its key: one with versions takes its place.
+        A definition without versions only reserves its key. A definition with versions has precedence.
         """
         reserved_first = sorted(self.messages, key=lambda message: bool(message.valid))
         requests = {m.api_key: m for m in reserved_first if m.kind is MessageKind.REQUEST}

@@ -36,7 +36,9 @@ class Coding:
 
 
 def coding(field: Field, version: int, *, flexible: bool) -> Coding | None:
-    """How ``field`` is coded in ``version``, which is flexible or classic; ``None`` where the field is absent."""
+    """Return the coding of ``field`` in ``version``, flexible or classic, or ``None`` if the version lacks the
+    field.
+    """
     if version not in field.versions:
         return None
     return Coding(
@@ -49,7 +51,7 @@ def coding(field: Field, version: int, *, flexible: bool) -> Coding | None:
 
 @dataclass(frozen=True)
 class Run:
-    """Neighbouring versions in which a field is coded alike. Null is allowed in those of them in ``nullable``.
+    """Neighbouring versions in which a field is coded alike. Null is allowed in the versions in ``nullable``.
 
     ``struct`` is the struct that the field holds, itself or as elements of its arrays, in these versions.
     """
@@ -87,9 +89,11 @@ class FieldCoding:
 
 @dataclass(frozen=True)
 class StructCoding:
-    """A struct at one place in a message, in versions that are all flexible, and so end it with tags, or all classic.
+    """A struct at one place in a message. Its versions are all flexible, and end it with tags, or they are all
+    classic.
 
-    ``path`` is ``topics[].partitions[]``, empty for the root. ``fields`` are those of any version of the message.
+    ``path`` is ``topics[].partitions[]``, empty for the root. ``fields`` are the fields of any version of the
+    message.
     """
 
     struct: Struct

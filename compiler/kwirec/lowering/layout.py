@@ -153,7 +153,7 @@ def innermost(kind: Kind) -> Kind:
 
 
 def walk(struct: StructKind, prefix: str = "") -> Iterator[tuple[str, FieldLayout | TagLayout]]:
-    """Yield all fields of a struct with their paths, each before those of its own struct."""
+    """Yield all fields of a struct with their paths. A field precedes the fields of its own struct."""
     for part in struct.all_fields:
         path = prefix + part.name
         yield path, part

@@ -50,7 +50,7 @@ class Layouts:
 
     @property
     def distinct(self) -> int:
-        """How many different layouts there are among all messages and versions."""
+        """Number of distinct layouts among all messages and versions."""
         return len({layout for versions in self.by_message.values() for layout in versions.values()})
 
     @property

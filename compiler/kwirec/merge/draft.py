@@ -74,7 +74,7 @@ class MessageDraft:
     deprecated: Versions
     latest_unstable: bool
     headers: dict[int, int]
-    """Header versions by version, which are written only if they are ``unusual``: not those that would be derived."""
+    """Header versions by version. A definition states them only if they are ``unusual``, not as derived."""
     unusual_headers: bool
     structs: dict[str, StructDraft]
     doc: str
@@ -119,7 +119,7 @@ class MessageDraft:
                 struct.fields = _limited(struct.fields, usage[name])
 
     def usage(self) -> dict[str, Versions]:
-        """For every struct the versions in which the message contains it."""
+        """Return for every struct the versions in which the message contains it."""
         uses = {
             name: [(field.struct_name, field.live) for field in struct.fields if field.struct_name is not None]
             for name, struct in self.structs.items()

@@ -34,13 +34,13 @@ RELEASES, LAYOUTS, EXCEPTIONS = "releases.json", "layouts.json", "exceptions.jso
 
 
 def release_key(release: str) -> tuple[int, ...]:
-    """Orders releases: ``3.10.0`` after ``3.9.1``."""
+    """Return a key that orders releases: ``3.10.0`` after ``3.9.1``."""
     return tuple(int(part) for part in release.split("."))
 
 
 @dataclass
 class ApiFacts:
-    """One API in one release. Ranges are text, ``None`` where there are none."""
+    """One API in one release. Ranges are text, or ``None``."""
 
     name: str
     accepts: str
@@ -224,7 +224,7 @@ def _facts(entry: ApiFacts | ExceptionEntry) -> dict[str, object]:
 
 
 def _grouped(prints: Mapping[str, str], order: Sequence[str]) -> dict[str, str]:
-    """Releases by their fingerprint, oldest first."""
+    """Return the releases of each fingerprint, oldest first."""
     fingerprints = dict.fromkeys(prints[release] for release in sorted(prints, key=release_key))
     return {
         fingerprint: spans((release for release in prints if prints[release] == fingerprint), order)

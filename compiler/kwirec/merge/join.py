@@ -35,7 +35,7 @@ def join(preferred: MessageDraft, other: MessageDraft, since_of: SinceOf) -> tup
 
 
 def _headers(preferred: MessageDraft, other: MessageDraft) -> dict[int, int]:
-    """Return the header version of every version: what a definition says counts more than what is derived."""
+    """Return the header version of every version. A stated header version has precedence over a derived version."""
     derived, given = sorted((other, preferred), key=lambda draft: draft.unusual_headers)
     return derived.headers | given.headers
 
@@ -87,9 +87,9 @@ class _Joiner:
         return ordered or result
 
     def _both(self, mine: FieldDraft, theirs: FieldDraft) -> FieldDraft:
-        # A release that dropped old versions also dropped the default and ignorable that only those needed. So these
-        # are taken from the preferred draft if it still has a version without the field, or all versions of the other
-        # draft: then it took back what it lacks.
+        # A release that dropped old versions also dropped the default and ignorable that only those versions needed.
+        # So these are taken from the preferred draft only if it still has a version without the field, or all
+        # versions of the other draft: with all versions, it dropped them on purpose.
         has_all = theirs.live | theirs.lacks <= mine.live | mine.lacks
         decisive = mine if mine.lacks or mine.tagged or has_all else theirs
         return replace(

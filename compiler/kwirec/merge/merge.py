@@ -101,9 +101,9 @@ def _load(paths: Iterable[Path], report: Report, *, required: bool = True) -> Sc
 
 
 def _check(union: Schema, report: Report) -> None:
-    """Report what `kwirec check` would refuse of the new union.
+    """Report the errors that `kwirec check` would find in the new union.
 
-    Its warnings, such as those of fields without a description, do not prevent a merge. Nor do requests without their
+    Its warnings, such as missing descriptions of fields, do not prevent a merge. Neither do requests without their
     responses, because both may come in two merges.
     """
     findings = Report()
@@ -157,7 +157,7 @@ class _Merger:
         self._newest = not merged or release_key(release) > release_key(merged[-1])
 
     def check_nothing_is_lost(self) -> None:
-        """Merging a release again with fewer of its modules must not lose the facts about the others."""
+        """Check that merging a release again with fewer modules loses no facts about the other modules."""
         lost = sorted({message for message, _ in self._evidence - self.history.evidence_of(self._release)})
         if lost:
             shown = ", ".join(lost[:5]) + (f" and {len(lost) - 5} more" if len(lost) > 5 else "")
@@ -166,7 +166,9 @@ class _Merger:
             )
 
     def note_unpublished(self) -> None:
-        """Note the messages of the release before that this one lacks, because modules of it were not published."""
+        """Note the messages of the previous release that this release lacks because their modules were not
+        published.
+        """
         at = release_key(self._release)
         before = max((r for r in self.history.merged if release_key(r) < at), key=release_key, default=None)
         there = {message for message, _ in self.history.evidence_of(self._release)}
@@ -263,7 +265,7 @@ class _Merger:
     def _settle(
         self, ours: Message, theirs: Message, mine: MessageDraft, incoming: MessageDraft
     ) -> tuple[MessageDraft, MessageDraft]:
-        """Where both have a version with different bytes, the newer release keeps it."""
+        """Settle versions with different bytes: the newer release keeps the version."""
         mine_lose: set[int] = set()
         theirs_lose: set[int] = set()
         for version in mine.valid & incoming.valid:
@@ -295,8 +297,8 @@ class _Merger:
         *,
         now: int | None = None,
     ) -> None:
-        """List versions as exceptions in ``releases``, or in all merged so far that have other bytes than this one,
-        unless they are listed already.
+        """List versions as exceptions in ``releases``, or in all merged releases with other bytes than this release.
+        Versions that are listed already stay as they are.
         """
         name = theirs.name if self._newest else ours.name
         for version in sorted(versions):
@@ -331,7 +333,7 @@ class _Merger:
         return next((entry for entry in entries if any(prints.get(r) == own for r in entry.releases)), None)
 
     def _first_with(self, name: str, versions: frozenset[int]) -> str:
-        """Return the first release after this one that had any of these versions."""
+        """Return the first release after this release that had any of these versions."""
         releases = {release for version in versions for release in self.history.prints(name, version)}
         return min((r for r in releases if release_key(r) > release_key(self._release)), key=release_key)
 

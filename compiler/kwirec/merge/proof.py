@@ -1,8 +1,8 @@
 """Proves that every version of every message in every merged release has the same bytes in the union.
 
-The evidence is the fingerprints in ``layouts.json``. For an older release, the union is taken without the tagged
-fields that were added to an existing version later (``since``), which is what tags are for [KIP-482]. Versions whose
-bytes did change must be listed in ``exceptions.json``.
+The evidence is the fingerprints in ``layouts.json``. For an older release, the proof removes the tagged fields that
+were added to an existing version later (``since``). Tags exist for such additions [KIP-482]. Versions whose bytes did
+change must be listed in ``exceptions.json``.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from kwirec.merge.history import History, release_key
 
 @dataclass(frozen=True)
 class Mismatch:
-    """A version in one release whose bytes differ from those of the union."""
+    """A version in one release whose bytes differ from the bytes in the union."""
 
     message: str
     version: int
@@ -32,7 +32,9 @@ class Mismatch:
 
 @dataclass(frozen=True)
 class Proof:
-    """How many (release, message, version) agree or are listed exceptions, and those that are neither."""
+    """Numbers of triples (release, message, version) that agree or are listed exceptions, and the remaining
+    mismatches.
+    """
 
     proved: int
     excepted: int
@@ -84,7 +86,7 @@ def prove(schema: Schema, layouts: Layouts, history: History) -> Proof:
 
 
 def late_tags(layout: MessageLayout) -> Iterator[tuple[str, TagLayout, str]]:
-    """Yield the tagged fields that were added to a layout that was there before: path, field and release."""
+    """Yield the tagged fields that were added to a layout that already existed: path, field and release."""
     for path, field in walk(layout.body):
         if isinstance(field, TagLayout) and field.since is not None:
             yield path, field, field.since

@@ -1,4 +1,6 @@
-"""Drafts → definition files. Structs that only one field uses are inline, the others in ``commonStructs``."""
+"""Drafts → definition files. Structs that only one field uses are inline, and all other structs in
+``commonStructs``.
+"""
 
 from __future__ import annotations
 

@@ -58,10 +58,10 @@ class Rule:
 def rule(
     number: str, *, offending: str, corrected: str, severity: Severity = Severity.ERROR, relaxable: bool = False
 ) -> Callable[[Callable[[S], Iterator[Finding]]], Rule]:
-    """A decorator that turns a check into a rule.
+    """Return a decorator that turns a check into a rule.
 
-    The examples are complete definitions, which the tests compile. ``relaxable`` marks errors that can be compiled:
-    projects can change their severity, and that of all warnings and notes.
+    The examples are complete definitions, which the tests compile. ``relaxable`` marks errors that can be compiled.
+    Projects can change the severity of these errors and of all warnings and notes.
     """
 
     def decorate(check: Callable[[S], Iterator[Finding]]) -> Rule:
@@ -83,7 +83,7 @@ def rule(
 
 
 def repeated(sites: Iterable[T], key: Callable[[T], object]) -> Iterator[tuple[T, T]]:
-    """Pairs of the first site with a ``key`` and each later one with the same."""
+    """Yield pairs of the first site with a ``key`` and each later site with the same key."""
     first: dict[object, T] = {}
     for site in sites:
         if (earlier := first.setdefault(key(site), site)) is not site:

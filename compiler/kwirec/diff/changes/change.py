@@ -38,7 +38,7 @@ class Change:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of the message or enum, that of the new side first, without a side that does not have it."""
+        """The names of the message or enum, first the name on the new side, without a side that does not have it."""
         raise NotImplementedError
 
     @property
@@ -107,7 +107,7 @@ class MessageChange(AnyMessageChange):
 
     @property
     def decls(self) -> tuple[MessageDecl, MessageDecl] | tuple[FieldDecl, FieldDecl]:
-        """The declarations of what changed, on the old side and on the new side."""
+        """The declarations of the changed definition, on the old side and on the new side."""
         return self.old.decl, self.new.decl
 
     def contrast(self, attribute: str, text: str, now: str, was: str, *, helps: Iterable[str] = ()) -> Finding:
