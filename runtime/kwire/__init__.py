@@ -32,7 +32,7 @@ __version__ = "0.1.0"
 
 
 def is_native() -> bool:
-    """Whether kwire runs compiled, which gives the same values, bytes and errors faster.
+    """Return whether kwire runs compiled, which gives the same values, bytes and errors faster.
 
     Compiled classes refuse values of wrong types where they are given, not where they are written.
     """

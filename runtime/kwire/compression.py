@@ -65,10 +65,11 @@ _FIRST_BUFFER = 1 << 16
 
 
 class CompressionError(DecodeError):
-    """An unknown codec, or a stream that its codec cannot decompress; ``message_name`` is the name of the codec.
+    """An unknown codec, or a stream that its codec cannot decompress. ``message_name`` is the name of the codec.
 
-    For the records of a batch the attributes are those of a ``RecordsError``: ``position`` is where the batch starts
-    in the input, ``offset`` where in the input the problem is, and ``data`` holds the bytes of the batch.
+    For records of a batch, the attributes have the meaning that they have in a ``RecordsError``. ``position`` is the
+    start of the batch in the input and ``offset`` the place of the problem there. ``data`` holds the bytes of the
+    batch.
     """
 
 
@@ -77,10 +78,10 @@ class DecompressionLimitError(CompressionError):
 
 
 def compress(codec: int, data: bytes, *, magic: int = 2, level: int | None = None) -> bytes:
-    """``data`` compressed with ``codec``, in the framing for batches of this ``magic``.
+    """Return ``data`` compressed with ``codec``, in the framing for batches of this ``magic``.
 
-    ``level`` depends on the codec: 1 to 9 for gzip, 1 to 17 for lz4, up to 22 for zstd; by default Kafka's default
-    level. An unknown codec or level is an :class:`EncodeError`.
+    ``level`` depends on the codec: 1 to 9 for gzip, 1 to 17 for lz4, up to 22 for zstd. It defaults to Kafka's level.
+    Raise ``EncodeError`` for an unknown codec or level.
     """
     if codec not in range(len(Codec)):
         raise EncodeError(f"unknown compression codec {codec}")
@@ -101,10 +102,10 @@ def compress(codec: int, data: bytes, *, magic: int = 2, level: int | None = Non
 
 
 def decompress(codec: int, data: bytes | memoryview, *, magic: int = 2, limit: int = DEFAULT_LIMIT) -> bytes:
-    """``data`` decompressed with ``codec``, in the framing for batches of this ``magic``: at most ``limit`` bytes.
+    """Return ``data`` decompressed with ``codec``, in the framing for batches of this ``magic``.
 
-    Uses at most a few times the memory of the actual output or of the limit, whichever is less. Invalid ``data`` is a
-    :class:`CompressionError`.
+    The result has at most ``limit`` bytes. The call uses at most a few times the memory of the output or of the
+    limit, whichever is less. Raise ``CompressionError`` for invalid ``data``.
     """
     if codec not in range(len(Codec)):
         raise CompressionError(f"unknown compression codec {codec}", data=bytes(data))
@@ -130,7 +131,7 @@ def _check_limit(size: int, limit: int, offset: int = 0) -> None:
 
 
 def _read_gzip(data: bytes | memoryview, limit: int) -> bytes:
-    """All members; anything else after them is ignored, as in Java."""
+    """Return all members; anything else after them is ignored, as in Java."""
     out = BytesIO()  # which gives its bytes without a copy
     at = 0
     while True:
@@ -162,7 +163,7 @@ def _write_xerial(data: bytes) -> bytes:
 
 
 def _read_snappy(data: bytes | memoryview, limit: int) -> bytes:
-    """Blocks in the framing of snappy-java, or a bare block, which some other clients send.
+    """Read blocks in the framing of snappy-java, or a bare block, which some other clients send.
 
     Only the magic of the header is checked: writers disagree on the byte order of its two version numbers. As in
     Java, the header may be repeated before any block, and fewer than four bytes at the end are ignored.
@@ -224,7 +225,7 @@ def _write_lz4(data: bytes, magic: int, level: int) -> bytes:
 
 
 def _read_lz4(data: bytes | memoryview, limit: int, magic: int) -> bytes:
-    """One frame of independent blocks, the only kind that Kafka reads.
+    """Return one frame of independent blocks, the only kind that Kafka reads.
 
     The checksums of blocks and content are not verified, like the latter in Kafka: the batch has its own checksum.
     """
@@ -260,7 +261,9 @@ def _read_lz4(data: bytes | memoryview, limit: int, magic: int) -> bytes:
 
 
 def _read_lz4_header(data: bytes | memoryview, magic: int) -> tuple[int, int, int]:
-    """The offset of the first block, the largest size of a block, and the size of the checksum after each block."""
+    """Return the offset of the first block, the largest size of a block, and the size of the checksum after each
+    block.
+    """
     if data[:4] != _LZ4_MAGIC:
         raise CompressionError("the magic number is missing")
     if len(data) < 7:
@@ -279,13 +282,14 @@ def _read_lz4_header(data: bytes | memoryview, magic: int) -> tuple[int, int, in
 
 
 def _lz4_header_checksum(descriptor: bytes, magic: int) -> bytes:
-    """One byte. For batches of magic 0 Kafka includes the magic number of the frame by mistake (KAFKA-3160); its
-    readers do not verify it there."""
+    """Return one byte. For batches of magic 0 Kafka includes the magic number of the frame by mistake (KAFKA-3160);
+    its readers do not verify it there.
+    """
     return bytes([_xxh32(descriptor if magic else _LZ4_MAGIC + descriptor) >> 8 & 0xFF])
 
 
 def _xxh32(data: bytes) -> int:
-    """XXH32 with seed zero, for fewer than 16 bytes."""
+    """Return XXH32 with seed zero, for fewer than 16 bytes."""
     value = 0x165667B1 + len(data)
     words = len(data) & ~3
     for at in range(0, words, 4):
@@ -304,7 +308,7 @@ def _rotated(value: int, bits: int) -> int:
 
 
 def _read_zstd(data: bytes | memoryview, limit: int) -> bytes:
-    """All frames, into a buffer that grows until they fit: the size in a frame's header is not trusted."""
+    """Return all frames, into a buffer that grows until they fit: the size in a frame's header is not trusted."""
     import cramjam
 
     if not data:

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 class ProtocolEnum(IntEnum):
     """The values of a field that have names. Members are integers and equal to them.
 
-    Values without a name, which a newer peer may send, become members ``UNKNOWN_n``. Raises ``ValueError`` for what
-    the integer type cannot hold. A subclass gives that type: ``class Phase(ProtocolEnum, type="int8")``.
+    Values without a name, which a newer peer may send, become members ``UNKNOWN_n``. A value outside the integer type
+    raises ``ValueError``. A subclass sets the type as in ``class Phase(ProtocolEnum, type="int8")``.
     """
 
     _bounds: ClassVar[tuple[int, int]]
@@ -27,12 +27,12 @@ class ProtocolEnum(IntEnum):
 
     @property
     def description(self) -> str:
-        """What the value says, in one line; empty if it has no name."""
+        """Meaning of the value in one line, empty if it has no name."""
         return description(type(self), self.name)
 
     @classmethod
     def name_of(cls, value: object) -> str:
-        """The name of a value; empty if it has none."""
+        """Return the name of a value; empty if it has none."""
         member = cls._value2member_map_.get(value)
         return "" if member is None else member.name
 
@@ -48,7 +48,7 @@ class ProtocolEnum(IntEnum):
 
 
 def as_dict(enum: type[ProtocolEnum]) -> dict[str, Any]:
-    """An enum as plain data: its ``name``, and its ``values`` by their names."""
+    """Return an enum as plain data: its ``name``, and its ``values`` by their names."""
     return {"name": enum.__name__, "values": {member.name: member.value for member in enum}}
 
 

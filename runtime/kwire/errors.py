@@ -1,4 +1,4 @@
-"""Errors of decoding, encoding and look-ups. ``decode`` and ``encode`` raise no others for invalid input."""
+"""Errors of decoding, encoding and look-ups. ``decode`` and ``encode`` raise only these errors for invalid input."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class KwireError(Exception):
     """Base class of all errors that kwire raises for invalid input and unknown names."""
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Copied and pickled by attributes, not by a call of the class, which may require keywords."""
+        """Copy and pickle by attributes, not by a call of the class, which may require keywords."""
         return copyreg.__newobj__, (type(self), *self.args), self.__getstate__()  # type: ignore[attr-defined]
 
 
@@ -44,11 +44,11 @@ class FieldError(KwireError):
 class DecodeError(FieldError):
     """Raised for bytes that are not valid for the message and version.
 
-    ``path`` names the field, ``offset`` counts bytes from the start of ``data``, which is the whole input. ``origin``
+    ``path`` names the field. ``offset`` counts bytes from the start of ``data``, which is the whole input. ``origin``
     holds the class, the offset of the message and the policy, with which ``data`` can be read again. For records,
     ``data`` is one batch, ``position`` the offset of its first byte in the input, and ``offset`` counts from the
     start of the input too. ``kwire.trace.annotate`` shows the bytes before the error. In a copy or another process
-    ``data`` is zeros, unless it is a message or batch without secrets: see :mod:`kwire.secrets`.
+    ``data`` is zeros, unless it is a message or batch without secrets (see ``kwire.secrets``).
     """
 
     def __init__(
@@ -97,15 +97,15 @@ class UnexpectedMessageError(KwireError):
 
 
 class UnknownNameError(KwireError, KeyError):
-    """Raised if a look-up finds nothing. ``name`` is the name, API key or version that was looked up.
+    """Raised if a look-up fails. ``name`` is the name, API key or version that was looked up.
 
-    All look-ups by name, key or version raise a subclass of it, except that ``Message.decode`` and ``encode`` raise
-    :class:`DecodeError` and :class:`EncodeError` for an unknown version. The text suggests similar names. It is a
+    All look-ups by name, key or version raise a subclass of it. ``Message.decode`` and ``encode`` are exceptions:
+    they raise ``DecodeError`` and ``EncodeError`` for an unknown version. The text suggests similar names. It is a
     ``KeyError`` because look-ups behave like mappings.
     """
 
     _kind = "name"
-    """What was looked up, in the text; a keyword of subclasses."""
+    """Kind of name in the text. Subclasses set it by a keyword."""
 
     def __init__(self, name: object, known: Iterable[object] = (), *, of: str = "") -> None:
         super().__init__(name)
@@ -155,7 +155,7 @@ _LONGEST_LIST = 400
 
 
 def suggestion(name: object, known: Iterable[object]) -> str:
-    """``, did you mean X or Y?`` for similar names; otherwise all known names, if they make a short list."""
+    """Return ``, did you mean X or Y?`` for similar names; otherwise all known names, if they make a short list."""
     if isinstance(known, range):
         return f", valid versions are {known.start} to {known.stop - 1}" if known else ""
     if not isinstance(name, str):
@@ -174,24 +174,25 @@ def suggestion(name: object, known: Iterable[object]) -> str:
 
 
 def to_keep(error: DecodeError) -> DecodeError:
-    """``error`` without its traceback, which has all that the functions in it knew, such as other frames, and would
-    keep it until cycles are collected."""
+    """Return ``error`` without its traceback, which has all that the functions in it knew, such as other frames, and
+    would keep it until cycles are collected.
+    """
     error.__traceback__ = error.__context__ = error.__cause__ = None
     return error
 
 
 def counted(number: object, noun: str) -> str:
-    """``1 byte``, ``2 bytes``."""
+    """Return ``1 byte``, ``2 bytes``."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def cut(text: str, longest: int = 40) -> str:
-    """``text``, or its beginning and an ellipsis."""
+    """Return ``text``, or its beginning and an ellipsis."""
     return text if len(text) <= longest else f"{text[: longest - 1]}…"
 
 
 def quoted(message: str, value: object, longest: int = 40) -> str:
-    """The beginning of a value of this message; not of a message with secrets, where it may be one."""
+    """Return the beginning of a value of this message; not of a message with secrets, where it may be one."""
     return HIDDEN if message in SECRETS else cut(repr(value), longest)
 
 

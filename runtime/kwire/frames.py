@@ -19,7 +19,7 @@ MAX_DECODED = 2 << 20
 
 
 def frame(payload: bytes) -> bytes:
-    """``payload`` preceded by its size."""
+    """Return ``payload`` preceded by its size."""
     if len(payload) > 0x7FFFFFFF:
         raise EncodeError(f"a payload of {len(payload)} bytes is too long: its size must fit into an int32")
     return len(payload).to_bytes(4, "big") + payload
@@ -42,7 +42,10 @@ class FrameReader:
         return bytes(self._buffer)
 
     def feed(self, data: bytes | bytearray | memoryview) -> Iterator[bytes]:
-        """The payloads that ``data`` completes, in order. ``data`` is buffered even if they are never iterated."""
+        """Return the payloads that ``data`` completes, in order.
+
+        ``data`` is buffered even if they are never iterated.
+        """
         self._buffer += data
         return self._payloads()
 

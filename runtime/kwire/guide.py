@@ -30,7 +30,8 @@ class Guide:
     protocol: MessageRegistry
 
     def message(self, cls: type[Message], version: int | None = None, path: str = "") -> str:
-        """The address of a message, in ``version`` and at a field, whose path may have indexes: ``topics[0].name``.
+        """Return the address of a message, in ``version`` and at a field, whose path may have indexes:
+        ``topics[0].name``.
 
         A version that the message does not have is left out.
         """
@@ -41,7 +42,9 @@ class Guide:
         return self.base + message_place(module, part_of(cls, module), version if known else None, field=field)
 
     def api(self, name: str, versions: Sequence[int]) -> str:
-        """The address of the newest of these versions that the API has, else of the API; empty if it is unknown."""
+        """Return the address of the newest of these versions that the API has, else of the API; empty if it is
+        unknown.
+        """
         if f"{name}Request" not in self.protocol:
             return ""
         request = self.protocol[f"{name}Request"]
@@ -49,12 +52,15 @@ class Guide:
         return self.message(request, newest)
 
     def error(self, code: int) -> str:
-        """The address of an error."""
+        """Return the address of an error."""
         return f"{self.base}errors.html#{code}"
 
 
 def part_of(cls: type[Message], module: str) -> str:
-    """What the anchors of a message begin with; ``module`` is that of its class, below the package."""
+    """Return the start of a message's anchors.
+
+    ``module`` is the module of its class, relative to the package.
+    """
     if module == "headers":
         return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", cls.__name__).lower()
     endings = {"api": ("Request", "Response"), "coordinator": ("Key", "Value")}.get(module.partition(".")[0], ())

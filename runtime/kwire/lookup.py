@@ -20,7 +20,7 @@ class MessageMapping(Mapping["str", "T"]):
     """One value for each message of a generated package, loaded on first use.
 
     Keys are the names of messages. Former names find the same values, but iteration leaves them out. An unknown name
-    raises :class:`~kwire.errors.UnknownMessageError`. Compares by identity.
+    raises ``kwire.errors.UnknownMessageError``. Compares by identity.
     """
 
     def __init__(self, package: str, modules: Mapping[str, str], aliases: Mapping[str, str]) -> None:
@@ -30,7 +30,7 @@ class MessageMapping(Mapping["str", "T"]):
         self._loaded: dict[str, T] = {}
 
     def _load(self, name: str, module: str) -> T:
-        """The value for the message of this current name, which is in this module of the package."""
+        """Return the value for the message of this current name, which is in this module of the package."""
         raise NotImplementedError
 
     def __getitem__(self, name: str) -> T:

@@ -18,12 +18,16 @@ if TYPE_CHECKING:
 
 
 UNPAUSED: Final = 16384
-"""The longest data that is decoded while Python collects garbage. A longer message can have so many lists that to
-look for cycles among them, which cannot be there, takes as long as making them."""
+"""Maximum bytes that are decoded while Python collects garbage. A longer message can have many lists. Decoding makes
+no cycles, but looking for them would cost as much time as making the lists.
+"""
 
 
 def pause_collector() -> bool:
-    """Whether the collector was running; it no longer is. Who gets ``True`` calls ``gc.enable()`` afterwards."""
+    """Stop the collector, and return whether it was running.
+
+    If it was, the caller calls ``gc.enable()`` afterwards.
+    """
     if not gc.isenabled():
         return False
     gc.disable()
@@ -32,7 +36,7 @@ def pause_collector() -> bool:
 
 @mypyc_attr(acyclic=True, allow_interpreted_subclasses=True)
 class Message(Struct):
-    """A whole message with all its versions; the root of what ``encode`` writes and ``decode`` reads."""
+    """A whole message with all its versions, the root of encoded and decoded data."""
 
     __slots__ = ()
 
@@ -51,7 +55,7 @@ class Message(Struct):
 
     @classmethod
     def header_version(cls, version: int) -> int:
-        """The version of the header before this message; ``LookupError`` if it never has one."""
+        """Return the version of the header before this message; ``LookupError`` if it never has one."""
         if not cls.HEADER_VERSIONS:
             raise LookupError(f"{cls.__name__} has no header")
         # Versions before the first one have its header.
@@ -63,10 +67,10 @@ class Message(Struct):
         return cls.HEADER_VERSIONS[found]
 
     def encode(self, version: int) -> bytes:
-        """The bytes of this message in ``version``, without header.
+        """Return the bytes of this message in ``version``, without header.
 
-        :class:`EncodeError` names the field that cannot be encoded: a value out of range, null where it is not
-        allowed, or a value other than the default for a field that the version lacks and that is not ignorable.
+        Raise ``EncodeError`` with the field that cannot be encoded. Its value is out of range, null where null is not
+        allowed, or not the default although the version lacks the field and the field is not ignorable.
         """
         if type(version) is not int:
             version = index(version)
@@ -84,9 +88,9 @@ class Message(Struct):
     def decode(
         cls, data: bytes | bytearray | memoryview, version: int, policy: Policy = STRICT, *, start: int = 0
     ) -> Self:
-        """The message in ``data``, from its first byte or from ``start`` to its last byte.
+        """Return the message in ``data``, from its first byte or from ``start`` to its last byte.
 
-        :class:`DecodeError` names the message, version, field path and byte offset of the error.
+        Raise ``DecodeError`` with the message, version, field path and byte offset of the error.
         """
         if type(data) is not bytes or type(version) is not int or (start and not 0 < start <= len(data)):
             data, version = cls._checked(data, version, start)
@@ -109,9 +113,9 @@ class Message(Struct):
     def decode_from(
         cls, data: bytes | bytearray | memoryview, version: int, policy: Policy = STRICT, *, start: int = 0
     ) -> tuple[Self, int]:
-        """The message that starts at byte ``start`` of ``data``, and the offset after it: the data may go on.
+        """Return the message that starts at byte ``start`` of ``data``, and the offset after it.
 
-        Errors are those of :meth:`decode`.
+        Bytes may follow the message. Errors are as in ``decode``.
         """
         if type(data) is not bytes or type(version) is not int or (start and not 0 < start <= len(data)):
             data, version = cls._checked(data, version, start)
@@ -132,23 +136,23 @@ class Message(Struct):
 
     @classmethod
     def from_json(cls, value: Any, version: int, *, empty_records: bool = False) -> Self:
-        """The message that ``value``, the result of ``json.loads``, represents in Kafka's JSON form.
+        """Return the message that ``value``, the result of ``json.loads``, represents in Kafka's JSON form.
 
-        See :func:`kwire.json_form.from_json`.
+        See ``kwire.json_form.from_json``.
         """
         from kwire.json_form import from_json
 
         return from_json(cls, value, version, empty_records=empty_records)
 
     def to_json(self, version: int, *, with_records: bool = False) -> dict[str, Any]:
-        """This message in Kafka's JSON form, ready for ``json.dumps``. See :func:`kwire.json_form.to_json`."""
+        """Return this message in Kafka's JSON form, ready for ``json.dumps``. See ``kwire.json_form.to_json``."""
         from kwire.json_form import to_json
 
         return to_json(self, version, with_records=with_records)
 
     @classmethod
     def _checked(cls, data: object, version: int, start: int) -> tuple[bytes, int]:
-        """``data`` and ``version`` in their basic types, for a ``start`` inside the data."""
+        """Return ``data`` and ``version`` in their basic types, for a ``start`` inside the data."""
         if not isinstance(data, (bytes, bytearray, memoryview)):
             raise TypeError(f"data must be bytes, bytearray or memoryview, not {type(data).__name__}")
         data, version = bytes(data), index(version)
@@ -162,10 +166,10 @@ class Message(Struct):
 def decode_within(
     most: int, cls: type[Any], data: bytes, version: int, policy: Policy = STRICT, start: int = 0
 ) -> Any | None:
-    """The message of ``cls`` from ``start`` to the end of ``data``, as :meth:`Message.decode`.
+    """Return the message of ``cls`` from ``start`` to the end of ``data``, as ``Message.decode``.
 
-    Decoded messages take up to 75 times the memory of their bytes. So those of more than ``most`` bytes are ``None``,
-    unless a few large values, such as records, make up nearly all of it; :func:`too_many_values` is the reason.
+    Decoded messages use up to 75 times the memory of their bytes. Return ``None`` for a message of more than ``most``
+    bytes, unless a few large values, such as records, make up nearly all of it. ``too_many_values`` gives the reason.
     """
     if len(data) <= most:
         if len(data) <= UNPAUSED and type(data) is bytes and 0 <= start <= len(data):

@@ -23,12 +23,15 @@ u8 = int
 
 
 def mypyc_attr(*attributes: str, **values: object) -> Callable[[type], type]:
-    """Does nothing when interpreted."""
+    """Do nothing when interpreted."""
     return lambda cls: cls
 
 
 def close_classes() -> None:
-    """The classes of the calling module have no subclasses but those in it. Does nothing when interpreted."""
+    """Close the classes of the calling module to subclasses in other modules.
+
+    Does nothing when interpreted.
+    """
 
 
 def constructor(cls: type[Any], without: tuple[str, ...] = ()) -> Callable[..., Any]:
@@ -70,7 +73,7 @@ def _constructor(name: str, cls: type[Any], without: tuple[str, ...]) -> Functio
     scope |= {"__name__": cls.__module__, "__loader__": SimpleNamespace(get_source=lambda _: source)}
     exec(source, scope)
     function: FunctionType = scope[name]
-    # Named afterwards: a first call of compile() takes a millisecond, since it sets up all of the ast module.
+    # Named afterwards. A first call of compile() costs a millisecond to set up the ast module.
     function.__code__ = function.__code__.replace(co_filename=f"{cls.__module__}.{name}")
     return function
 

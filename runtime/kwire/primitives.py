@@ -1,6 +1,6 @@
 """The numbers before a message in the key or value of a record: versions and record types.
 
-``read_*(data, offset)`` returns the value and the offset after it, or raises :class:`DecodeError`.
+``read_*(data, offset)`` returns the value and the offset after it, or raises ``DecodeError``.
 """
 
 from __future__ import annotations
@@ -9,13 +9,13 @@ from kwire.errors import DecodeError, counted
 
 
 def read_int16(data: bytes, offset: int) -> tuple[int, int]:
-    """INT16 of the protocol guide."""
+    """Read INT16 of the protocol guide."""
     _check(data, offset, 2, "an int16")
     return int.from_bytes(data[offset : offset + 2], "big", signed=True), offset + 2
 
 
 def read_uvarint(data: bytes, offset: int) -> tuple[int, int]:
-    """UNSIGNED_VARINT: 0 to 2**32 - 1 in at most five bytes; longer forms of small numbers are valid."""
+    """Read UNSIGNED_VARINT, 0 to 2**32 - 1 in at most five bytes. Longer forms of small numbers are valid."""
     value = 0
     for index in range(5):
         _check(data, offset + index, 1, "a varint")
@@ -27,7 +27,7 @@ def read_uvarint(data: bytes, offset: int) -> tuple[int, int]:
 
 
 def read_varint(data: bytes, offset: int) -> tuple[int, int]:
-    """VARINT: an int32 in zigzag form, at most five bytes."""
+    """Read VARINT, an int32 in zigzag form, at most five bytes."""
     value, end = read_uvarint(data, offset)
     return (value >> 1) ^ -(value & 1), end
 

@@ -37,11 +37,14 @@ MAX_HEADER = 1 << 16
 """The most bytes of a header: a client id has up to 32767, and tagged fields take 25 times their size in memory."""
 
 TAKE_IN = "to take in a newer release, update kwire (make update), or generate a package and name it with --protocol"
-"""What to do about a version that :meth:`MessageRegistry.unknown` describes."""
+"""Advice for a version that ``MessageRegistry.unknown`` describes."""
 
 
 def registry(package: str) -> MessageRegistry:
-    """The messages of the generated package of this name; ``ImportError`` or ``ValueError`` if it is not one."""
+    """Return the messages of the generated package of this name.
+
+    Raise ``ImportError`` or ``ValueError`` if it is not a generated package.
+    """
     if not all(part.isidentifier() for part in package.split(".")):
         raise ValueError(f"{package!r} is not the name of a package")
     try:
@@ -57,7 +60,7 @@ def registry(package: str) -> MessageRegistry:
 
 
 def expected(message: Message | None, cls: type[M], otherwise: str = "an unknown API or version") -> M:
-    """``message`` if it is a ``cls``; :class:`UnexpectedMessageError` otherwise."""
+    """Return ``message`` if it is a ``cls``, else raise ``UnexpectedMessageError``."""
     if isinstance(message, cls):
         return message
     found = otherwise if message is None else type(message).__name__
@@ -65,7 +68,7 @@ def expected(message: Message | None, cls: type[M], otherwise: str = "an unknown
 
 
 class _Parsed:
-    """A parsed frame. ``version`` is that of the body, ``body_offset`` the start of the body in ``payload``."""
+    """A parsed frame. The body has the version ``version`` and starts at ``body_offset`` of ``payload``."""
 
     __slots__ = ("body_offset", "message", "payload", "version")
 
@@ -81,7 +84,7 @@ class _Parsed:
         return self.payload[self.body_offset :]
 
     def expect(self, cls: type[M]) -> M:
-        """The message if it is a ``cls``; :class:`UnexpectedMessageError` otherwise."""
+        """Return the message if it is a ``cls``, else raise ``UnexpectedMessageError``."""
         return expected(self.message, cls)
 
 
@@ -101,7 +104,9 @@ class Request(_Parsed):
 
 
 class Response(_Parsed):
-    """A parsed response frame. ``version`` is the version of the body, which is not always that of the request."""
+    """A parsed response frame. ``version`` is the version of the body, which may differ from the version of the
+    request.
+    """
 
     __slots__ = ("header",)
 
@@ -126,7 +131,7 @@ class _Known:
         self.headers: list[int] = [cls.header_version(version) for version in cls.VALID_VERSIONS]
 
     def header(self, version: int) -> int:
-        """The version of the header before this version of the message; -1 if the class does not read it."""
+        """Return the version of the header before this version of the message; -1 if the class does not read it."""
         number = version - self.first
         return self.headers[number] if 0 <= number < len(self.headers) else -1
 
@@ -150,14 +155,14 @@ class MessageRegistry(MessageMapping["type[Message]"]):
         self._known_requests: dict[int, _Known] = {}
         self._known_responses: dict[int, _Known] = {}
         self.api_names: Mapping[int, str] = {key: requests[key].removesuffix("Request") for key in sorted(requests)}
-        """The name of each API, which is that of its request without the suffix, by API key, ascending."""
+        """Names of the APIs by API key, ascending. The name is the name of the request without the suffix."""
 
     def _load(self, name: str, module: str) -> type[Message]:
         cls: type[Message] = getattr(_module(f"{self._package}.{module}"), name)
         return cls
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Pickled by the name of its package, which keeps the pickled state of a connection small."""
+        """Pickle by the name of its package, which keeps the pickled state of a connection small."""
         if getattr(sys.modules.get(self._package), "PROTOCOL", None) is self:
             return _protocol, (self._package,)
         parts = self._package, self._modules, self._aliases, self._requests, self._responses, self._logs
@@ -174,26 +179,27 @@ class MessageRegistry(MessageMapping["type[Message]"]):
         return tuple(self.api_names)
 
     def api_name(self, api_key: int) -> str:
-        """The name of an API."""
+        """Return the name of an API."""
         if api_key not in self._requests:
             raise UnknownApiError(api_key)
         return self.api_names[api_key]
 
     def request(self, api_key: int) -> type[Message]:
-        """The request class for an API key."""
+        """Return the request class for an API key."""
         if api_key not in self._requests:
             raise UnknownApiError(api_key)
         return self[self._requests[api_key]]
 
     def response(self, api_key: int) -> type[Message]:
-        """The response class for an API key."""
+        """Return the response class for an API key."""
         if api_key not in self._responses:
             raise UnknownApiError(api_key)
         return self[self._responses[api_key]]
 
     def unknown(self, api_key: int, version: int) -> str:
-        """Why no class reads this version of an API: ``Fetch 99 is newer than Kafka X.Y.Z, the newest release known
-        here``, or the like for an unknown API and a version that no release had. Empty if a class reads it."""
+        """Return why no class reads this version of an API: ``Fetch 99 is newer than Kafka X.Y.Z, the newest release
+        known here``, or the like for an unknown API and a version that no release had. Empty if a class reads it.
+        """
         if api_key not in self._requests:
             return f"API key {api_key} is not in {self._newest() or 'this protocol'}"
         name, valid = self.api_name(api_key), self.request(api_key).VALID_VERSIONS
@@ -228,11 +234,11 @@ class MessageRegistry(MessageMapping["type[Message]"]):
         return tuple(self._logs)
 
     def record_types(self, log: str) -> tuple[int, ...]:
-        """The numbers of the record types of a log, ascending."""
+        """Return the numbers of the record types of a log, ascending."""
         return tuple(self._types(log))
 
     def record(self, log: str, record_type: int) -> tuple[type[Message] | None, type[Message] | None]:
-        """The classes of key and value of a record type; ``None`` if such records have no key or no value."""
+        """Return the classes of key and value of a record type; ``None`` if such records have no key or no value."""
         names = self._types(log).get(record_type)
         if names is None:
             raise UnknownRecordTypeError(record_type, of=f"log {log!r}")
@@ -247,18 +253,18 @@ class MessageRegistry(MessageMapping["type[Message]"]):
     def encode_request(
         self, message: Message, version: int, *, correlation_id: int, client_id: str | None = None
     ) -> bytes:
-        """Header and body of a request, as the payload of a frame.
+        """Return header and body of a request, as the payload of a frame.
 
-        :class:`EncodeError` if ``message`` is not a request of this protocol, or cannot be encoded.
+        Raise ``EncodeError`` if ``message`` is not a request of this protocol, or cannot be encoded.
         """
         key, known = self._of(message, version, self._known_requests, self._requests, "request")
         header = RequestHeader(api_key=key, api_version=version, correlation_id=correlation_id, client_id=client_id)
         return _framed(header, message, known.header(version), version)
 
     def encode_response(self, message: Message, version: int, *, correlation_id: int) -> bytes:
-        """Header and body of a response, as the payload of a frame.
+        """Return header and body of a response, as the payload of a frame.
 
-        :class:`EncodeError` if ``message`` is not a response of this protocol, or cannot be encoded.
+        Raise ``EncodeError`` if ``message`` is not a response of this protocol, or cannot be encoded.
         """
         _, known = self._of(message, version, self._known_responses, self._responses, "response")
         return _framed(ResponseHeader(correlation_id=correlation_id), message, known.header(version), version)
@@ -266,7 +272,7 @@ class MessageRegistry(MessageMapping["type[Message]"]):
     def _of(
         self, message: Message, version: int, known: dict[int, _Known], names: Mapping[int, str], role: str
     ) -> tuple[int, _Known]:
-        """The API key of a message and what is known of its class."""
+        """Return the API key of a message and the facts about its class."""
         key = message.API_KEY
         found = None if key is None else self._find(key, known, names)
         if key is None or found is None or not isinstance(message, found.cls):
@@ -275,7 +281,7 @@ class MessageRegistry(MessageMapping["type[Message]"]):
         return key, found
 
     def _find(self, api_key: int, known: dict[int, _Known], names: Mapping[int, str]) -> _Known | None:
-        """The class for an API key, looked up once."""
+        """Return the class for an API key, looked up once."""
         found = known.get(api_key)
         if found is None and api_key in names:
             found = known[api_key] = _Known(self[names[api_key]])
@@ -286,8 +292,8 @@ class MessageRegistry(MessageMapping["type[Message]"]):
     ) -> Request:
         """Parse the payload of a request frame. An unknown API key or version is not an error.
 
-        The ``message_name`` of a :class:`DecodeError` is that of the header or the body; its offset counts from the
-        start of ``payload`` either way. ``max_decoded`` is that of :class:`kwire.connection.ConnectionDecoder`.
+        The ``message_name`` of a ``DecodeError`` names the header or the body. In both cases its offset counts from
+        the start of ``payload``. ``max_decoded`` is explained at ``kwire.connection.ConnectionDecoder``.
         """
         if type(payload) is not bytes:
             payload = bytes(payload)
@@ -300,12 +306,13 @@ class MessageRegistry(MessageMapping["type[Message]"]):
     def request_header(
         self, payload: bytes, policy: Policy = STRICT
     ) -> tuple[RequestHeader, int, type[Message] | None]:
-        """The header of a request, the offset of the body, and the class that reads it in ``header.api_version``.
+        """Return the header of a request, the offset of the body, and the class that reads it in
+        ``header.api_version``.
 
-        The class is ``None`` if the API key or version is unknown. For those the header version is a guess: the
-        header of the nearest known version, or header version 1 for an unknown API; if that fails, the header is read
-        without tagged fields or client id. API key, version and correlation id are in the same place in all headers.
-        A header of more than :data:`MAX_HEADER` bytes is a ``DecodeError``.
+        The class is ``None`` if the API key or version is unknown. Then the header version is a guess, from the
+        nearest known version, or header version 1 for an unknown API. If that fails, the header is read without
+        tagged fields or client id. API key, version and correlation id are in the same place in all headers. A header
+        of more than ``MAX_HEADER`` bytes raises ``DecodeError``.
         """
         if not 4 <= len(payload) <= MAX_HEADER:
             payload = payload[:MAX_HEADER]
@@ -334,8 +341,8 @@ class MessageRegistry(MessageMapping["type[Message]"]):
     ) -> Response:
         """Parse the payload of a response frame, given API key and version of its request.
 
-        An unknown API key or version is not an error: ``message`` is ``None``. Errors and ``max_decoded`` are those
-        of :meth:`decode_request`.
+        An unknown API key or version is not an error, but ``message`` is ``None``. Errors and ``max_decoded`` are as
+        in ``decode_request``.
         """
         if type(payload) is not bytes:
             payload = bytes(payload)
@@ -346,11 +353,11 @@ class MessageRegistry(MessageMapping["type[Message]"]):
     def response_header(
         self, payload: bytes, api_key: int, version: int, policy: Policy = STRICT
     ) -> tuple[ResponseHeader, int, type[Message] | None, int]:
-        """The header of a response, the offset of the body, and the class and version that read it.
+        """Return the header of a response, the offset of the body, and the class and version that read it.
 
-        The class is ``None`` if the API key or version is unknown. For those the header version is a guess, as in
-        :meth:`request_header`: the header of the nearest known version, or header version 0 for an unknown API or if
-        that fails. Tagged fields would then be part of the body.
+        The class is ``None`` if the API key or version is unknown. Then the header version is a guess, as in
+        ``request_header``. It comes from the nearest known version, or is 0 for an unknown API or if the guess fails.
+        Tagged fields would then be part of the body.
 
         A broker that lacks the version of an ApiVersions request answers in version 0 with error 35 [KAFKA-WIRE 6],
         recognised by the first two bytes of the body.
@@ -375,7 +382,7 @@ class MessageRegistry(MessageMapping["type[Message]"]):
 
 
 def _module(name: str) -> Any:
-    """``importlib.import_module(name)``, without the import of ``importlib``, which takes as long as a codec."""
+    """Return ``importlib.import_module(name)``, without ``importlib``, whose import costs as much time as a codec."""
     __import__(name)
     return sys.modules[name]
 
@@ -386,7 +393,7 @@ def _protocol(package: str) -> MessageRegistry:
 
 
 def _request_header(payload: bytes, number: int, policy: Policy) -> tuple[RequestHeader, int]:
-    """``RequestHeader.decode_from``, which finds the class and its reader by name."""
+    """Return ``RequestHeader.decode_from``, which finds the class and its reader by name."""
     try:
         header, end = RequestHeader._read(payload, 0, number)
         if end <= len(payload):
@@ -397,7 +404,7 @@ def _request_header(payload: bytes, number: int, policy: Policy) -> tuple[Reques
 
 
 def _response_header(payload: bytes, number: int, policy: Policy) -> tuple[ResponseHeader, int]:
-    """``ResponseHeader.decode_from``, likewise."""
+    """Return ``ResponseHeader.decode_from``, likewise."""
     try:
         header, end = ResponseHeader._read(payload, 0, number)
         if end <= len(payload):
@@ -408,7 +415,7 @@ def _response_header(payload: bytes, number: int, policy: Policy) -> tuple[Respo
 
 
 def _framed(header: Message, message: Message, number: int, version: int) -> bytes:
-    """Header and body; ``number`` is the version of the header, -1 if the message lacks this version."""
+    """Return header and body; ``number`` is the version of the header, -1 if the message lacks this version."""
     if number >= 0:
         try:
             out = BytesWriter()
@@ -422,7 +429,7 @@ def _framed(header: Message, message: Message, number: int, version: int) -> byt
 
 
 def _nearest_header(cls: type[Message], version: int) -> int:
-    """The header version of the known version nearest to an unknown one."""
+    """Return the header version of the known version nearest to an unknown one."""
     valid = cls.VALID_VERSIONS
     return cls.header_version(valid.start if version < valid.start else valid.stop - 1)
 

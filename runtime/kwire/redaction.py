@@ -38,11 +38,12 @@ def redacted(
     request: Request | RequestEvent | None = None,
     inner: Inner | None = None,
 ) -> M:
-    """A copy of ``message`` without its secrets, or ``message`` itself if it has none.
+    """Return a copy of ``message`` without its secrets, or ``message`` itself if it has none.
 
-    What an Envelope contains is decoded with ``protocol``, and removed completely if that fails. For an
-    EnvelopeResponse, ``request`` is the request in the Envelope that it answers, without which its content cannot be
-    decoded. What is decoded already, as ``inner``, is not decoded again: a large message would be in memory twice.
+    The contents of an Envelope are decoded with ``protocol``, and removed completely if that fails. The contents of
+    an EnvelopeResponse can be decoded only with ``request``, the request in the Envelope that it answers. Contents
+    that are decoded already are given as ``inner``. They are not decoded again, because a large message would be in
+    memory twice.
     """
     if name := _WITHIN.get(type(message).__name__):
         message = changed(message, (name,), lambda data: data and _within(protocol, name, data, request, inner))
@@ -61,10 +62,10 @@ def redacted_bytes(
     request: Request | RequestEvent | None = None,
     inner: Inner | None = None,
 ) -> bytes:
-    """``data`` without the secrets of the message that it has from ``start`` on; empty if that cannot be decoded.
+    """Return ``data`` without the secrets of the message that starts at ``start``, empty if that cannot be decoded.
 
-    What follows a message that may have secrets may be anything, and is removed too, except after a response to
-    Fetch without any. ``request`` and ``inner`` are those of :func:`redacted`.
+    Bytes after a message that may have secrets may be secret too, and are removed. Only after a response to Fetch
+    without secrets do they stay. ``request`` and ``inner`` are as in ``redacted``.
     """
     if message is None or version is None:
         return b""
@@ -77,7 +78,9 @@ def redacted_bytes(
 
 
 def places(cls: type[Message]) -> list[Place]:
-    """The places of secrets in a message: the path of a struct, and its rules with the paths from it to secrets."""
+    """Return the places of secrets in a message: the path of a struct, and its rules with the paths from it to
+    secrets.
+    """
     if cls not in _PLACES:
         found: dict[Path, dict[Rule, set[Path]]] = {}
         anywhere = SECRETS.get(cls.__name__) and cls.__name__ != FETCHED
@@ -111,7 +114,7 @@ def _within(
     request: Request | RequestEvent | None,
     inner: Inner | None,
 ) -> bytes:
-    """``data`` of the field ``name`` of an Envelope without secrets; empty if it cannot be decoded."""
+    """Return ``data`` of the field ``name`` of an Envelope without secrets; empty if it cannot be decoded."""
     try:
         if inner is None or inner.message is None:
             if name == "request_data":

@@ -1,8 +1,8 @@
 """The fields of a message as data, to decode, print, describe or convert messages without emitted code.
 
-Every generated class has its :class:`Field` objects in ``FIELDS``. :func:`present_fields` resolves them for one
-version, :func:`walk` goes through the fields of a message and of all structs in it. Codecs import this module, so it
-imports next to nothing.
+Every generated class has its ``Field`` objects in ``FIELDS``. ``present_fields`` resolves them for one version, and
+``walk`` goes through the fields of a message and of all structs in it. Codecs import this module, so it imports next
+to nothing.
 """
 
 from __future__ import annotations
@@ -48,13 +48,13 @@ class Field:
     tagged: range
     """The versions in which it is a tagged field."""
     flexible: range | None
-    """The versions in which its length is compact; ``None``: the flexible ones of the message [KAFKA-WIRE 4]."""
+    """Versions in which its length is compact. ``None`` means the flexible versions of the message [KAFKA-WIRE 4]."""
     ignorable: bool
     """Whether encoding drops a value that the version has no place for."""
     former_names: tuple[str, ...]
     """Names that the field had in the JSON form of earlier releases."""
     enum: str
-    """The enum that names its values, see :func:`enum_class`; empty for none."""
+    """Name of the enum for its values (see ``enum_class``), empty for none."""
 
     __slots__ = tuple(__annotations__)
 
@@ -104,7 +104,7 @@ class Field:
 
     @property
     def json_names(self) -> tuple[str, ...]:
-        """:attr:`json_name` and the former names."""
+        """Return ``json_name`` and the former names."""
         return tuple(dict.fromkeys((self.json_name, *self.former_names)))
 
     @property
@@ -114,7 +114,7 @@ class Field:
 
     @property
     def element_type(self) -> str:
-        """The type of an array's elements, or that of the field itself."""
+        """Type of an array's elements, or of the field itself."""
         return self.type.removeprefix("[]")
 
 
@@ -161,8 +161,9 @@ def _copy(field: Field, copy: Field) -> None:
 
 
 def slots(fields: Sequence[Field], lazy: Sequence[str] = ()) -> tuple[str, ...]:
-    """``__slots__`` of a class with these fields: structs that are made on first access have an underscore before
-    their names."""
+    """Return ``__slots__`` of a class with these fields: structs that are made on first access have an underscore
+    before their names.
+    """
     return (*[f"_{field.name}" if field.name in lazy else field.name for field in fields], "unknown_tags")
 
 
@@ -170,7 +171,7 @@ _ATTRIBUTES: dict[type[Struct], tuple[str, ...]] = {}
 
 
 def attributes(cls: type[Struct]) -> tuple[str, ...]:
-    """The attributes that hold the values, as in ``__slots__``, which native classes lack."""
+    """Return the attributes that hold the values, as in ``__slots__``, which native classes lack."""
     known = _ATTRIBUTES.get(cls)
     if known is None:
         lazy = [field.name for field in cls.FIELDS if hasattr(cls, f"_{field.name}")]
@@ -179,12 +180,15 @@ def attributes(cls: type[Struct]) -> tuple[str, ...]:
 
 
 def fields(cls: type[Struct], version: int | None = None) -> tuple[Field, ...]:
-    """The fields of a class in wire order: of all versions, or those that ``version`` has."""
+    """Return the fields of a class in wire order, of all versions or only of ``version``."""
     return cls.FIELDS if version is None else present_fields(cls, version)
 
 
 def valid_version(cls: type[Message], version: int) -> int:
-    """``version`` as an ``int``; :class:`~kwire.errors.UnknownVersionError` if the message does not have it."""
+    """Return ``version`` as an ``int``.
+
+    Raise ``kwire.errors.UnknownVersionError`` if the message does not have it.
+    """
     version = index(version)
     if version not in cls.VALID_VERSIONS:
         raise UnknownVersionError(version, cls.VALID_VERSIONS, of=cls.__name__)
@@ -192,12 +196,12 @@ def valid_version(cls: type[Message], version: int) -> int:
 
 
 def present_fields(cls: type[Struct], version: int) -> tuple[PresentField, ...]:
-    """The fields that ``version`` has, in wire order."""
+    """Return the fields that ``version`` has, in wire order."""
     return _fields(cls, version)[0]
 
 
 def absent_fields(cls: type[Struct], version: int) -> tuple[AbsentField, ...]:
-    """The fields that ``version`` lacks and that are not ignorable."""
+    """Return the fields that ``version`` lacks and that are not ignorable."""
     return _fields(cls, version)[1]
 
 
@@ -221,7 +225,7 @@ def _fields(cls: type[Struct], version: int) -> tuple[tuple[PresentField, ...], 
 
 
 def struct_class(owner: type[Struct], field: Field) -> type[Struct] | None:
-    """The class of the value of a field of ``owner``, or of its elements; ``None`` if that is not a struct."""
+    """Return the class of the value of a field of ``owner``, or of its elements; ``None`` if that is not a struct."""
     name = field.type.removeprefix("[]")
     if name in SIZES or name in BLOBS:
         return None
@@ -230,7 +234,8 @@ def struct_class(owner: type[Struct], field: Field) -> type[Struct] | None:
 
 
 def enum_class(owner: type[Struct], field: Field) -> type[ProtocolEnum] | None:
-    """The enum with the names of the values of a field of ``owner``, or of its elements; ``None`` if it has none.
+    """Return the enum with the names of the values of a field of ``owner``, or of its elements; ``None`` if it has
+    none.
 
     Enums are in the module ``enums`` of the generated package, which is imported now.
     """
@@ -253,7 +258,7 @@ _ENUMS: dict[tuple[type[Struct], str], type[ProtocolEnum] | None] = {}
 
 
 def _packages(cls: type) -> Iterator[str]:
-    """The packages around the module of a class, inner ones first. One of them is the generated package."""
+    """Yield the packages around the module of a class, inner ones first. One of them is the generated package."""
     package = cls.__module__.rpartition(".")[0]
     while package:
         yield package
@@ -261,8 +266,9 @@ def _packages(cls: type) -> Iterator[str]:
 
 
 def walk(cls: type[Struct], version: int | None = None, path: str = "") -> Iterator[tuple[str, type[Struct], Field]]:
-    """All fields of ``cls`` and of the structs in it, of all versions or of one: path, owner and field, outer fields
-    first. A path is ``topics.partitions.leader_epoch``."""
+    """Yield all fields of ``cls`` and of the structs in it, of all versions or of one: path, owner and field, outer
+    fields first. A path is ``topics.partitions.leader_epoch``.
+    """
     for field in cls.FIELDS:
         if version is None or version in field.versions:
             place = f"{path}{field.name}"
@@ -273,8 +279,10 @@ def walk(cls: type[Struct], version: int | None = None, path: str = "") -> Itera
 
 
 def description(cls: type[Struct] | type[ProtocolEnum], name: str = "") -> str:
-    """The description of a class, of its field ``name`` or of the member ``name`` of an enum, from
-    ``descriptions.json`` of the generated package; empty if there is none."""
+    """Return the description of a class, of its field ``name``, or of the member ``name`` of an enum.
+
+    The descriptions are in ``descriptions.json`` of the generated package. A missing description is empty.
+    """
     for package in _packages(cls):
         if package not in _DESCRIPTIONS:
             _DESCRIPTIONS[package] = _read_descriptions(package)
@@ -300,7 +308,7 @@ def _read_descriptions(package: str) -> dict[str, dict[str, dict[str, str]]]:
 
 
 def format_versions(versions: range, valid: range) -> str:
-    """``versions`` of a message with the versions ``valid`` as text: ``0-12``, ``13+``, ``4`` or ``none``."""
+    """Return ``versions`` of a message with the versions ``valid`` as text: ``0-12``, ``13+``, ``4`` or ``none``."""
     if not versions:
         return "none"
     if versions.stop == valid.stop:
@@ -309,7 +317,7 @@ def format_versions(versions: range, valid: range) -> str:
 
 
 def document(cls: type[Struct]) -> str:
-    """A docstring for ``cls``: its description and versions, then name, type, versions and description of each
+    """Return a docstring for ``cls``: its description and versions, then name, type, versions and description of each
     field."""
     from textwrap import fill
 

@@ -1,9 +1,10 @@
-"""What is secret in Kafka's messages: one table, for everything that prints, logs, stores or passes on messages.
+"""The secrets in Kafka's messages, as one table for all code that prints, logs, stores or passes on messages.
 
-Secret are passwords, salts, keys, tokens, and values of configurations unless their names are known to be harmless.
-Names of users, mechanisms, numbers of iterations and ids of tokens are not; nor is what applications put into
-records, offset metadata and subscriptions, which cannot be used to log in. ``kwire.redaction`` removes secrets;
-``repr``, errors and ``kwire.trace`` hide them. Codecs import this module, so it imports next to nothing.
+Secrets are passwords, salts, keys, tokens, and values of configurations unless their names are known to be harmless.
+Names of users, mechanisms, numbers of iterations and ids of tokens are not secrets. The data of applications in
+records, offset metadata and subscriptions cannot be used to log in, so it is not secret either. ``kwire.redaction``
+removes secrets. ``repr``, errors and ``kwire.trace`` hide them. Codecs import this module, so it imports next to
+nothing.
 """
 
 from __future__ import annotations
@@ -16,8 +17,9 @@ if TYPE_CHECKING:
     from typing import Any
 
     Rule = Callable[[Any], bool]
-    """Whether a field is a secret, from the struct that the rule is for: its fields that come later on the wire, and
-    those that could not be read, may be ``None``."""
+    """Returns whether a field is a secret, given the struct that the rule applies to. Fields of the struct may be
+    ``None`` if they come later on the wire or could not be read.
+    """
 
 METADATA_TOPIC = "__cluster_metadata"
 METADATA_TOPIC_ID = (1).to_bytes(16, "big")
@@ -27,7 +29,7 @@ METADATA_STARTS = (b"\1\x04\0", b"\1\x0b\0")
 """The first bytes of its records with secrets, ConfigRecord and UserScramCredentialRecord [KAFKA-WIRE 41]."""
 
 TAGS = "unknown_tags"
-"""The attribute of all structs for tagged fields of newer versions, which may be secrets where others are."""
+"""Attribute of all structs for tagged fields of newer versions. They may be secrets in structs that have secrets."""
 
 FETCHED = "FetchResponse"
 """The message with secrets of one topic only."""
@@ -54,11 +56,11 @@ _LONGEST_NAME = 255
 
 
 def is_sensitive(config: str) -> bool:
-    """Whether the value of a configuration is to be hidden, judging by its name, with any listener prefix.
+    """Return whether the value of a configuration is to be hidden, judging by its name, with any listener prefix.
 
-    Shown are values whose names end in a word that Kafka uses for settings without secrets (``retention.ms``,
-    ``cleanup.policy``) and have none that suggests one. All others are hidden, and those of very long names: plugins
-    are free to choose names.
+    A value is shown if its name ends in a word that Kafka uses for settings without secrets (``retention.ms``,
+    ``cleanup.policy``) and has no word that suggests a secret. All other values are hidden, because plugins are free
+    to choose names. Values with very long names are hidden too.
     """
     return len(config) > _LONGEST_NAME or _is_sensitive(config)
 
@@ -76,7 +78,7 @@ def _is_sensitive(config: str) -> bool:
 
 
 _KNOWN: dict[str, bool] = {}
-"""Names of configs that were looked up. ``functools`` would do this too; importing it takes longer than a codec."""
+"""Names of configs that were looked up. Importing ``functools`` for this is slower than importing a codec."""
 
 MAX_KNOWN = 1024
 
@@ -91,7 +93,7 @@ def _by_name(config: Any) -> bool:
 
 
 def _by_flag(config: Any) -> bool:
-    """In descriptions by a broker."""
+    """Return whether a broker calls the value sensitive, or leaves that open."""
     return getattr(config, "is_sensitive", None) is not False
 
 
@@ -133,14 +135,15 @@ SECRETS: Mapping[str, Mapping[str, Rule]] = {
     "RequestHeader": {},
     "ResponseHeader": {},
 }
-"""By message: its fields that are or may be secrets, as paths from the struct that the rule is for: from the message
-itself, or from a struct inside it with the class before the path. What an Envelope contains is redacted with
-``kwire.redaction`` and hidden everywhere else; what follows a header that cannot be read may be anything. Unknown
-tagged fields are secrets in all structs of these messages, but for responses to Fetch about other topics."""
+"""Fields that are or may be secrets, by message. A path starts at the struct that the rule applies to. The struct is
+the message itself, or a struct inside it, whose class then precedes the path. ``kwire.redaction`` redacts the
+contents of an Envelope, and all other code hides them. Bytes after a header that cannot be read may be anything.
+Unknown tagged fields are secrets in all structs of these messages, except for responses to Fetch about other topics.
+"""
 
 
 def _of_connector(depth: int, name: str) -> bool:
-    """The settings of a connector are the members of ``properties``, on the first level."""
+    """Return the settings of a connector are the members of ``properties``, on the first level."""
     return (depth, name) != (1, "properties") and is_sensitive(name)
 
 
@@ -149,7 +152,7 @@ def _of_session(depth: int, name: str) -> bool:
 
 
 def whole_record(depth: int, name: str) -> bool:
-    """For records of an unknown kind in the topic of connectors: everything."""
+    """Hide everything, for records of an unknown kind in the topic of connectors."""
     return True
 
 
@@ -161,7 +164,7 @@ CONNECT_SECRETS: Mapping[str, Callable[[int, str], bool]] = {
 """By record of Kafka Connect with secrets in its JSON: whether what is under a name is one, by depth and name."""
 
 CONNECT_STARTS = (b"connector-", b"task-", b"session-key")
-"""What the keys of these records begin with [KIP-507]."""
+"""Prefixes of the keys of these records [KIP-507]."""
 
 STRUCTS: dict[str, dict[tuple[str, ...], Rule]] = {}
 """The same by class of the struct that a rule is for: paths and rules."""
@@ -173,8 +176,10 @@ for _message, _rules in SECRETS.items():
 
 
 def changed(value: Any, path: tuple[str, ...], change: Callable[[Any], Any]) -> Any:
-    """A copy of ``value`` with ``change`` applied to what is at ``path``, in each element of any list along it; the
-    same object if nothing changes."""
+    """Return a copy of ``value`` with ``change`` applied at ``path``, in each element of any list along it.
+
+    Return the same object if nothing changes.
+    """
     if isinstance(value, list):
         new = [changed(element, path, change) for element in value]
         return value if all(map(is_, new, value)) else new
@@ -186,12 +191,12 @@ def changed(value: Any, path: tuple[str, ...], change: Callable[[Any], Any]) -> 
 
 
 def erased(value: Any) -> Any:
-    """The replacement for a secret: bytes and tagged fields become empty, strings :data:`HIDDEN`."""
+    """Return the replacement for a secret. Bytes and tagged fields become empty, strings ``HIDDEN``."""
     return value if not value else HIDDEN if isinstance(value, str) else type(value)()
 
 
 def may_contain(message: str, seen: bytes | bytearray) -> bool:
-    """Whether ``seen``, the first bytes of a message with this name, may have secrets of it.
+    """Return whether ``seen``, the first bytes of a message with this name, may have secrets of it.
 
     Records of the cluster's metadata follow the name or id of their topic.
     """
@@ -201,8 +206,8 @@ def may_contain(message: str, seen: bytes | bytearray) -> bool:
 
 
 def is_secret_record(key: bytes | None, value: bytes | None) -> bool:
-    """Whether a record looks like one that contains secrets, whatever its topic is called: of the cluster's metadata
-    or of Kafka Connect's configuration.
+    """Return whether a record looks like one that contains secrets, whatever its topic is called: of the cluster's
+    metadata or of Kafka Connect's configuration.
     """
     if value is None:
         return False
@@ -212,7 +217,7 @@ def is_secret_record(key: bytes | None, value: bytes | None) -> bool:
 
 
 def shown(struct: Any) -> dict[str, str]:
-    """The fields of ``struct`` that have or contain secrets, as ``repr`` shows them."""
+    """Return the fields of ``struct`` that have or contain secrets, as ``repr`` shows them."""
     found = {}
     for path, rule in STRUCTS[type(struct).__name__].items():
         value = getattr(struct, path[0], None)
@@ -223,12 +228,12 @@ def shown(struct: Any) -> dict[str, str]:
 
 
 def concealed(value: object) -> str:
-    """The text in place of a secret: ``<24 bytes, hidden>``."""
+    """Return the text in place of a secret: ``<24 bytes, hidden>``."""
     return f"<{len(value)} byte{'s' * (len(value) != 1)}, hidden>" if isinstance(value, bytes) else HIDDEN
 
 
 def hides_tags(cls: type[Any]) -> bool:
-    """Whether unknown tagged fields of this struct are hidden: a message of its module has secrets."""
+    """Return whether unknown tagged fields of this struct are hidden: a message of its module has secrets."""
     import sys
 
     return any(rules and hasattr(sys.modules[cls.__module__], name) for name, rules in SECRETS.items())

@@ -35,12 +35,15 @@ class Struct:
     """The versions of the message in which structs end in tagged fields and lengths are compact [KIP-482]."""
 
     def replace(self, **changes: Any) -> Self:
-        """A copy with some fields changed. Lists and structs that are not replaced are shared with the original."""
+        """Return a copy with some fields changed.
+
+        Lists and structs that are not replaced are shared with the original.
+        """
         names = [*[field.name for field in self.FIELDS], "unknown_tags"]
         return type(self)(**{name: getattr(self, name) for name in names} | changes)
 
     def __replace__(self, /, **changes: Any) -> Self:
-        """``copy.replace`` of Python 3.13."""
+        """Support ``copy.replace`` of Python 3.13."""
         return self.replace(**changes)
 
     def __eq__(self, other: object) -> bool:
@@ -59,7 +62,7 @@ class Struct:
     __hash__: ClassVar[None] = None  # type: ignore[assignment]
 
     def __getstate__(self) -> dict[str, Any]:
-        """For copies and pickling: a native base leaves out the attributes of an interpreted class."""
+        """Return the state for copies. A native base leaves out the attributes of an interpreted class."""
         return {slot: getattr(self, slot) for slot in attributes(type(self))}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -67,7 +70,7 @@ class Struct:
             setattr(self, slot, value)
 
     def __repr__(self) -> str:
-        """Secrets are hidden: see :mod:`kwire.secrets`."""
+        """Return the fields as text. Secrets are hidden, as ``kwire.secrets`` defines."""
         name = type(self).__name__
         hidden = shown(self) if name in STRUCTS else {}
         texts = []

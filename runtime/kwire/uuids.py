@@ -8,15 +8,15 @@ import binascii
 class Uuid(bytes):
     """A uuid as sixteen bytes, equal to and usable as plain ``bytes``.
 
-    ``str`` gives the notation of Kafka's tools and logs, URL-safe base64 without padding; :meth:`parse` reads it.
-    Throughout the protocol the zero uuid, :data:`ZERO_UUID`, means "none".
+    ``str`` returns the notation of Kafka's tools and logs, URL-safe base64 without padding, and ``parse`` reads it.
+    Throughout the protocol the zero uuid, ``ZERO_UUID``, means "none".
     """
 
     __slots__ = ()
 
     @classmethod
     def parse(cls, text: str) -> Uuid:
-        """The uuid written as ``text``, 22 characters of URL-safe base64; ``ValueError`` for anything else."""
+        """Return the uuid written as ``text``, 22 characters of URL-safe base64; ``ValueError`` for anything else."""
         try:
             value = binascii.a2b_base64(text.translate(_FROM_URL) + "==", strict_mode=False)
         except ValueError:

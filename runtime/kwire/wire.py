@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from typing import Any, Final, NoReturn
 
 ZERO_UUID: Final = uuids.ZERO_UUID
-"""The one of :mod:`kwire.uuids`. Of a compiled module native code reads it without a look-up by name."""
+"""The zero uuid of ``kwire.uuids``. Native code reads a global of its own module without a look-up by name."""
 
 
 def give_up() -> NoReturn:
@@ -29,19 +29,21 @@ def give_up() -> NoReturn:
 
 
 def checked(value: Any) -> Any:
-    """``value`` of a setter, which is not ``None``. Natively, the assignment that follows checks its type."""
+    """Return ``value`` of a setter, which is not ``None``. Natively, the assignment that follows checks its type."""
     if value is None:
         raise TypeError("expected a struct, got None")
     return value
 
 
 def empty_list(count: i64) -> list[Any]:
-    """An empty list. In the native build it has room for ``count`` elements."""
+    """Return an empty list. In the native build it has room for ``count`` elements."""
     return []
 
 
 def read_uvarint(data: bytes, pos: i64) -> tuple[i64, i64]:
-    """An unsigned varint as Kafka reads it: at most five bytes, the result a signed 32-bit number [KAFKA-WIRE 12]."""
+    """Return an unsigned varint as Kafka reads it: at most five bytes, the result a signed 32-bit number [KAFKA-WIRE
+    12].
+    """
     value: i64 = 0
     shift: i64 = 0
     while True:
@@ -59,7 +61,9 @@ def read_uvarint(data: bytes, pos: i64) -> tuple[i64, i64]:
 
 
 def read_length(data: bytes, pos: i64) -> tuple[i64, i64]:
-    """A compact length whose first byte, at ``pos - 1``, has its high bit set, or is zero: null, which is refused."""
+    """Return a compact length whose first byte, at ``pos - 1``, has its high bit set, or is zero: null, which is
+    refused.
+    """
     first: i64 = data[pos - 1]
     if first < 128:
         give_up()
@@ -68,12 +72,12 @@ def read_length(data: bytes, pos: i64) -> tuple[i64, i64]:
         return (first & 127 | second << 7) - 1, pos + 1
     value, pos = read_uvarint(data, pos - 1)
     if value <= 0:
-        give_up()  # Kafka takes such a length for null: the slow path's business.
+        give_up()  # Kafka treats such a length as null, which the slow path handles.
     return value - 1, pos
 
 
 def read_string_length(data: bytes, pos: i64) -> tuple[i64, i64]:
-    """Like :func:`read_length`, for strings: they hold at most :data:`~kwire_rules.MAX_STRING` bytes."""
+    """Read a length as ``read_length`` does, for strings of at most ``kwire_rules.MAX_STRING`` bytes."""
     size, pos = read_length(data, pos)
     if size > MAX_STRING:
         give_up()
@@ -81,7 +85,7 @@ def read_string_length(data: bytes, pos: i64) -> tuple[i64, i64]:
 
 
 def write_uvarint(out: BytesWriter, value: i64) -> None:
-    """An unsigned varint; ``value`` is not negative."""
+    """Write an unsigned varint; ``value`` is not negative."""
     while value > 127:
         out.append(u8(value & 127 | 128))
         value >>= 7
@@ -89,7 +93,7 @@ def write_uvarint(out: BytesWriter, value: i64) -> None:
 
 
 def write_string_length(out: BytesWriter, size: i64) -> None:
-    """The length of a compact string whose length + 1 takes more than one byte."""
+    """Write the length of a compact string if length + 1 needs more than one byte."""
     if size > MAX_STRING:
         give_up()
     write_uvarint(out, size + 1)
@@ -196,7 +200,7 @@ def read_uuids(data: bytes, pos: i64, count: i64) -> list[Uuid]:
 
 
 def read_tag(data: bytes, pos: i64) -> tuple[i64, i64, i64]:
-    """Tag, size of the payload and where the payload starts."""
+    """Return tag, size of the payload and where the payload starts."""
     tag: i64 = data[pos]
     pos += 1
     if tag > 127:
@@ -211,7 +215,7 @@ def read_tag(data: bytes, pos: i64) -> tuple[i64, i64, i64]:
 
 
 def read_tags(data: bytes, pos: i64) -> tuple[tuple[tuple[int, bytes], ...], i64]:
-    """A tagged section without known tags."""
+    """Return a tagged section without known tags."""
     count, pos = read_uvarint(data, pos)
     if count < 0:
         give_up()
@@ -228,7 +232,7 @@ def read_tags(data: bytes, pos: i64) -> tuple[tuple[tuple[int, bytes], ...], i64
 
 
 def write_tags(out: BytesWriter, known: list[tuple[int, bytes]], unknown: tuple[tuple[int, bytes], ...]) -> None:
-    """A tagged section; unknown tags must ascend and not be known ones, as in Kafka's RawTaggedFieldWriter."""
+    """Write a tagged section; unknown tags must ascend and not be known ones, as in Kafka's RawTaggedFieldWriter."""
     tags = known
     if unknown:
         previous: i64 = -1

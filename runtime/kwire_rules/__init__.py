@@ -67,7 +67,7 @@ MODEL_NAMES = frozenset(
 def choose(client: range, advertised: range, accepted: range) -> int | str | None:
     """Return the highest version that the client has and the broker advertises.
 
-    Return :data:`REFUSED` if the broker does not accept it, ``None`` if the two share no version.
+    Return ``REFUSED`` if the broker does not accept it, and ``None`` if the two share no version.
     """
     if not (client and advertised) or client[-1] < advertised[0] or client[0] > advertised[-1]:
         return None
@@ -76,7 +76,7 @@ def choose(client: range, advertised: range, accepted: range) -> int | str | Non
 
 
 def printable(text: str) -> str:
-    """Return text, which may be hostile, in one line with JSON's escapes for what a terminal would act on."""
+    """Return text, which may be hostile, in one line, with JSON's escapes for characters that control a terminal."""
     return text if text.isprintable() else "".join(c if c.isprintable() else _escaped(c) for c in text)
 
 

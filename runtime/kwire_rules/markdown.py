@@ -27,5 +27,5 @@ def entity(character: re.Match[str]) -> str:
 
 
 def link(text: str, url: str) -> str:
-    """Return a link, also for tables. What a URL cannot have is percent-encoded; ``text`` is Markdown."""
+    """Return a link, also for tables. Invalid characters of the URL are percent-encoded. ``text`` is Markdown."""
     return f"[{text}](<{quote(url, safe=_URL).replace('&', '&amp;')}>)"

@@ -70,7 +70,7 @@ class FakeBroker:
 
     @property
     def clock(self) -> Clock:
-        """Return the time of the brokers. From another thread, use :meth:`advance`."""
+        """Return the time of the brokers. From another thread, use ``advance``."""
         return self._cluster.clock
 
     @property
@@ -199,7 +199,7 @@ class FakeBroker:
         return self._rule(api, dict(which), drop="response" if answered else "request")
 
     def throttle(self, api: str, seconds: float, **which: Unpack[Which]) -> Rule:
-        """Tell clients that they are throttled, and read nothing from them for as long."""
+        """Tell clients that they are throttled, and read nothing from them in that time."""
         return self._rule(api, dict(which), throttle=seconds)
 
     def move(self, topic: str, partition: int, node: int) -> None:

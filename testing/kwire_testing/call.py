@@ -70,7 +70,7 @@ class Call:
         return self.event.message
 
     def check(self, **entity: object) -> None:
-        """Raise :class:`Refused` if a rule fails requests for this entity. A request counts once for each rule."""
+        """Raise ``Refused`` if a rule fails requests for this entity. A request counts once for each rule."""
         entity |= {"node": self.node, "client_id": self.client_id}
         for rule in self.faults:
             if rule.matches(entity) and (id(rule) in self.charged or rule.use()):
@@ -100,7 +100,7 @@ class Call:
         return partition
 
     def coordinate(self, key: str) -> None:
-        """Raise :class:`Refused` unless this node coordinates the group or transactional id ``key``."""
+        """Raise ``Refused`` unless this node coordinates the group or transactional id ``key``."""
         self.check(key=key)
         if self.cluster.coordinator(key).id != self.node:
             raise Refused(ErrorCode.NOT_COORDINATOR)

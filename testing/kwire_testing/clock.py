@@ -23,7 +23,7 @@ class Timer:
 
 
 class Clock:
-    """Runs with the machine's time; :meth:`advance` moves it ahead."""
+    """A clock that runs with the machine's time. ``advance`` moves it ahead."""
 
     def __init__(self) -> None:
         self._ahead = time.time() - time.monotonic()

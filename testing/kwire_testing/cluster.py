@@ -85,7 +85,7 @@ class Cluster:
             self.create(name, partitions)
 
     def create(self, name: str, partitions: int = 1, configs: Mapping[str, str | None] | None = None) -> Topic:
-        """Make a topic; :class:`Refused` if that is not possible."""
+        """Make a topic, or raise ``Refused`` if that is not possible."""
         if not _NAME.fullmatch(name) or name in (".", ".."):
             raise Refused(ErrorCode.INVALID_TOPIC_EXCEPTION)
         if name in self.topics:
@@ -100,7 +100,10 @@ class Cluster:
         return topic
 
     def extend(self, topic: Topic, partitions: int) -> None:
-        """Give a topic more partitions; :class:`Refused` if the cluster would have too many."""
+        """Give a topic more partitions.
+
+        Raise ``Refused`` if the cluster would have too many.
+        """
         others = sum(len(other.partitions) for other in self.topics.values() if other is not topic)
         if others + partitions > MAX_PARTITIONS:
             raise Refused(ErrorCode.INVALID_PARTITIONS)

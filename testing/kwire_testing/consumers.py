@@ -96,7 +96,7 @@ class ConsumerGroup:
         return member
 
     def check_commit(self, member_id: str, epoch: int, instance: str | None) -> None:
-        """Raise :class:`Refused` unless the member has this epoch."""
+        """Raise ``Refused`` unless the member has this epoch."""
         if member_id not in self.members:
             raise Refused(ErrorCode.UNKNOWN_MEMBER_ID)
         if self.members[member_id].epoch != epoch:

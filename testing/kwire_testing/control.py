@@ -13,8 +13,9 @@ if TYPE_CHECKING:
     from kwire_testing.call import Call
 
 Handler = Callable[[Any, "Call"], Message | Awaitable[Message | None] | None]
-"""A handler of a test. It gets a request and the :class:`Call`, and returns the response. With ``None`` the broker
-answers."""
+"""A handler of a test. It gets a request and the ``Call``, and returns the response. With ``None`` the broker
+answers.
+"""
 
 
 class Which(TypedDict, total=False):
@@ -35,7 +36,7 @@ class Named(Which, total=False):
 
 @dataclass(slots=True, eq=False, kw_only=True)
 class Rule:
-    """A rule for the requests of an API. Leaving ``with`` removes it, and so does :meth:`remove`.
+    """A rule for the requests of an API. Leaving ``with`` removes it, and so does ``remove``.
 
     ``where`` selects by ``node``, ``client_id``, ``topic``, ``partition`` or ``key``, the name of a group or of a
     transactional id. ``used`` counts the requests that it met.

@@ -57,7 +57,10 @@ class Group:
         return self.members.protocol_type if self.members else ""
 
     def classic(self) -> ClassicGroup:
-        """Return the members of the classic kind; :class:`Refused` if the group has others."""
+        """Return the members of the classic kind.
+
+        Raise ``Refused`` if the group has members of the new kind.
+        """
         if not isinstance(self.members, ClassicGroup):
             if self.members is not None and self.members.members:
                 raise Refused(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
@@ -65,7 +68,10 @@ class Group:
         return self.members
 
     def consumer(self) -> ConsumerGroup:
-        """Return the members of the new kind; :class:`Refused` if the group has others."""
+        """Return the members of the new kind.
+
+        Raise ``Refused`` if the group has members of the classic kind.
+        """
         if not isinstance(self.members, ConsumerGroup):
             if self.members is not None and self.members.members:
                 raise Refused(ErrorCode.GROUP_ID_NOT_FOUND)
@@ -73,7 +79,7 @@ class Group:
         return self.members
 
     def check(self, member: str, epoch: int, instance: str | None) -> None:
-        """Raise :class:`Refused` unless this member may commit; ``epoch`` is its generation or member epoch."""
+        """Raise ``Refused`` unless this member may commit. ``epoch`` is its generation or member epoch."""
         if self.members is None or not self.members.members:
             if epoch >= 0:
                 raise Refused(ErrorCode.UNKNOWN_MEMBER_ID if self.members else ErrorCode.ILLEGAL_GENERATION)
@@ -89,7 +95,7 @@ class Group:
 
 @dataclass(slots=True, eq=False)
 class Member:
-    """A member of a classic group. It waits for others while ``joining`` or ``syncing`` is set."""
+    """A member of a classic group. It waits for the other members while ``joining`` or ``syncing`` is set."""
 
     id: str
     instance: str | None
@@ -175,7 +181,10 @@ class ClassicGroup:
         return await member.syncing
 
     def heartbeat(self, member_id: str, generation: int, instance: str | None) -> None:
-        """Note that a member is alive; :class:`Refused` if it shall join again."""
+        """Note that a member is alive.
+
+        Raise ``Refused`` if it has to join again.
+        """
         member = self.check(member_id, generation, instance)
         self._touch(member)
         if self.state == PREPARING:
@@ -191,14 +200,17 @@ class ClassicGroup:
         self._remove(self._find(member_id, instance))
 
     def check(self, member_id: str, generation: int, instance: str | None) -> Member:
-        """Return the member; :class:`Refused` if there is none, or it has missed a generation."""
+        """Return the member.
+
+        Raise ``Refused`` if it is unknown, or has missed a generation.
+        """
         member = self._find(member_id, instance)
         if generation != self.generation:
             raise Refused(ErrorCode.ILLEGAL_GENERATION)
         return member
 
     def check_commit(self, member_id: str, generation: int, instance: str | None) -> None:
-        """Raise :class:`Refused` unless the member may commit."""
+        """Raise ``Refused`` unless the member may commit."""
         member = self.check(member_id, generation, instance)
         if self.state == COMPLETING:
             raise Refused(ErrorCode.REBALANCE_IN_PROGRESS)

@@ -57,7 +57,10 @@ class PartitionLog:
         return min(self.ongoing.values(), default=self.end)
 
     def append(self, batches: list[Batch], leader_epoch: int = 0) -> int:
-        """Append batches, and return the offset of the first record; :class:`Refused` if it is not the next one."""
+        """Append batches, and return the offset of the first record.
+
+        Raise ``Refused`` if a batch is not the next of its producer.
+        """
         known = self._known(batches[0]) if batches[0].producer_id >= 0 else None
         if known is not None:
             return known
@@ -138,7 +141,10 @@ class PartitionLog:
         self.wake()
 
     def _known(self, batch: Batch) -> int | None:
-        """Return the offset of a batch that came before; :class:`Refused` if it is not the producer's next one."""
+        """Return the offset of a batch that came before.
+
+        Raise ``Refused`` if it is not the producer's next batch.
+        """
         producer = self.producers.get(batch.producer_id)
         if producer is None:
             return None
@@ -168,7 +174,10 @@ class PartitionLog:
 
 
 def read(data: bytes | None) -> list[Batch]:
-    """Return the batches of a request; :class:`Refused` for damaged ones, or none."""
+    """Return the batches of a request.
+
+    Raise ``Refused`` for damaged batches, or for a request without batches.
+    """
     try:
         batches = list(read_batches(data))
         counts = [batch.count for batch in batches]

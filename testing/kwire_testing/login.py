@@ -31,7 +31,10 @@ class Login:
         self.user: str | None = None if users else "ANONYMOUS"
 
     def begin(self, mechanism: str) -> None:
-        """Begin with a mechanism; :class:`Refused` if it is unknown or the login is over."""
+        """Begin with a mechanism.
+
+        Raise ``Refused`` if it is unknown or the login is over.
+        """
         if self.user is not None or self._talk is not None:
             raise Refused(ErrorCode.ILLEGAL_SASL_STATE)
         if mechanism not in MECHANISMS:
@@ -40,7 +43,10 @@ class Login:
         next(self._talk)
 
     def answer(self, token: bytes) -> bytes:
-        """Return the answer to a token of the client; :class:`Refused` if it proves nothing."""
+        """Return the answer to a token of the client.
+
+        Raise ``Refused`` if it proves nothing.
+        """
         if self._talk is None:
             raise Refused(ErrorCode.ILLEGAL_SASL_STATE)
         try:

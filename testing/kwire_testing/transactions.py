@@ -56,7 +56,10 @@ class Producers:
         return producer
 
     def find(self, name: str, producer_id: int, epoch: int) -> Producer:
-        """Return the producer with this transactional id; :class:`Refused` if a newer one has taken its place."""
+        """Return the producer with this transactional id.
+
+        Raise ``Refused`` if a newer producer has taken its place.
+        """
         producer = self._known.get(name)
         if producer is None or producer.id != producer_id:
             raise Refused(ErrorCode.INVALID_PRODUCER_ID_MAPPING)
@@ -107,7 +110,7 @@ class Producers:
 
 @contextmanager
 def as_older(version: int, since: int) -> Iterator[None]:
-    """Say that an epoch is invalid where a newer version says that the producer is fenced."""
+    """Return the older error, an invalid epoch, for the newer error of a fenced producer."""
     try:
         yield
     except Refused as refusal:

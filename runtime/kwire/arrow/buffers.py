@@ -27,7 +27,7 @@ def numbers(kind: pa.DataType, values: bytes, valid: pa.Buffer | None = None) ->
 
 
 def binary(values: Sequence[bytes | None]) -> pa.Array:
-    """Like ``pa.array``, which however copies large values twice while it grows: one value is not copied at all."""
+    """Return values as ``pa.array`` does, without the two copies of large values that it makes."""
     offsets = array("i", accumulate([0 if value is None else len(value) for value in values], initial=0))
     nulls = values.count(None)
     valid = pa.array([value is not None for value in values]).buffers()[1] if nulls else None
@@ -36,7 +36,7 @@ def binary(values: Sequence[bytes | None]) -> pa.Array:
 
 
 def valid_rows(nulls: bytes, count: int) -> pa.Array | None:
-    """Return a mask of the ``count`` rows that are not in ``nulls`` (int64), or ``None`` if all are null-free."""
+    """Return a mask of the ``count`` rows that are not in ``nulls`` (int64), or ``None`` if ``nulls`` is empty."""
     return numbers(pa.bool_(), unmarked(nulls, count)) if nulls else None
 
 
@@ -50,9 +50,10 @@ def _even() -> pa.Array:
 
 
 def cut(data: pa.Buffer, places: bytes, nulls: bytes = b"", first: int = 0, last: int | None = None) -> pa.Array:
-    """Parts of ``data`` as binary, copied once: all, or rows ``first`` to ``last``. ``places`` are pairs of start and
-    end (int32) in ascending order, so in an array of the parts and the gaps between them every second element is a
-    part. ``nulls`` are rows (int64)."""
+    """Return parts of ``data`` as binary, copied once: all, or rows ``first`` to ``last``. ``places`` are pairs of
+    start and end (int32) in ascending order, so in an array of the parts and the gaps between them every second
+    element is a part. ``nulls`` are rows (int64).
+    """
     valid = valid_rows(nulls, len(places) // 8)
     if last is not None:
         places = places[8 * first : 8 * last]

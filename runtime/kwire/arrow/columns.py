@@ -89,7 +89,7 @@ class Columns:
     def batch(self, messages: Sequence[Message], versions: Versions) -> pa.RecordBatch:
         """Return a batch with a row for each message.
 
-        The columns are those of ``array``. A row cannot be null, so ``None`` raises ``ValueError``.
+        The columns are as in ``array``. A row cannot be null, so ``None`` raises ``ValueError``.
         """
         array = self.array(messages, versions)
         if array.null_count:
@@ -97,7 +97,7 @@ class Columns:
         return pa.RecordBatch.from_struct_array(array)
 
     def array(self, messages: Sequence[Message | None], versions: Versions) -> pa.StructArray:
-        """The messages as one array of structs, with null for ``None`` in any version.
+        """Return the messages as one array of structs, with null for ``None`` in any version.
 
         Fields that a version lacks are null. ``UnknownVersionError`` for a version that the message does not have,
         ``TypeError`` for another message, ``ValueError`` and ``OverflowError`` for values that cannot be sent.
@@ -225,7 +225,7 @@ class _Found:
         self.errors: dict[int, DecodeError] = {}
 
     def add(self, array: pa.StructArray, places: Sequence[int]) -> None:
-        """The messages of the frames with these numbers."""
+        """Add the messages of the frames with these numbers."""
         for row, place in enumerate(places, self.length):
             self.rows[place] = row
         self.parts.append(array)
@@ -250,7 +250,7 @@ def _each(versions: Versions, count: int) -> Sequence[int]:
 
 
 def _places(keys: Iterable[K]) -> dict[K, list[int]]:
-    """The indexes of each key."""
+    """Return the indexes of each key."""
     places: dict[K, list[int]] = {}
     for place, key in enumerate(keys):
         places.setdefault(key, []).append(place)

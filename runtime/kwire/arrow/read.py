@@ -13,7 +13,7 @@ from kwire.uuids import Uuid
 
 
 def structs_from(cls: type[Struct], rows: pa.StructArray, version: int) -> list[Any]:
-    """A struct for each row, ``None`` for null. Fields that the version lacks have their defaults."""
+    """Return a struct for each row, ``None`` for null. Fields that the version lacks have their defaults."""
     fields = {field.name: field for field in present_fields(cls, version)}
     names = [column.name for column in rows.type if column.name in fields or column.name == "unknown_tags"]
     columns = [

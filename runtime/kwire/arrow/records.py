@@ -175,7 +175,10 @@ class RecordBuilder:
         return bool(self._buffers) and self._buffers[-1] is data
 
     def _takes(self, data: bytes) -> bool:
-        """Whether ``data`` can be kept as it is. It is joined with other buffers, so it is small or the only one."""
+        """Return whether ``data`` can be kept as it is.
+
+        It is joined with other buffers, so it is small or the only one.
+        """
         return self._has(data) or 0 < len(data) <= (self._size if self._buffers else MAX_BYTES)
 
     def _room(self, size: int) -> int:
@@ -233,7 +236,10 @@ class RecordBuilder:
 def _made(
     schema: pa.Schema, found: RecordColumns, data: pa.Buffer, facts: Facts, size: int
 ) -> Iterator[pa.RecordBatch]:
-    """Columns of records. Keys and values are copied when it is their turn, so that they are not in memory twice."""
+    """Yield columns of records.
+
+    Keys and values are copied when it is their turn, so that they are not in memory twice.
+    """
     places = {"key": found.keys.getvalue(), "value": found.values.getvalue()}
     nulls = {"key": found.no_keys.getvalue(), "value": found.no_values.getvalue()}
     others = {name: _column_of(name, found, data, facts) for name in schema.names if name not in places}
@@ -248,7 +254,7 @@ def _made(
 
 
 def _parts(places: Iterable[bytes], count: int, size: int) -> Iterator[int]:
-    """The rows at which parts of about ``size`` bytes end; the last is ``count``."""
+    """Yield the rows at which parts of about ``size`` bytes end; the last is ``count``."""
     pairs = [array("i", some) for some in places if some]
     filled = 0
     for row, sizes in enumerate(zip(*(map(sub, each[1::2], each[::2]) for each in pairs), strict=True), 1):
@@ -289,14 +295,14 @@ class Facts:
         self._ends = ends
 
     def column(self, name: str) -> pa.Array:
-        """A column with an element for each record."""
+        """Return a column with an element for each record."""
         values = self._of_batches(name)
         indexes = values.cast(pa.int8()) if name in _LABELS else values
         array = compute.run_end_decode(pa.RunEndEncodedArray.from_arrays(self._ends, indexes))
         return pa.DictionaryArray.from_arrays(array, pa.array(_LABELS[name])) if name in _LABELS else array
 
     def _of_batches(self, name: str) -> pa.Array:
-        """An element for each batch, for labels their number."""
+        """Return an element for each batch, for labels their number."""
         if name in _PLACES:
             offset, kind = _PLACES[name]
             return numbers(kind, signed(self._rows, offset, _FACTS.size, kind.byte_width))
@@ -314,7 +320,7 @@ def _is_set(attributes: pa.Array, mask: int) -> pa.Array:
 
 
 def _texts(keys: pa.Array) -> pa.Array:
-    """The keys of headers, which are UTF-8 and not checked by brokers."""
+    """Return the keys of headers, which are UTF-8 and not checked by brokers."""
     try:
         return keys.cast(pa.string())
     except pa.ArrowInvalid:
@@ -367,7 +373,7 @@ class RecordReader:
         return made
 
     def table(self) -> pa.Table:
-        """All that is left as one table."""
+        """Return all that is left as one table."""
         return pa.Table.from_batches(self, self.schema)
 
 

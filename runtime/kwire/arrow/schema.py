@@ -25,7 +25,7 @@ SCALARS: dict[str, pa.DataType] = {kind: pa.type_for_alias(kind) for kind in NUM
 
 
 def list_of(element: pa.DataType) -> pa.ListType:
-    """Elements of arrays are never null [KAFKA-WIRE 15]. They are named as in Spark and in Parquet."""
+    """Return elements of arrays are never null [KAFKA-WIRE 15]. They are named as in Spark and in Parquet."""
     return pa.list_(pa.field("element", element, nullable=False))
 
 
@@ -38,7 +38,7 @@ Usage = dict[type[Struct], set[int]]
 
 
 def message_type(message: type[Message]) -> pa.StructType:
-    """All fields of all versions. A column is nullable if some version lacks the field or allows null; its
+    """Return all fields of all versions. A column is nullable if some version lacks the field or allows null; its
     description is in the metadata, under ``comment``, the names of its values as JSON under ``enum``."""
     usage: Usage = {}
     _add_usage(message, set(message.VALID_VERSIONS), usage)
@@ -77,7 +77,7 @@ def _type(message: type[Message], cls: type[Struct], field: Field, usage: Usage)
 
 
 def selected(kind: pa.StructType, paths: Iterable[str], of: str) -> pa.StructType:
-    """The columns of ``kind`` at these paths, in their order in ``kind``, with all that is in them."""
+    """Return the columns of ``kind`` at these paths, in their order in ``kind``, with all that is in them."""
     below: dict[str, list[str]] = {}
     for path in paths:
         name, _, rest = path.partition(".")
@@ -88,7 +88,7 @@ def selected(kind: pa.StructType, paths: Iterable[str], of: str) -> pa.StructTyp
 
 
 def _narrowed(column: pa.Field, paths: list[str], of: str) -> pa.Field:
-    """``column`` with the columns at these paths in it; all of them if a path is empty."""
+    """Return ``column`` with the columns at these paths in it; all of them if a path is empty."""
     if "" in paths:
         return column
     path = f"{of}.{column.name}"
@@ -100,7 +100,7 @@ def _narrowed(column: pa.Field, paths: list[str], of: str) -> pa.Field:
 
 
 def _comment(message: type[Message], cls: type[Struct], field: Field) -> str:
-    """The description, and the versions unless the field is in all of them."""
+    """Return the description, and the versions unless the field is in all of them."""
     text = description(cls, field.name)
     if field.versions == message.VALID_VERSIONS:
         return text

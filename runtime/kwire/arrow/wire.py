@@ -40,7 +40,7 @@ class Reader:
         self.make = _structs(kind, self.program.place)
 
     def read(self, frames: Sequence[bytes], starts: Sequence[int]) -> tuple[pa.StructArray, set[int], set[int]]:
-        """The messages in ``frames``, which begin at ``starts``.
+        """Return the messages in ``frames``, which begin at ``starts``.
 
         Also the numbers of the frames that could not be read, which are left out of the array; and the rows of the
         array whose texts are not UTF-8. ``ValueError`` if there are 2 GiB of frames.
@@ -54,7 +54,7 @@ class Reader:
 
 
 def _joined(frames: Sequence[bytes], starts: Sequence[int]) -> tuple[bytes, list[int]]:
-    """All frames in one, and where each begins and the last ends."""
+    """Return all frames in one, and where each begins and the last ends."""
     if len(frames) == 1 and 0 <= starts[0] <= len(frames[0]):
         bounds = [starts[0], len(frames[0])]
     else:
@@ -82,7 +82,7 @@ class _Filled:
         self.rows_without_text: set[int] = set()
 
     def take(self, first: int, count: int) -> list[bytes]:
-        """Return ``count`` columns. The next frames reuse their memory."""
+        """Return ``count`` columns and drop them here, so that their memory can be freed."""
         taken = [out.getvalue() for out in self.columns[first : first + count]]
         self.columns[first : first + count] = [EMPTY] * count
         return taken
@@ -154,7 +154,7 @@ def _pieces(column: int, are_texts: bool, found: _Filled, count: int) -> pa.Arra
 
 
 def _texts(found: _Filled, pieces: pa.Array) -> pa.Array:
-    """Bytes as strings. Those that are not UTF-8 are noted by the message that they are in."""
+    """Return bytes as strings. Those that are not UTF-8 are noted by the message that they are in."""
     texts = pieces.view(pa.string())
     try:
         texts.validate(full=True)  # faster than a cast

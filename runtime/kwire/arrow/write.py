@@ -33,7 +33,7 @@ ZEROES = {pa.bool_(): False, pa.string(): "", pa.binary(): b""}
 
 
 def absent(kind: pa.DataType, count: int) -> pa.Array:
-    """Nulls. Columns inside them that are never null still hold values, because Parquet requires them."""
+    """Return nulls. Columns inside them that are never null still hold values, because Parquet requires them."""
     if not pa.types.is_struct(kind):
         return pa.nulls(count, kind)
     return structs_of(kind, [_blank(field, count) for field in kind], pa.array([True] * count, pa.bool_()))
@@ -49,7 +49,7 @@ def _blank(field: pa.Field, count: int) -> pa.Array:
 
 
 def struct_writer(kind: pa.StructType, cls: type[Struct], version: int) -> Write:
-    """A function from structs of one version to an array of ``kind``."""
+    """Return a function from structs of one version to an array of ``kind``."""
     fields = {field.name: field for field in present_fields(cls, version)}
     columns: list[Write] = []
     for column in kind:
@@ -66,7 +66,7 @@ def struct_writer(kind: pa.StructType, cls: type[Struct], version: int) -> Write
 def structs_of(
     kind: pa.StructType, columns: list[pa.Array], mask: pa.Array | None = None, count: int = 0
 ) -> pa.StructArray:
-    """An array of structs, null where ``mask`` is true. ``count`` is needed for structs without fields."""
+    """Return an array of structs, null where ``mask`` is true. ``count`` is needed for structs without fields."""
     if not columns:  # without fields, only this gives the number of structs
         nulls = [False] * count if mask is None else mask.to_pylist()
         return pa.array([None if null else {} for null in nulls], kind)
@@ -94,7 +94,7 @@ def _checked(cls: type[Struct], field: pa.Field, write: Write) -> Write:
 
 
 def _or_default(default: Struct, write: Write) -> Write:
-    """A writer for structs that are created on first access: ``None`` means the default, the usual case."""
+    """Return a writer for structs that are created on first access: ``None`` means the default, the usual case."""
     one = write([default])
 
     def written(values: Sequence[Struct | None]) -> pa.Array:
@@ -113,7 +113,7 @@ def getter(name: str) -> Callable[[Sequence[Any]], list[Any]]:
 
 
 def _writer(kind: pa.DataType, cls: type[Struct], field: Field, version: int) -> Write:
-    """Writes the values of ``field``, or of its elements, which are of type ``kind``."""
+    """Return a writer of the values of ``field``, or of its elements, which are of type ``kind``."""
     if pa.types.is_list(kind) and (pa.types.is_nested(kind.value_type) or field.element_type == "uuid"):
         return partial(_lists, kind, _writer(kind.value_type, cls, field, version))
     if field.element_type == "uuid":

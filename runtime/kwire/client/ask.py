@@ -15,7 +15,7 @@ CONTROLLERS = 2
 
 
 async def ask(client: Client) -> BrokerAnswer:
-    """The versions and features in the broker's ApiVersions answer, and the cluster's id and nodes.
+    """Return the versions and features in the broker's ApiVersions answer, and the cluster's id and nodes.
 
     These are from Metadata, or at a controller, which does not have it, from DescribeCluster; without either there
     are none.

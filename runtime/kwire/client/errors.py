@@ -25,7 +25,7 @@ class SecurityError(KwireError, ValueError):
 
 
 def reason(error: BaseException, *, tls: bool, seconds: float) -> str:
-    """Why a connection failed, without the address. ``tls`` is whether the client spoke TLS."""
+    """Return why a connection failed, without the address. ``tls`` is whether the client spoke TLS."""
     match error:
         case DecodeError(message_name="frame"):
             return other_protocol(error.data) or _size(error)
@@ -53,7 +53,7 @@ def reason(error: BaseException, *, tls: bool, seconds: float) -> str:
 
 
 def _size(error: DecodeError) -> str:
-    """Why a frame is not read: a response that is too large for the client, or no size at all."""
+    """Return why a frame is not read: a response that is too large for the client, or no size at all."""
     if 0 < int.from_bytes(error.data[:4], "big", signed=True) <= MAX_RESPONSE:
         return f"answers with {error.reason}: raise --max-response, or in Python max_response"
     return f"does not speak Kafka: {error.reason}"

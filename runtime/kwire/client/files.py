@@ -12,8 +12,9 @@ MAX_FILE = 4 << 20
 
 
 def read_small(path: str | Path, most: int = MAX_FILE) -> bytes:
-    """The bytes of a file, or of a pipe, which a password manager may give. ``OSError`` for a device, and for more
-    than ``most`` bytes."""
+    """Return the bytes of a file, or of a pipe, which a password manager may give. ``OSError`` for a device, and for
+    more than ``most`` bytes.
+    """
     with Path(path).open("rb") as file:
         if not stat.S_ISREG(mode := os.fstat(file.fileno()).st_mode) and not stat.S_ISFIFO(mode):
             raise OSError(errno.EINVAL, "not a regular file", str(path))

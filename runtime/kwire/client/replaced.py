@@ -45,7 +45,7 @@ def _lost(struct: Struct, version: int, path: str) -> Iterator[tuple[str, Field,
 
 @cache
 def replaced_fields(cls: Any, version: int) -> tuple[tuple[Field, object, tuple[PresentField, ...]], ...]:
-    """The ignorable fields that ``version`` lacks, each with its default and the fields that replace it."""
+    """Return the ignorable fields that ``version`` lacks, each with its default and the fields that replace it."""
     defaults = cls()
     found = []
     for field in cls.FIELDS:
@@ -58,7 +58,7 @@ def replaced_fields(cls: Any, version: int) -> tuple[tuple[Field, object, tuple[
 
 @cache
 def _to_search(cls: Any, version: int) -> tuple[PresentField, ...]:
-    """The fields of structs that have such fields, at any depth."""
+    """Return the fields of structs that have such fields, at any depth."""
     found = []
     for field in present_fields(cls, version):
         inner: Any = struct_class(cls, field)

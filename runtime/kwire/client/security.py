@@ -84,7 +84,9 @@ def _is_loopback(host: str) -> bool:
 
 
 def read_properties(path: str | Path) -> dict[str, str]:
-    """The settings in a properties file, as Java reads it: in ISO 8859-1, with its escapes and continued lines."""
+    """Return the settings in a properties file, as Java reads it: in ISO 8859-1, with its escapes and continued
+    lines.
+    """
     properties, continued = {}, ""
     for line in [*re.split(r"\r\n|\r|\n", read_small(path).decode("latin-1")), ""]:
         line = continued + line.lstrip(" \t\f")
@@ -186,7 +188,7 @@ def _sasl(properties: Mapping[str, str], token_file: str | Path | None) -> Sasl:
 
 
 def _jaas(text: str) -> dict[str, str]:
-    """The options of ``sasl.jaas.config``: ``MODULE required name="value" …;``."""
+    """Return the options of ``sasl.jaas.config``: ``MODULE required name="value" …;``."""
     found = _JAAS.fullmatch(text)
     if text and found is None:
         raise SecurityError('sasl.jaas.config: expected MODULE required name="value" …;')

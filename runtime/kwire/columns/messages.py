@@ -209,7 +209,7 @@ class Machine:
         return pos
 
     def numbers(self, word: i64, shift: i64, column: i64, pos: i64) -> i64:
-        """An array of values of fixed size; the position after it."""
+        """Return an array of values of fixed size; the position after it."""
         length, pos = read_size(word, self.data, pos)
         if length < 0:
             self.null(word, column)
@@ -222,14 +222,14 @@ class Machine:
         return stop
 
     def null(self, word: i64, column: i64) -> None:
-        """The next array is null."""
+        """Append a null array."""
         if not word & NULLABLE:
             give_up()
         if column != NONE:
             write_i64_le(self.outs[column + 1], (len(self.outs[column]) >> 2) - 1)
 
     def blank(self, word: i64, size: i64, column: i64, pos: i64) -> None:
-        """The default of a value or array that is null or empty."""
+        """Append the default of a value or array that is null or empty."""
         out = self.outs[column]
         if size == 4:
             if word & NULLABLE:
@@ -241,7 +241,7 @@ class Machine:
             write_i64_le(out, pos | pos << 32)
 
     def present(self, word: i64, table: i64, column: i64, pos: i64, row: i64) -> i64:
-        """A nullable struct."""
+        """Return a nullable struct."""
         marker: i64 = self.data[pos]
         is_null: bool = marker > 127
         if word & MARKED:
@@ -258,7 +258,7 @@ class Machine:
         return self.run(read_i64_le(self.code, table), pos + 1, row, 1)
 
     def tags(self, table: i64, column: i64, pos: i64, row: i64) -> i64:
-        """A tagged section that is not empty."""
+        """Return a tagged section that is not empty."""
         code, data = self.code, self.data
         count, pos = read_uvarint(data, pos)
         if count < 0:
@@ -292,13 +292,16 @@ class Machine:
         return pos
 
     def default(self, known: i64, pos: i64, row: i64) -> None:
-        """The default of a tagged field that was left out."""
+        """Append the default of a tagged field that was left out."""
         if read_i64_le(self.code, known + 8) == WANTED:
             self.run(read_i64_le(self.code, known + 24), pos, row, 1)
 
 
 def writer(outs: list[BytesWriter], column: i64) -> BytesWriter:
-    """``outs[column]``. Natively this is an operation of our own: mypyc's asks for the type of writers each time."""
+    """Return ``outs[column]``.
+
+    Natively this is an operation of our own: mypyc's asks for the type of writers each time.
+    """
     return outs[column]
 
 
@@ -326,7 +329,7 @@ def array(outs: list[BytesWriter], column: i64, data: bytes, pos: i64, shift: i6
 
 
 def last(out: BytesWriter) -> i64:
-    """The last number (int32, not negative) of a column."""
+    """Return the last number (int32, not negative) of a column."""
     size: i64 = len(out)
     return i64(out[size - 4]) | i64(out[size - 3]) << 8 | i64(out[size - 2]) << 16 | i64(out[size - 1]) << 24
 
@@ -359,7 +362,7 @@ def passed(data: bytes, pos: i64, count: i64, shape: i64) -> i64:
 
 
 def read_size(word: i64, data: bytes, pos: i64) -> tuple[i64, i64]:
-    """A length and the position after it; -1 is null."""
+    """Return a length and the position after it; -1 is null."""
     length: i64
     if word & COMPACT:
         length = data[pos]

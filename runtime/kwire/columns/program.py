@@ -147,7 +147,7 @@ class _Maker:
         return self.columns - count
 
     def place(self, cls: type[Struct], wanted: Wanted) -> Structs:
-        """Columns for the wanted fields of a struct."""
+        """Return columns for the wanted fields of a struct."""
         structs = Structs({})
         rows: Rows | None = None  # joined to the field before it
         for field in sorted(present_fields(cls, self.version), key=lambda field: field.is_tagged):
@@ -166,7 +166,7 @@ class _Maker:
         return structs
 
     def columns_of(self, cls: type[Struct], field: PresentField, wanted: Wanted) -> Place:
-        """Columns for a field of variable size."""
+        """Return columns for a field of variable size."""
         inner = struct_class(cls, field)
         if field.is_array:
             ends = self.take(3)  # the third is for elements of fixed size
@@ -201,7 +201,7 @@ class _Maker:
         return start
 
     def struct(self, cls: type[Struct], place: Structs | None) -> list[_Step]:
-        """Reads a struct; skips it without a place."""
+        """Add the steps that read a struct, or skip it if it has no place."""
         steps: list[_Step] = []
         fields = {} if place is None else place.fields
         for field in present_fields(cls, self.version):
@@ -244,7 +244,7 @@ class _Maker:
         return _Step(EACH, flags, place.column, self.add(steps))
 
     def tags(self, cls: type[Struct], fields: dict[str, Place]) -> int:
-        """The table of the tagged fields of a struct."""
+        """Return the table of the tagged fields of a struct."""
         rows: list[tuple[int, int, int, int]] = []
         defaults: list[_Step] = []
         present = {field.name: field for field in present_fields(cls, self.version)}
@@ -264,7 +264,7 @@ class _Maker:
         return self.table([self.add(defaults) if defaults else 0, len(rows), *words])
 
     def blank(self, cls: type[Struct], place: Structs) -> list[_Step]:
-        """A struct of defaults: what is below a null, and tagged fields that were left out."""
+        """Return a struct of defaults: what is below a null, and tagged fields that were left out."""
         steps: list[_Step] = []
         for field in present_fields(cls, self.version):
             if field.name in place.fields:
@@ -287,7 +287,7 @@ class _Maker:
 
 
 def _value(kind: str, flags: int, place: Place | None) -> _Step:
-    """Reads or skips a value that is no struct."""
+    """Add a step that reads or skips a value that is no struct."""
     if kind in SIZES:
         if place is None:
             return _Step(SKIP, 0, NONE, SIZES[kind])
@@ -302,7 +302,9 @@ def _value(kind: str, flags: int, place: Place | None) -> _Step:
 
 
 def _joined(steps: list[_Step]) -> list[_Step]:
-    """The same in fewer steps: neighbours that go into the same column, and bytes to skip in the step before them."""
+    """Return the same in fewer steps: neighbours that go into the same column, and bytes to skip in the step before
+    them.
+    """
     joined: list[_Step] = []
     for step in steps:
         together = _together(joined[-1], step) if joined else None
@@ -314,7 +316,7 @@ def _joined(steps: list[_Step]) -> list[_Step]:
 
 
 def _shape(steps: list[_Step]) -> int:
-    """The shape for ``kwire.columns.messages.passed`` of a struct that is skipped; 0 if it has none."""
+    """Return the shape for ``kwire.columns.messages.passed`` of a struct that is skipped; 0 if it has none."""
     *arrays, tags = steps
     if tags.operation != TAGS or tags.column != NONE:
         return 0
@@ -329,7 +331,7 @@ def _shape(steps: list[_Step]) -> int:
 
 
 def _together(first: _Step, second: _Step) -> _Step | None:
-    """Two steps as one, if one can do what they do."""
+    """Return two steps as one, if one can do what they do."""
     size = first.argument + second.argument
     if second.operation == SKIP:
         if first.operation in (SKIP, PLACE):

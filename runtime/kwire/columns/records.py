@@ -294,7 +294,7 @@ class RecordColumns:
 
 
 def bytes_of(record: Record) -> int:
-    """The bytes of key, value and headers."""
+    """Return the bytes of key, value and headers."""
     size = len(record.key or b"") + len(record.value or b"")
     for name, value in record.headers:
         size += len(name) + len(value or b"")

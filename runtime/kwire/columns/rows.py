@@ -17,7 +17,7 @@ def unmarked(rows: bytes, count: i64) -> bytes:
 
 
 def ends(rows: bytes, count: i64) -> bytes:
-    """Offsets of lists (int32): where the elements of each of ``count`` rows start, and where the last end.
+    """Return offsets of lists (int32): where the elements of each of ``count`` rows start, and where the last end.
     ``rows`` (int64), ascending, has the row of each element."""
     out = BytesWriter()
     row: i64 = 0
@@ -34,13 +34,14 @@ def ends(rows: bytes, count: i64) -> bytes:
 
 
 def signed(rows: BytesWriter, offset: i64, stride: i64, size: i64) -> bytes:
-    """Big-endian numbers of 1, 2, 4 or 8 bytes as little-endian ones: those at ``offset`` of each row of ``stride``
-    bytes. ``ValueError`` if they are elsewhere."""
+    """Return big-endian numbers of 1, 2, 4 or 8 bytes as little-endian ones: those at ``offset`` of each row of
+    ``stride`` bytes. ``ValueError`` if they are elsewhere.
+    """
     return turned(rows, offset, stride, size)
 
 
 def turned(rows: BytesWriter, offset: i64, stride: i64, size: i64) -> bytes:
-    """``signed``. Natively this is an operation of our own."""
+    """Return ``signed``. Natively this is an operation of our own."""
     data = rows.getvalue()
     if size not in (1, 2, 4, 8) or offset < 0 or offset + size > stride or len(data) % stride:
         raise ValueError("numbers are not in the rows")
@@ -51,7 +52,7 @@ def turned(rows: BytesWriter, offset: i64, stride: i64, size: i64) -> bytes:
 
 
 def unsigned(rows: BytesWriter, offset: i64, stride: i64, size: i64) -> bytes:
-    """``signed`` of numbers without a sign, of 2 or 4 bytes, as numbers twice as long."""
+    """Return ``signed`` of numbers without a sign, of 2 or 4 bytes, as numbers twice as long."""
     data = rows.getvalue()
     out = BytesWriter()
     for index in range(offset, i64(len(data)), stride):
@@ -63,7 +64,7 @@ def unsigned(rows: BytesWriter, offset: i64, stride: i64, size: i64) -> bytes:
 
 
 def uuids(rows: BytesWriter, offset: i64, stride: i64) -> bytes:
-    """The 16 bytes at ``offset`` of each row, with two zeros after them."""
+    """Return the 16 bytes at ``offset`` of each row, with two zeros after them."""
     data = rows.getvalue()
     out = BytesWriter()
     for index in range(offset, i64(len(data)), stride):

@@ -114,7 +114,7 @@ def _text(answer: BrokerAnswer, found: BrokerFit) -> Iterator[str]:
 
 
 def _host(node: Node) -> str:
-    """The host of a node as in an address: IPv6 in brackets."""
+    """Return the host of a node as in an address: IPv6 in brackets."""
     return f"[{node.host}]" if ":" in node.host else node.host
 
 

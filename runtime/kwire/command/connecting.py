@@ -66,7 +66,7 @@ def connecting(function: Function) -> Function:
 
 
 def talk(options: Options, protocol: MessageRegistry, what: Callable[[Client], Awaitable[int]]) -> int:
-    """The exit code of ``what`` on a connection; one line and its exit code if that fails."""
+    """Return the exit code of ``what`` on a connection; one line and its exit code if that fails."""
     import asyncio
 
     from kwire.client import connect, parse_address
@@ -97,7 +97,7 @@ def talk(options: Options, protocol: MessageRegistry, what: Callable[[Client], A
 
 
 def security(options: Options) -> Security:
-    """TLS and login by the properties file, and by the options on top of it."""
+    """Return the settings of TLS and login from the properties file, and by the options on top of it."""
     from kwire.client import Sasl, Security, SecurityError, read_properties, tls_context
 
     properties = read_properties(options.config) if options.config else {}

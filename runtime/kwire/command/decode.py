@@ -154,7 +154,7 @@ class _Printing:
         return UNKNOWN if self._unknown else 0
 
     def _seen(self, traces: Titled) -> Titled:
-        """The traces; the error of each is printed after it."""
+        """Yield the traces; the error of each is printed after it."""
         lines = 0
         for name, part in traces:
             if lines >= MAX_LINES:
@@ -181,7 +181,7 @@ class _Printing:
             yield name, as_json(part, self._note, most=MAX_BYTES) | links
 
     def _messages(self, traces: Titled) -> Iterator[tuple[str, dict[str, Any]]]:
-        """Kafka's JSON form of the traces that are messages."""
+        """Yield Kafka's JSON form of the traces that are messages."""
         for name, part in self._seen(traces):
             if not part.error and not part.unknown:
                 try:
@@ -195,12 +195,12 @@ class _Printing:
 
 
 def _payload(part: Trace) -> bytes:
-    """The data of a trace without the size of the frame."""
+    """Return the data of a trace without the size of the frame."""
     return part.data[4 if part.spans and part.spans[0].name == "size" else 0 :]
 
 
 def _message(protocol: MessageRegistry, data: bytes, options: Options) -> dict[str, Any]:
-    """Kafka's JSON form of the message in ``data``, which its trace has shown to be one."""
+    """Return Kafka's JSON form of the message in ``data``, which its trace has shown to be one."""
     policy = POLICIES[options.policy]
     if options.message:
         version: int = options.version
@@ -256,7 +256,7 @@ def _record(protocol: MessageRegistry, options: Options) -> Titled:
 
 
 def _traces(protocol: MessageRegistry, options: Options) -> Titled:
-    """One trace, or one for each frame if there are several, with the titles to print."""
+    """Return one trace, or one for each frame if there are several, with the titles to print."""
     how: dict[str, Any] = {
         "policy": POLICIES[options.policy],
         "expand": (
@@ -300,7 +300,7 @@ def _payloads(data: bytes, framed: bool | None, trace_payload: Callable[[bytes],
 
 
 def _frames(data: bytes) -> Iterator[bytes]:
-    """The consecutive frames in ``data``, with their sizes. The last one may be incomplete."""
+    """Yield the consecutive frames in ``data``, with their sizes. The last one may be incomplete."""
     start = 0
     while start < len(data):
         size = int.from_bytes(data[start : start + 4], "big", signed=True)

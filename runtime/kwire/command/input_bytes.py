@@ -25,7 +25,8 @@ MAX_INPUT = 16 << 20
 
 
 def read_input(words: Sequence[str], coding: str = "guess", most: int = MAX_INPUT) -> bytes:
-    """The bytes that ``words`` denote: a file name, ``-`` or nothing for standard input, or hex or base64 itself.
+    """Return the bytes that ``words`` denote: a file name, ``-`` or nothing for standard input, or hex or base64
+    itself.
 
     With the coding ``guess``, input that is neither hex nor base64 is raw, unless it is printable text: a frame never
     is, a hex dump with columns is. ``ValueError`` if the input is not in ``coding``, or a file or standard input has

@@ -34,7 +34,7 @@ def json_option(what: str) -> Callable[[Function], Function]:
 
 
 def read_json(text: str) -> Any:
-    """The value that ``text`` denotes: JSON itself, ``@FILE`` or ``-`` for standard input."""
+    """Return the value that ``text`` denotes: JSON itself, ``@FILE`` or ``-`` for standard input."""
     from kwire.client.files import read_small
 
     if text == "-":
@@ -49,12 +49,14 @@ def read_json(text: str) -> Any:
 
 
 def built(cls: type[Message], value: Any, version: int) -> Message:
-    """The message that ``value`` represents; fields that it lacks have their defaults."""
+    """Return the message that ``value`` represents; fields that it lacks have their defaults."""
     return cls.from_json(_with_defaults(cls, value, version), version)
 
 
 def _with_defaults(cls: type[Struct], value: Any, version: int) -> Any:
-    """``value``, a struct or an array of them in Kafka's JSON form, with the defaults of the fields that it lacks."""
+    """Return ``value``, a struct or an array of them in Kafka's JSON form, with the defaults of the fields that it
+    lacks.
+    """
     if isinstance(value, list):
         return [_with_defaults(cls, item, version) for item in value]
     if not isinstance(value, dict):

@@ -1,7 +1,7 @@
-"""A connection seen from outside: the bytes of both directions in, events out.
+"""Decoding of a connection from outside, from the bytes of both directions to events.
 
-A :class:`FrameSplitter` for each direction cuts its stream into frames; the decoder pairs responses with the requests
-in flight: those whose response is still to come, by correlation id and in order, within limits.
+A ``FrameSplitter`` for each direction cuts its stream into frames. The decoder pairs each response with its request
+in flight, by correlation id and in order, within limits.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ ENDED = "the connection ended"
 class InFlightRequest:
     """A ``request`` without a response so far.
 
-    ``size`` is what it adds to the bytes in flight. ``server_losses`` is how often the server's stream had lost bytes
-    when the request was sent. ``known`` is its header if an earlier one was like it.
+    ``size`` is its share of the bytes in flight. ``server_losses`` is the number of losses in the server's stream
+    when the request was sent. ``known`` is its header if an earlier request had a similar header.
     """
 
     __slots__ = ("api_key", "correlation_id", "known", "request", "server_losses", "size", "version")
@@ -84,7 +84,7 @@ class InFlightRequests:
         self._max_bytes = max_bytes
         self._queue: deque[InFlightRequest] = deque()
         self._by_id: dict[int, InFlightRequest] = {}  # the oldest
-        self._again: dict[int, deque[InFlightRequest]] = {}  # the others with its id, where there are any
+        self._again: dict[int, deque[InFlightRequest]] = {}  # further requests with the same id
         self.bytes = 0
         """The sum of their sizes."""
         self.id_prefixes: set[int] = set()
@@ -97,7 +97,10 @@ class InFlightRequests:
         return correlation_id in self._by_id
 
     def oldest(self, correlation_id: int) -> InFlightRequest:
-        """The oldest request with this id; ``KeyError`` if there is none."""
+        """Return the oldest request with this id.
+
+        Raise ``KeyError`` if no request has it.
+        """
         return self._by_id[correlation_id]
 
     def add(self, request: InFlightRequest) -> list[InFlightRequest]:
@@ -148,24 +151,24 @@ class ConnectionDecoder:
     """Decodes one TCP connection between a client and a Kafka server.
 
     Feed it the bytes of each direction in order, in pieces of any size, and the two directions in the order in which
-    their bytes were seen. It accepts any bytes; every byte becomes part of an event or waits for more.
+    their bytes were seen. It accepts any bytes. Every byte becomes part of an event or waits for more.
 
-    ``start="beginning"`` says that the first byte fed is the first of the connection, which then is ``NotKafka``
+    With ``start="beginning"``, the first byte fed is the first byte of the connection. The connection is ``NotKafka``
     unless it starts like Kafka. With ``"unknown"`` the first whole message of each direction is searched for.
 
-    ``bodies=False`` decodes headers only: messages are ``None``, and Envelopes stay closed. A set of names of APIs
-    and messages, such as ``{"ApiVersionsRequest", "Envelope"}``, decodes their bodies only.
+    ``bodies=False`` decodes only headers. Messages are ``None``, and Envelopes stay closed. With a set of names of
+    APIs and messages, such as ``{"ApiVersionsRequest", "Envelope"}``, only their bodies are decoded.
 
     The default policy accepts what Kafka accepts, because an observer wants to know what was sent, correct or not.
-    Sizes above ``max_frame`` bytes are not accepted as frame sizes, nor ``max_found`` where a frame is searched for:
-    of no more bytes than these, it takes less time. At most ``max_in_flight`` requests, of
-    ``max_in_flight_bytes`` in all, wait for their responses; beyond that the oldest ones become ``Unanswered``. So do
-    requests that precede an answered one, since servers answer in order.
+    Sizes above ``max_frame`` bytes are not accepted as frame sizes. A search for a frame accepts sizes up to
+    ``max_found`` bytes, because a lower limit makes it faster. At most ``max_in_flight`` requests wait for their
+    responses, with at most ``max_in_flight_bytes`` in all. Beyond these limits the oldest requests become
+    ``Unanswered``. So do requests that precede an answered one, since servers answer in order.
 
-    With ``keep_requests=False``, requests in flight keep neither bytes nor messages, so that the ``request`` of a
-    response has none; each then counts as a kilobyte. Decoded messages take up to 75 times the memory of their bytes:
-    those of frames above ``max_decoded`` bytes are ``None``, unless a few large values, such as records, make up
-    nearly all of it.
+    With ``keep_requests=False``, requests in flight keep neither bytes nor messages, and the ``request`` of a
+    response has none. Each then counts as a kilobyte. Decoded messages use up to 75 times the memory of their bytes.
+    Messages of frames above ``max_decoded`` bytes are therefore ``None``, unless a few large values, such as records,
+    make up nearly all of the frame.
     """
 
     __slots__ = (
@@ -202,7 +205,7 @@ class ConnectionDecoder:
         self._closed = False
 
     def feed(self, direction: Direction, data: bytes | bytearray | memoryview, time: float) -> list[Event]:
-        """The events that ``data``, seen at ``time``, completes."""
+        """Return the events that ``data``, seen at ``time``, completes."""
         splitter = self._splitter(direction)
         frame = splitter.feed(data, time)
         if frame is not None:
@@ -210,7 +213,7 @@ class ConnectionDecoder:
         return self._events(splitter.rest(time)) if splitter.ready else []
 
     def gap(self, direction: Direction, size: int, time: float) -> list[Event]:
-        """The events of ``size`` bytes that were sent now but not seen; 0 if it is unknown how many.
+        """Return the events of ``size`` bytes that were sent now but not seen; 0 if it is unknown how many.
 
         If all of them belong to one frame, it is undecodable and the stream goes on after it. Otherwise the next
         whole message is searched for.
@@ -220,9 +223,9 @@ class ConnectionDecoder:
         return self._events(self._splitter(direction).gap(size, time))
 
     def close(self, time: float, reason: str = ENDED) -> list[Event]:
-        """The remaining events at the end of the connection or capture. Nothing may be fed afterwards.
+        """Return the remaining events at the end of the connection or capture.
 
-        ``reason`` becomes the reason of the requests still in flight.
+        ``reason`` becomes the reason of the requests still in flight. Do not feed more bytes afterwards.
         """
         splitters = [self._splitter(CLIENT), self._splitter(SERVER)]
         self._closed = True

@@ -20,9 +20,9 @@ _HTTP = re.compile(rb"(?:GET|HEAD|POST|PUT|DELETE|CONNECT|OPTIONS|TRACE|PATCH) [
 
 
 def sniff_protocol(data: bytes | bytearray) -> OtherProtocol | Literal[False] | None:
-    """The protocol that ``data`` begins with; ``None`` for anything else; ``False`` if more bytes are needed.
+    """Return the protocol that ``data`` begins with.
 
-    The first byte decides how many bytes are needed.
+    Return ``None`` for an unknown protocol, and ``False`` if more bytes are needed. The first byte decides how many.
     """
     if data[0] in TLS_TYPES:
         if len(data) < PREFIX_SIZES["TLS"]:

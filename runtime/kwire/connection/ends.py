@@ -1,4 +1,4 @@
-"""The two ends of a connection: messages in, bytes to write out; bytes read in, messages of the peer out."""
+"""The two ends of a connection, which turn messages into bytes to write, and bytes read into messages of the peer."""
 
 from __future__ import annotations
 
@@ -54,8 +54,10 @@ class _End:
     def _take_all(
         self, data: bytes | bytearray | memoryview, peer: Direction, time: float, take: Callable[[Frame], T]
     ) -> list[T]:
-        """The result of ``take`` for every frame that ``data`` completes; :class:`ProtocolViolationError` if the
-        stream or ``take`` fails."""
+        """Return the result of ``take`` for every frame that ``data`` completes.
+
+        Raise ``ProtocolViolationError`` if the stream or ``take`` fails.
+        """
         events: list[T] = []
         try:
             for payload in self._frames.feed(data):
@@ -76,8 +78,8 @@ class _End:
 class ClientConnection(_End):
     """Encodes requests, and decodes their responses in the order of the requests.
 
-    :meth:`send` chooses versions once :meth:`negotiate` was called with an ApiVersions response; until then, pass
-    them explicitly. Times are in any unit; they only serve to measure latencies.
+    After a call of ``negotiate`` with an ApiVersions response, ``send`` chooses versions. Before, pass them
+    explicitly. Times may have any unit. They serve only to measure latencies.
     """
 
     def __init__(
@@ -111,7 +113,10 @@ class ClientConnection(_End):
         self.ranges = {key.api_key: range(key.min_version, key.max_version + 1) for key in api_versions.api_keys}
 
     def version(self, request: type[Message]) -> int:
-        """The highest version of a request that both sides support; ``NoCommonVersionError`` if there is none."""
+        """Return the highest version of a request that both sides support.
+
+        Raise ``NoCommonVersionError`` if they share none.
+        """
         offered = self.ranges.get(-1 if request.API_KEY is None else request.API_KEY)
         if offered is None:
             reason = "the server does not offer it" if self.ranges else "versions have not been negotiated"
@@ -128,7 +133,10 @@ class ClientConnection(_End):
     def send(
         self, message: Message, version: int | None = None, *, correlation_id: int | None = None, time: float = 0.0
     ) -> bytes:
-        """The bytes of a request, to be written now. A response is expected from now on, unless ``acks`` is 0."""
+        """Return the bytes of a request, to be written now.
+
+        A response is expected from now on, unless ``acks`` is 0.
+        """
         if version is None:
             version = self.version(type(message))
         number = self._next_id if correlation_id is None else correlation_id
@@ -145,7 +153,7 @@ class ClientConnection(_End):
         correlation_id: int | None = None,
         time: float = 0.0,
     ) -> bytes:
-        """The bytes of a request with an already encoded body, also of unknown APIs and versions.
+        """Return the bytes of a request with an already encoded body, also of unknown APIs and versions.
 
         To forward a request with its own header and client id, pass everything after the correlation id:
         ``body=request.data[8:]`` and ``header_version=0``.
@@ -159,17 +167,19 @@ class ClientConnection(_End):
         return self._request(header.encode(header_version) + body, time)
 
     def send_token(self, token: bytes) -> bytes:
-        """The bytes of a bare SASL token, as used after SaslHandshake version 0. The server answers with another
-        one."""
+        """Return the bytes of a bare SASL token, as used after SaslHandshake version 0. The server answers with
+        another one.
+        """
         self._in_flight.append(None)
         self._sent += 4 + len(token)
         return frame(token)
 
     def receive(self, data: bytes | bytearray | memoryview, time: float = 0.0) -> list[Answer]:
-        """The responses and SASL tokens that ``data`` completes.
+        """Return the responses and SASL tokens that ``data`` completes.
 
-        A response that cannot be decoded becomes an :class:`Undecodable`. An unexpected response, one out of order
-        and a frame beyond the limit raise :class:`ProtocolViolationError`; its ``events`` are the answers before it.
+        A response that cannot be decoded becomes an ``Undecodable``. Raise ``ProtocolViolationError`` for an
+        unexpected response, a response out of order and a frame beyond the limit. Its ``events`` are the answers
+        before the error.
         """
         return self._take_all(data, SERVER, time, self._answer)
 
@@ -212,18 +222,18 @@ class ServerConnection(_End):
     def receive(
         self, data: bytes | bytearray | memoryview, time: float = 0.0
     ) -> list[RequestEvent | Undecodable | SaslToken]:
-        """The requests and SASL tokens that ``data`` completes; an undecodable request is an :class:`Undecodable`.
+        """Return the requests and SASL tokens that ``data`` completes.
 
-        Raises :class:`ProtocolViolationError` for a frame beyond the limit; its ``events`` are the requests before
-        it.
+        A request that cannot be decoded becomes an ``Undecodable``. Raise ``ProtocolViolationError`` for a frame
+        beyond the limit. Its ``events`` are the requests before the frame.
         """
         return self._take_all(data, CLIENT, time, self._take)
 
     def send(self, request: RequestEvent, message: Message, version: int | None = None) -> bytes:
-        """The bytes of the response to ``request``; empty if it expects none.
+        """Return the bytes of the response to ``request``, empty if it expects no response.
 
-        The version defaults to that of the request, or to 0 for an unknown version of ApiVersions [KAFKA-WIRE 6].
-        :class:`EncodeError` if ``message`` is not a response to this API, or cannot be encoded.
+        The version defaults to the version of the request, or to 0 for an unknown version of ApiVersions [KAFKA-WIRE
+        6]. Raise ``EncodeError`` if ``message`` is not a response to this API, or cannot be encoded.
         """
         if not request.expects_response:
             return b""
@@ -237,10 +247,10 @@ class ServerConnection(_End):
         return frame(self._protocol.encode_response(message, version, correlation_id=request.correlation_id))
 
     def send_raw(self, request: RequestEvent | Undecodable, body: bytes, *, header_version: int = 0) -> bytes:
-        """The bytes of a response with an already encoded body.
+        """Return the bytes of a response with an already encoded body.
 
-        To forward a response with its own header, pass everything after the correlation id:
-        ``body=response.data[4:]``. :class:`EncodeError` if ``request`` is too short to have a correlation id.
+        To forward a response with its own header, pass everything after the correlation id as
+        ``body=response.data[4:]``. Raise ``EncodeError`` if ``request`` is too short to have a correlation id.
         """
         if len(request.data) < 8:
             raise EncodeError(f"a request of {len(request.data)} bytes has no correlation id")
@@ -248,7 +258,7 @@ class ServerConnection(_End):
         return frame(ResponseHeader(correlation_id=correlation_id).encode(header_version) + body)
 
     def send_token(self, token: bytes) -> bytes:
-        """The bytes of a bare SASL token."""
+        """Return the bytes of a bare SASL token."""
         return frame(token)
 
     def _take(self, received: Frame) -> RequestEvent | Undecodable | SaslToken:

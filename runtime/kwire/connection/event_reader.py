@@ -1,4 +1,4 @@
-"""Headers of requests that were read before: nearly all of a connection are alike but for the correlation id."""
+"""Headers of requests, cached. Nearly all headers of a connection are equal except for the correlation id."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class KnownHeader:
         self.answer = answer
 
     def with_id(self, correlation_id: int) -> RequestHeader:
-        """This header with another correlation id."""
+        """Return this header with another correlation id."""
         return RequestHeader(
             api_key=self.header.api_key,
             api_version=self.header.api_version,
@@ -77,7 +77,7 @@ class KnownHeader:
         )
 
     def reads_answer(self, data: bytes) -> bool:
-        """Whether the body of the response ``data`` begins at ``answer``, in the version of the request."""
+        """Return whether the body of the response ``data`` begins at ``answer``, in the version of the request."""
         answer = self.answer
         if answer < 0 or len(data) < answer or (answer == 5 and data[4]):
             return False
@@ -90,13 +90,13 @@ Known = dict[bytes, KnownHeader]
 
 @lru_cache(8)
 def known_headers(protocol: MessageRegistry, policy: Policy, bodies: frozenset[str] | None) -> Known:
-    """The last header of every kind on any connection: one of each known version of an API."""
+    """Return the last header of every kind on any connection: one of each known version of an API."""
     return {}
 
 
 @mypyc_attr(serializable=True)
 class EventReader:
-    """Decodes headers, and ``bodies``: all, none, or those of the named APIs and messages."""
+    """Decodes headers, and the ``bodies`` of all messages, of none, or of the named APIs and messages."""
 
     __slots__ = ("_bodies", "_catalog", "_known", "_policy", "_protocol")
 
@@ -105,12 +105,12 @@ class EventReader:
         self._protocol = catalog.protocol
         self._policy = policy
         self._bodies = None if bodies is True else frozenset(bodies or ())  # None: all
-        self._known: Known = {}  # those of this connection
+        self._known: Known = {}  # headers of this connection
 
     def request(
         self, frame: Frame, known: KnownHeader | None = None, message: Message | None = None
     ) -> RequestEvent | Undecodable:
-        """The event of a request, whose header may be ``known``. A given ``message`` is not decoded again."""
+        """Return the event of a request, whose header may be ``known``. A given ``message`` is not decoded again."""
         if frame.missing:
             return self._damaged_request(frame)
         event = self._request(frame, known, message)
@@ -121,7 +121,7 @@ class EventReader:
         return event
 
     def response(self, frame: Frame, answered: InFlightRequest) -> ResponseEvent | Undecodable:
-        """The event of the response to ``answered``."""
+        """Return the event of the response to ``answered``."""
         if frame.missing:
             name, header = self._catalog.name(answered.api_key), ResponseHeader(
                 correlation_id=answered.correlation_id
@@ -149,7 +149,7 @@ class EventReader:
         return event
 
     def _damaged_request(self, frame: Frame) -> Undecodable:
-        """With as much of the header as was seen."""
+        """Return the event of a damaged request, with the seen part of its header."""
         event = undecodable(frame, _missing(frame), name="request")
         seen = frame.data[: frame.intact]
         try:
@@ -164,8 +164,11 @@ class EventReader:
         return event
 
     def _id_like(self, seen: bytes) -> str | None:
-        """The client id of whose length and bytes this was seen: that of the connection's other requests, if they
-        have one only."""
+        """Return the client id from a damaged header.
+
+        It is the client id of the connection's other requests if they share a single id that has this length and
+        these bytes.
+        """
         ids = {known.header.client_id for known in self._known.values()}
         only = ids.pop() if len(ids) == 1 else None
         if only is None:
@@ -199,7 +202,7 @@ class EventReader:
         return request
 
     def known(self, data: bytes) -> KnownHeader | None:
-        """The header of a payload if it is like an earlier one, of this connection or of another."""
+        """Return the header of a payload if it equals an earlier header, of this connection or another."""
         start = data[:4]
         known = self._known.get(start)
         if known is not None and data.startswith(known.rest, 8):
@@ -211,7 +214,7 @@ class EventReader:
         return known
 
     def _know(self, data: bytes, header: RequestHeader, offset: int, cls: type[Message] | None, name: str) -> None:
-        """Keep a header, because nearly all headers of a connection are alike but for the correlation id."""
+        """Keep a header, because nearly all headers of a connection are equal except for the correlation id."""
         if cls is not None and offset <= HEAD and not header.unknown_tags:
             answer = self._answer(header.api_key, header.api_version, name)
             known = KnownHeader(data[8:offset], header, offset, cls, name, self._wants(cls, name), answer)
@@ -236,7 +239,7 @@ class EventReader:
         return EventReader, (self._catalog, self._policy, True if self._bodies is None else self._bodies)
 
     def _wants(self, cls: type[Message], name: str) -> bool:
-        """Whether the bodies of a message are decoded."""
+        """Return whether the bodies of a message are decoded."""
         return self._bodies is None or name in self._bodies or cls.__name__ in self._bodies
 
     def _response(
@@ -256,7 +259,10 @@ class EventReader:
     def _response_header(
         self, data: bytes, api_key: int, version: int
     ) -> tuple[ResponseHeader, int, type[Message] | None, int]:
-        """As ``MessageRegistry.response_header``; most differ by the correlation id alone."""
+        """Read a header as ``MessageRegistry.response_header`` does.
+
+        Most response headers differ only by the correlation id.
+        """
         number, cls = self._catalog.response(api_key, version)
         if cls is not None and cls.__name__ == "ApiVersionsResponse":  # whose version may be another
             number = -1
@@ -282,7 +288,7 @@ def undecodable(
     header: RequestHeader | ResponseHeader | None = None,
     request: RequestEvent | Undecodable | None = None,
 ) -> Undecodable:
-    """The event of a frame that cannot be decoded."""
+    """Return the event of a frame that cannot be decoded."""
     if error is not None:
         to_keep(error)
     place = frame.time, frame.direction, frame.position, frame.started, frame.data
@@ -290,14 +296,14 @@ def undecodable(
 
 
 def sasl_token(frame: Frame) -> SaslToken | Undecodable:
-    """The event of a bare SASL token."""
+    """Return the event of a bare SASL token."""
     if frame.missing:
         return undecodable(frame, _missing(frame), name="SASL token")
     return SaslToken(frame.time, frame.direction, frame.position, frame.started, frame.data)
 
 
 def _wants_response(cls: type[Message], data: bytes, offset: int, version: int) -> bool:
-    """Whether a Produce request asks for a response, that is if ``acks`` is not 0 [KAFKA-WIRE 8].
+    """Return whether a Produce request asks for a response, that is if ``acks`` is not 0 [KAFKA-WIRE 8].
 
     ``acks`` is read from the bytes, because the body may not have been decoded. Since version 3 the transactional id
     precedes it.

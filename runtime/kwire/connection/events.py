@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 M = TypeVar("M", bound="Message")
 
 _SOFTWARE = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9.-]*")
-"""What brokers accept as name and version of software [KIP-511]."""
+"""Names and versions of software that brokers accept [KIP-511]."""
 
 Direction = Literal["client", "server"]
-"""The sender of bytes: :data:`CLIENT` or :data:`SERVER`."""
+"""The sender of bytes, ``CLIENT`` or ``SERVER``."""
 
 CLIENT: Final = "client"
 """Bytes that the client sent: requests."""
@@ -33,10 +33,10 @@ SERVER: Final = "server"
 @mypyc_attr(serializable=True)
 @dataclass(slots=True, repr=False)
 class BaseEvent:
-    """Something that happened at ``time``, which is that of the bytes that completed it.
+    """Something that happened at ``time``, the time of the bytes that completed it.
 
-    ``direction`` is who sent the bytes. ``position`` is their offset in the stream of that direction, counted from
-    the first byte fed and including bytes that are known to be missing.
+    ``direction`` is the sender of the bytes. ``position`` is their offset in the stream of that direction. It counts
+    from the first byte fed and includes bytes that are known to be missing.
     """
 
     time: float
@@ -47,7 +47,7 @@ class BaseEvent:
         return f"<{type(self).__name__} {self._summary()} at {self.position} of {self.direction}>"
 
     def expect(self, cls: type[M]) -> M:
-        """The message of a request or response, checked to be a ``cls``.
+        """Return the message of a request or response, checked to be a ``cls``.
 
         ``kwire.protocol.UnexpectedMessageError`` otherwise, with the reason if it could not be decoded.
         """
@@ -139,10 +139,10 @@ class RequestEvent(FrameEvent):
 
     @property
     def software(self) -> tuple[str, str]:
-        """Name and version of the client's software in an ApiVersions request, empty where there are none [KIP-511].
+        """Name and version of the client's software in an ApiVersions request, empty if it has none [KIP-511].
 
-        They come first in the body of every flexible version, so those of versions newer than the known ones are read
-        from ``data``, and believed if a broker would accept them.
+        They come first in the body of every flexible version. For versions newer than known, they are read from
+        ``data``, and accepted if a broker would accept them.
         """
         if self.message is not None:
             name, version = (getattr(self.message, f"client_software_{part}", "") for part in ("name", "version"))
@@ -163,9 +163,9 @@ class RequestEvent(FrameEvent):
 
 @dataclass(slots=True, repr=False, init=False)
 class ResponseEvent(FrameEvent):
-    """A response with its ``request``, which is a request event or an undecodable one.
+    """A response with its ``request``, which is a request event or an undecodable request.
 
-    ``version`` is that of the body: 0 if the server does not know the version of an ApiVersions request
+    ``version`` is the version of the body. It is 0 if the server does not know the version of an ApiVersions request
     [KAFKA-WIRE 6]. ``inner`` is the response in an Envelope.
     """
 
@@ -229,7 +229,7 @@ class ResponseEvent(FrameEvent):
 
 @dataclass(slots=True, repr=False)
 class Unanswered(BaseEvent):
-    """A request that expects a response which was not seen. ``position`` is that of the request."""
+    """A request whose expected response was not seen. ``position`` is the position of the request."""
 
     request: RequestEvent | Undecodable
     reason: str
@@ -315,7 +315,7 @@ class NotKafka(BaseEvent):
 
 
 Event: TypeAlias = RequestEvent | ResponseEvent | SaslToken | Undecodable | Unanswered | Skipped | Gap | NotKafka
-"""What a decoder reports: ``match`` can name them all, and type checkers see if one is forgotten."""
+"""The events that a decoder reports. ``match`` can name them all, and type checkers find forgotten cases."""
 
 
 def _compact_string(data: bytes, at: int) -> tuple[str, int]:
@@ -325,11 +325,11 @@ def _compact_string(data: bytes, at: int) -> tuple[str, int]:
 
 
 REQUEST_SIZE: Final = 1024
-"""About how many bytes of memory a request takes without its bytes and its message."""
+"""Approximate bytes of memory that a request uses without its bytes and its message."""
 
 
 def without_bytes(event: RequestEvent | Undecodable) -> tuple[RequestEvent | Undecodable, int]:
-    """A copy of a request without its bytes and its message, and about how much memory it takes."""
+    """Return a copy of a request without its bytes and its message, and its approximate bytes of memory."""
     if isinstance(event, Undecodable):
         return replace(event, data=b"", missing=event.size - 4, error=None), REQUEST_SIZE + len(event.reason)
     inner: RequestEvent | Undecodable | None = None

@@ -1,8 +1,8 @@
-"""One direction of a connection: a stream of bytes in, frames out.
+"""One direction of a connection, from a stream of bytes to frames.
 
-A frame is four bytes of size and that many bytes of payload. Nothing marks where one begins, so after joining a
-stream in the middle or losing bytes, the next frame has to be searched for (``search.py``). Every decision, and the
-byte after which it is made, depends on the bytes alone, not on the pieces in which they arrive.
+A frame is four bytes of size, followed by a payload of this size. The start of a frame has no mark. After joining a
+stream in the middle or losing bytes, the splitter has to search for the next frame (``search.py``). Every decision,
+and the byte after which it is made, depends only on the bytes, not on the pieces in which they arrive.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
     from kwire.connection.framing import Framing
 
 MAX_SKIPPED: Final = 65_536
-"""The most bytes that one ``Skipped`` event reports."""
+"""Maximum bytes that one ``Skipped`` event reports."""
 
 LARGE: Final = 1 << 16
-"""Payloads above this size are copied once instead of twice, which takes a little longer for small ones."""
+"""Size above which payloads are copied once instead of twice, in bytes. Copying once is slower for small payloads."""
 
 HEAD: Final = 256
-"""How many bytes of a frame are kept when the others are dropped: those of its header."""
+"""Number of bytes of a frame that stay when the rest is dropped. They hold its header."""
 
 NOT_SEEN: Final = "not seen"
 
@@ -62,7 +62,7 @@ class Frame:
         self.fate = NOT_SEEN
 
     def within(self, data: bytes) -> Frame:
-        """A frame at the same place with the payload of a request or response that this one carries."""
+        """Return a frame at the same place with the payload of a request or response that this frame carries."""
         return Frame(self.time, self.direction, self.position, self.started, data)
 
 
@@ -96,7 +96,7 @@ class FrameSplitter:
         if not 0 < max_frame < MIN_TLS_SIZE:
             raise ValueError(f"max_frame must be below {MIN_TLS_SIZE}, not {max_frame}")
         self.losses = 0
-        """How often bytes were skipped or missing."""
+        """Number of times that bytes were skipped or missing."""
         self._framing = framing
         self._direction = direction
         self._max_frame = max_frame
@@ -139,12 +139,12 @@ class FrameSplitter:
         return None
 
     def rest(self, time: float) -> Iterator[Frame | Event]:
-        """The other frames and events that the bytes up to now complete, in order."""
+        """Yield the other frames and events that the bytes up to now complete, in order."""
         while (item := self._next(time)) is not None:
             yield item
 
     def _whole(self, data: bytes, time: float) -> Frame | None:
-        """The frame that ``data`` is: most small ones are a packet. ``None`` if it is anything else."""
+        """Return the frame that ``data`` is: most small ones are a packet. ``None`` if it is anything else."""
         size = len(data) - 4
         if not 0 <= size <= self._max_frame or read_i32_be(data, 0) != size:
             return None
@@ -178,9 +178,9 @@ class FrameSplitter:
         return len(self._buffer)
 
     def drop(self, time: float, reason: str, *, secrets: bool = False) -> Iterator[Frame | Event]:
-        """Keep no more than the first bytes of the frame under way; others that wait for more belong to no frame.
+        """Keep only the first bytes of the frame under way.
 
-        With ``secrets``, keep what is certainly none.
+        Waiting bytes outside a frame are dropped. With ``secrets``, keep only bytes that are certainly not secret.
         """
         if self._ignored is not None:
             return
@@ -201,14 +201,14 @@ class FrameSplitter:
             del self._buffer[4 + keep :]
 
     def close(self, time: float) -> Iterator[Frame | Event]:
-        """The remaining frames and events at the end of the stream."""
+        """Yield the remaining frames and events at the end of the stream."""
         if self._ignored is None:
             yield from self._give_up(time, "the stream ends after them")
         if self._ignored:
             yield Skipped(time, self._direction, self._base, self._ignored, b"", "this connection is not Kafka")
 
     def ignore(self) -> None:
-        """From now on only count bytes, including those that are not settled yet."""
+        """Only count bytes from now on, including the bytes that are not settled yet."""
         if self._ignored is None:
             self._ignored = len(self._buffer) - self._at
             self._base += self._at + self._missing
@@ -235,7 +235,7 @@ class FrameSplitter:
         return None
 
     def _frame(self, time: float) -> Frame:
-        """The frame under way, all of which has arrived."""
+        """Return the frame under way, after all of it has arrived."""
         at, end = self._at, self._at + 4 + self._size - self._missing
         if end - at > LARGE:
             with memoryview(self._buffer) as view:
@@ -253,8 +253,11 @@ class FrameSplitter:
         return frame
 
     def _classify(self, time: float) -> bool:
-        """Classify the next frame: then it is under way, or a search begins, or this is not Kafka. ``False`` if that
-        takes more bytes."""
+        """Classify the next frame.
+
+        Afterwards the frame is under way, a search begins, or the stream is not Kafka. Return ``False`` if more bytes
+        are needed.
+        """
         buffer, at = self._buffer, self._at
         if len(buffer) < at + 4:
             return False

@@ -1,8 +1,8 @@
-"""Recognising frames: how the start of a frame is classified, and how confidently a whole payload is one.
+"""Recognition of frames, by the classification of their start and by the confidence in a whole payload.
 
-Requests and responses each have a framing. Both work on raw bytes: a
-:class:`~kwire.connection.frame_splitter.FrameSplitter` classifies the next frame with them, a
-:class:`~kwire.connection.search.Search` scores candidates.
+Requests and responses each have a framing. Both work on raw bytes. A
+``kwire.connection.frame_splitter.FrameSplitter`` classifies the next frame with them, and a
+``kwire.connection.search.Search`` scores candidates.
 """
 
 from __future__ import annotations
@@ -34,16 +34,19 @@ EXPECTED: Final = 1
 POSSIBLE: Final = 2
 TOKEN: Final = 3
 IMPOSSIBLE: Final = 4
-"""The class of a frame by its first bytes: not enough of them yet; a known request or an awaited response; a request
-or response with an unknown API, version or correlation id; a SASL token; not a frame."""
+"""Classes of a frame by its first bytes. In order: more bytes are needed. It is a known request or an awaited
+response. It is a request or response with an unknown API, version or correlation id. It is a SASL token. It is not a
+frame.
+"""
 DECODES: Final = 0
 NEWER: Final = 1
 PLAUSIBLE: Final = 2
 UNDECODABLE: Final = 3
 IMPLAUSIBLE: Final = 4
-"""Confidence that a candidate at an unsynchronised position is a frame: it decodes; its version is slightly newer
-than the known ones, or it answers a request of an unknown API or version; its header is plausible; it does not
-decode, or answers no request; it is impossible."""
+"""Confidence that a candidate at an unsynchronised position is a frame. In order: it decodes. Its version is slightly
+newer than known, or it answers a request of an unknown API or version. Its header is plausible. It does not decode,
+or answers no request. It is impossible.
+"""
 MAX_TOKEN: Final = 524_288
 """The default of Kafka's ``sasl.server.max.receive.size``. Tokens are the only frames without a header."""
 MAX_VERSION: Final = 255
@@ -75,28 +78,30 @@ class Framing:
         self.lookahead = lookahead
 
     def classify(self, buffer: bytes | bytearray, at: int, size: int) -> int:
-        """The class of the frame of ``size`` bytes whose size field is at ``at``: ``INCOMPLETE`` to
+        """Return the class of the frame of ``size`` bytes whose size field is at ``at``: ``INCOMPLETE`` to
         ``IMPOSSIBLE``."""
         raise NotImplementedError
 
     def starts(self, buffer: bytearray, start: int, stop: int) -> Iterator[re.Match[bytes]]:
-        """Matches at all indexes from ``start`` where a frame may begin whose prefix ends at or before ``stop``."""
+        """Yield matches at all indexes from ``start`` where a frame may begin whose prefix ends at or before
+        ``stop``.
+        """
         raise NotImplementedError
 
     def size_at(self, buffer: bytearray, at: int) -> int:
-        """The size that a frame at one of these indexes would have; -1 if none can begin there."""
+        """Return the size that a frame at one of these indexes would have; -1 if none can begin there."""
         raise NotImplementedError
 
     def is_promising(self, buffer: bytearray, at: int) -> bool:
-        """Whether the candidate at ``at`` is good enough to discard a doubtful frame around it."""
+        """Return whether the candidate at ``at`` is good enough to discard a doubtful frame around it."""
         raise NotImplementedError
 
     def score(self, payload: bytes) -> int:
-        """The confidence that ``payload`` is that of a frame: ``DECODES`` to ``IMPLAUSIBLE``."""
+        """Return the confidence that ``payload`` belongs to a frame, from ``DECODES`` to ``IMPLAUSIBLE``."""
         raise NotImplementedError
 
     def harmless(self, buffer: bytearray, kind: int) -> int:
-        """How many bytes of a payload are certainly no secrets; ``buffer`` is the seen part of its frame."""
+        """Return the number of payload bytes that are no secrets. ``buffer`` is the seen part of the frame."""
         raise NotImplementedError
 
 
@@ -231,7 +236,7 @@ class ResponseFraming(Framing):
 
 
 def is_client_id(data: bytes | bytearray) -> bool:
-    """Whether ``data`` could be a client id (printable UTF-8)."""
+    """Return whether ``data`` could be a client id (printable UTF-8)."""
     try:
         return data.decode().isprintable()
     except UnicodeDecodeError:
@@ -239,7 +244,7 @@ def is_client_id(data: bytes | bytearray) -> bool:
 
 
 def is_gssapi(data: bytes | bytearray, at: int, size: int) -> bool:
-    """Whether the payload of ``size`` bytes at ``at`` is an initial GSSAPI token, which clients sent without a
+    """Return whether the payload of ``size`` bytes at ``at`` is an initial GSSAPI token, which clients sent without a
     handshake before Kafka 4.0 [KAFKA-WIRE 9]: the DER header of RFC 2743, 3.1, with exactly this length, then an
     object identifier."""
     if size < 4 or data[at] != 0x60 or len(data) < at + 6:
@@ -255,7 +260,7 @@ def is_gssapi(data: bytes | bytearray, at: int, size: int) -> bool:
 
 @lru_cache(32)
 def _request_pattern(keys: frozenset[int], bits: int) -> re.Pattern[bytes]:
-    """Matches where 14 bytes are: a size, a known API key, a version, a correlation id, the length of a client id."""
+    """Return a pattern for 14 bytes: size, known API key, version, correlation id, length of the client id."""
     high = b"".join(re.escape(bytes([byte])) for byte in sorted({key >> 8 & 0xFF for key in keys}))
     low = b"".join(re.escape(bytes([byte])) for byte in sorted({key & 0xFF for key in keys}))
     rest = rb"[%b][%b]\0.....(?:[\0-\x7f].|\xff\xff)" % (high or b"\0", low or b"\0")
@@ -264,7 +269,7 @@ def _request_pattern(keys: frozenset[int], bits: int) -> re.Pattern[bytes]:
 
 @lru_cache(64)
 def _response_pattern(bits: int, id_prefixes: frozenset[int]) -> re.Pattern[bytes]:
-    """Matches where 8 bytes are: a size, and a correlation id with one of these upper halves."""
+    """Return a pattern for 8 bytes: a size, and a correlation id with one of these upper halves."""
     ids = b"|".join(re.escape(prefix.to_bytes(2, "big", signed=True)) for prefix in sorted(id_prefixes))
     if len(id_prefixes) > MAX_ID_PREFIXES:
         ids = b".."
@@ -272,8 +277,11 @@ def _response_pattern(bits: int, id_prefixes: frozenset[int]) -> re.Pattern[byte
 
 
 def _pattern(least: int, bits: int, rest: bytes) -> re.Pattern[bytes]:
-    """Matches the first byte of a size that ``rest`` follows: of at least so many bytes, in so many bits. It takes no
-    more than this byte, so that the next match may begin within."""
+    """Return a pattern for the first byte of a size that ``rest`` follows.
+
+    The size has at least ``least`` bytes and at most ``bits`` bits. The pattern consumes only this byte, so that the
+    next match may begin within the frame.
+    """
     digits = ((1 << bits) - 1).to_bytes(4, "big").lstrip(b"\0")
     parts = [rb"\0"] * (4 - len(digits)) + [rb"[\0-%b]" % re.escape(digits[:1])] + [b"."] * (len(digits) - 1)
     small = rb"(?!(?<=\0)\0\0[\0-\x%02x])" % (least - 1)
@@ -282,25 +290,25 @@ def _pattern(least: int, bits: int, rest: bytes) -> re.Pattern[bytes]:
 
 @lru_cache(8)
 def _keys(protocol: MessageRegistry) -> frozenset[int]:
-    """All API keys: one object for all connections."""
+    """Return all API keys: one object for all connections."""
     return frozenset(protocol.api_keys)
 
 
 @lru_cache(8)
 def _requests(protocol: MessageRegistry) -> dict[int, int]:
-    """Header versions of known requests by API key and version: one table for all connections."""
+    """Return header versions of known requests by API key and version: one table for all connections."""
     return {}
 
 
 @lru_cache(8)
 def _versions(protocol: MessageRegistry) -> dict[int, range]:
-    """The versions of requests by API key: one table for all connections."""
+    """Return the versions of requests by API key: one table for all connections."""
     return {}
 
 
 @lru_cache(8)
 def _responses(protocol: MessageRegistry) -> dict[tuple[int, int], tuple[int, type[Message] | None]]:
-    """What is known of responses by API key and version: one table for all connections."""
+    """Return the known responses by API key and version, one table for all connections."""
     return {}
 
 
@@ -321,11 +329,11 @@ class ApiCatalog:
         return ApiCatalog, (self.protocol, self.max_decoded)
 
     def name(self, api_key: int) -> str:
-        """The name of an API, such as ``Fetch``; ``api key 999`` if it is unknown."""
+        """Return the name of an API, such as ``Fetch``; ``api key 999`` if it is unknown."""
         return self.protocol.api_names.get(api_key) or f"api key {api_key}"
 
     def header_version(self, api_key: int, version: int) -> int:
-        """The header version of a request; -1 if the API key or the version is unknown."""
+        """Return the header version of a request; -1 if the API key or the version is unknown."""
         known = self._header_versions.get(api_key << 16 | version)
         if known is not None:
             return known
@@ -338,7 +346,7 @@ class ApiCatalog:
         return header_version
 
     def response(self, api_key: int, version: int) -> tuple[int, type[Message] | None]:
-        """The header version and the class of a response; -1 if the version is unknown."""
+        """Return the header version and the class of a response; -1 if the version is unknown."""
         responses = _responses(self.protocol)
         known = responses.get((api_key, version))
         if known is not None:
@@ -350,24 +358,26 @@ class ApiCatalog:
         return known
 
     def is_plausible(self, api_key: int, version: int) -> bool:
-        """Whether a request may have this API key and version, which is known or slightly above the known ones."""
+        """Return whether a request may have this API key and version, which is known or slightly above the known
+        ones.
+        """
         versions = self._of(api_key)
         return versions is not None and versions.start <= version < versions.stop + MAX_VERSIONS_AHEAD
 
     def is_newer(self, api_key: int, version: int) -> bool:
-        """Whether ``version`` is slightly above the known versions of a known API."""
+        """Return whether ``version`` is slightly above the known versions of a known API."""
         versions = self._of(api_key)
         return versions is not None and 0 <= version - versions.stop < MAX_VERSIONS_AHEAD
 
     def _of(self, api_key: int) -> range | None:
-        """The known versions of requests with this API key."""
+        """Return the known versions of requests with this API key."""
         versions = self._versions.get(api_key)
         if versions is None and api_key in self.keys:
             versions = self._versions[api_key] = self.protocol.request(api_key).VALID_VERSIONS
         return versions
 
     def reads_request(self, payload: bytes, api_key: int, version: int) -> bool:
-        """Whether ``payload`` decodes as a request of this version with at most :data:`MAX_TRAILING` bytes left."""
+        """Return whether ``payload`` decodes as such a request with at most ``MAX_TRAILING`` bytes left."""
         header_version = self.header_version(api_key, version)
         if header_version < 0:
             return False
@@ -381,7 +391,9 @@ class ApiCatalog:
         return 0 <= self._bytes_after(self.protocol.request(api_key), payload, offset, version) <= MAX_TRAILING
 
     def reads_response(self, payload: bytes, api_key: int, version: int) -> bool | None:
-        """Whether ``payload`` decodes as the response to a request of this version; ``None`` if that is unknown."""
+        """Return whether ``payload`` decodes as the response to a request of this version; ``None`` if that is
+        unknown.
+        """
         try:
             _, offset, cls, version = self.protocol.response_header(payload, api_key, version, STRICT)
         except DecodeError:
@@ -389,7 +401,7 @@ class ApiCatalog:
         return None if cls is None else self._bytes_after(cls, payload, offset, version) == 0
 
     def reads_body(self, event: RequestEvent | ResponseEvent) -> bool | None:
-        """Whether the body of an event decodes, without bytes after it; ``None`` if its version is unknown."""
+        """Return whether the body of an event decodes, without bytes after it; ``None`` if its version is unknown."""
         cls: type[Message] | None
         if isinstance(event, RequestEvent):
             api_key, version = event.header.api_key, event.header.api_version
@@ -400,7 +412,7 @@ class ApiCatalog:
         return None if cls is None else self._bytes_after(cls, event.data, event.body_offset, version) == 0
 
     def _bytes_after(self, cls: type[Message], payload: bytes, offset: int, version: int) -> int:
-        """The number of bytes after the message that starts at ``offset``; -1 if there is no such message."""
+        """Return the number of bytes after the message at ``offset``, or -1 if no message starts there."""
         try:
             if len(payload) <= self.max_decoded:
                 return len(payload) - int(cls._read(payload, offset, version)[1])

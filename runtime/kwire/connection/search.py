@@ -17,13 +17,15 @@ if TYPE_CHECKING:
     from kwire.connection.framing import Framing
 
 MAX_CANDIDATES: Final = 128
-"""How many candidates are followed at once; beyond that, the longer half is dropped,
-but never the frame that is expected after a whole one."""
+"""Maximum number of candidates that are followed at once. Beyond it the longer half is dropped, except for the frame
+that is expected after a whole frame.
+"""
 
 MANY_FOUND: Final = 256
-"""After so many candidates, none of which was a frame, bytes are passed over after each one found: one more for each.
-Bytes that are made to look like headers then cost no more than others, and frames that follow them are found when the
-candidates between become few."""
+"""Number of false candidates after which the search passes over bytes after each match, one byte more each time.
+Bytes that are made to look like headers then cost no more than other bytes. Frames after them are found when false
+candidates become rare.
+"""
 
 MAX_EFFORT: Final = 8
 """Upper limit of bytes decoded to score candidates, as a multiple of the bytes searched."""
@@ -32,7 +34,8 @@ MAX_EFFORT: Final = 8
 class Candidate(NamedTuple):
     """A place where a frame may begin, to be decided on when the stream reaches the position ``due``.
 
-    The ``expected`` one is where the last frame ended or the stream was joined; the others were found by searching.
+    The ``expected`` candidate is the end of the last frame, or the position at which the stream was joined. The
+    search found all other candidates.
     """
 
     due: int
@@ -63,7 +66,7 @@ class Search:
         self._candidates: list[Candidate] = []  # a heap
         self._effort = 0
         self.found = 0
-        """The number of candidates, of which none was a frame."""
+        """Number of candidates that were not frames."""
         self.synced = False
         self.reason = "no frame begins there" if trusted else "the stream was joined in the middle"
 
@@ -77,7 +80,7 @@ class Search:
         return min((candidate.start for candidate in self._candidates), default=min(self._scanned, self._seen))
 
     def advance(self, buffer: bytearray, base: int, time: float, *, ended: bool) -> Candidate | None:
-        """The next frame, or ``None`` if finding it takes more bytes. ``buffer`` begins at the position ``base``."""
+        """Return the next frame, or ``None`` if more bytes are needed. ``buffer`` begins at the position ``base``."""
         stop = self._seen = base + len(buffer)
         if ended:
             self._candidates = [candidate._replace(due=candidate.end) for candidate in self._candidates]
@@ -121,7 +124,7 @@ class Search:
             self._candidates = ordered[:half] + expected
 
     def _can_afford(self, candidate: Candidate) -> bool:
-        """Whether to score ``candidate``. The expected one always is, once or twice."""
+        """Return whether to score ``candidate``. The expected one always is, once or twice."""
         effort = self._effort + candidate.end - candidate.start
         if not candidate.expected and effort > MAX_EFFORT * (candidate.end - self._begin):
             return False
@@ -129,7 +132,7 @@ class Search:
         return True
 
     def _accept(self, candidate: Candidate, buffer: bytearray, base: int, ended: bool) -> bool:
-        """Whether this is a frame; if so, sets ``synced``."""
+        """Return whether this is a frame; if so, sets ``synced``."""
         score = self._framing.score(bytes(buffer[candidate.start + 4 - base : candidate.end - base]))
         if candidate.expected and self._trusted:
             self.synced = score != IMPLAUSIBLE
@@ -140,7 +143,7 @@ class Search:
         if score == IMPLAUSIBLE or not candidate.expected:
             return False
         if candidate.due == candidate.end and not ended:
-            # The next frame may begin within this one, which shows when more bytes have arrived.
+            # The next frame may begin within this frame. Later bytes show whether it does.
             heappush(self._candidates, candidate._replace(due=candidate.end + self._framing.lookahead))
             return False
         within = [other.start - base for other in self._candidates if other.start < candidate.end]

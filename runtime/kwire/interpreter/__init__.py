@@ -24,7 +24,10 @@ M = TypeVar("M", bound="Message")
 def decode(
     cls: type[M], data: bytes, offset: int, version: int, policy: Policy, *, whole: bool, by: type[Reader] = Reader
 ) -> tuple[M, int]:
-    """The message at ``offset`` and the offset after it; with ``whole`` it must extend to the end of ``data``."""
+    """Return the message at ``offset`` and the offset after it.
+
+    With ``whole`` it must extend to the end of ``data``.
+    """
     reader = by(cls, data, offset, version, policy)
     reader.check_version(cls)
     message = reader.struct(cls)
@@ -34,7 +37,7 @@ def decode(
 
 
 def encode(message: Message, version: int) -> bytes:
-    """The bytes of ``message``, or an :class:`EncodeError`."""
+    """Return the bytes of ``message``, or raise ``EncodeError``."""
     writer = Writer(type(message), version)
     writer.check_version(type(message))
     out = BytesWriter()

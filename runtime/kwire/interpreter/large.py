@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from kwire.policy import Policy
 
 MAX_VALUES = 100_000
-"""How many values a large message may have: enough for one that is large because of its records."""
+"""Maximum values of a large message. Messages that are large because of their records have fewer."""
 
 
 class TooManyValuesError(Exception):
@@ -31,5 +31,5 @@ class _Counting(Reader):
 def read_large(
     cls: type[Message], data: bytes, offset: int, version: int, policy: Policy, *, whole: bool
 ) -> tuple[Message, int]:
-    """As :func:`kwire.interpreter.decode`. Raises ``DecodeError`` or ``TooManyValuesError``."""
+    """Decode as ``kwire.interpreter.decode`` does. Raise ``DecodeError`` or ``TooManyValuesError``."""
     return decode(cls, data, offset, version, policy, whole=whole, by=_Counting)

@@ -23,7 +23,7 @@ _LIKE_JAVA = "kwire.like-java"
 
 
 def _replace_like_java(problem: UnicodeError) -> tuple[str, int]:
-    """One U+FFFD for an encoded surrogate, as in Java; Python would insert one for each byte."""
+    """Return one U+FFFD for an encoded surrogate, as in Java; Python would insert one for each byte."""
     assert isinstance(problem, UnicodeDecodeError)
     start, data = problem.start, problem.object
     if data[start] == 0xED and start + 1 < len(data) and 0xA0 <= data[start + 1] <= 0xBF:
@@ -58,10 +58,11 @@ class Reader(Context):
         )
 
     def note(self, start: int, kind: str, value: object, *, name: str = "", content: int = 0) -> None:
-        """Called for everything that has been read, from ``start`` to ``self.pos``, in the order of the bytes.
+        """Note everything that has been read, from ``start`` to ``self.pos``, in the order of the bytes.
 
-        ``value`` is the number of elements of an array and ``...`` for a struct. ``name`` is set if it is not that of
-        the field, ``content`` if the value starts after its length. Does nothing; ``kwire.trace`` overrides it.
+        ``value`` is the number of elements of an array and ``...`` for a struct. ``name`` is set if it differs from
+        the name of the field. ``content`` is set if the value starts after its length. This method does nothing.
+        ``kwire.trace`` overrides it.
         """
 
     def take(self, size: int, what: str) -> bytes:
@@ -76,7 +77,7 @@ class Reader(Context):
             self.fail(f"{counted(len(self.data) - self.pos, 'trailing byte')}")
 
     def uvarint(self, what: str) -> int:
-        """Kafka's: at most five bytes, the result a signed 32-bit number."""
+        """Read Kafka's varint, which has at most five bytes. The result is a signed 32-bit number."""
         value = shift = 0
         start = self.pos
         while True:
@@ -114,7 +115,7 @@ class Reader(Context):
         return self.struct(owner)
 
     def present(self, tagged: bool) -> bool:
-        """The marker before a nullable struct: a varint in a tagged field, otherwise an int8 [KAFKA-WIRE 25]."""
+        """Read the marker before a nullable struct, a varint in a tagged field, else an int8 [KAFKA-WIRE 25]."""
         start, what = self.pos, "the marker of a struct"
         present = self.uvarint(what) > 0 if tagged else self.take(1, what)[0] < 128
         self.note(start, "struct or null", ... if present else None)
@@ -128,7 +129,7 @@ class Reader(Context):
         return value
 
     def length(self, field: PresentField, size: int, what: str, *, nullable: bool) -> int:
-        """A length or count; -1 for null. Any negative number means null, as in Kafka [KAFKA-WIRE 13]."""
+        """Return a length or count; -1 for null. Any negative number means null, as in Kafka [KAFKA-WIRE 13]."""
         start = self.pos
         if field.is_compact:
             # Java subtracts in 32 bits, where the smallest number becomes the largest.
@@ -165,7 +166,7 @@ class Reader(Context):
             self.fail(f"invalid UTF-8: {problem.reason}", start + problem.start)
 
     def coded(self, field: PresentField, kind: str) -> str:
-        """The name that the protocol guide has for a type with this coding of lengths."""
+        """Return the name that the protocol guide has for a type with this coding of lengths."""
         return f"compact {kind}" if field.is_compact else kind
 
     def array(self, cls: type[Any], field: PresentField, kind: str, *, nullable: bool) -> list[Any] | None:
@@ -224,7 +225,7 @@ class Reader(Context):
             values["unknown_tags"] = tuple(unknown)
 
     def tag(self, previous: int, known: Container[int]) -> tuple[int, int]:
-        """The number of a tagged field and the size of its value."""
+        """Return the number of a tagged field and the size of its value."""
         start = self.pos
         tag = self.uvarint("a tag")
         if self.policy.tags != "kafka":

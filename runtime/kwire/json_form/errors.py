@@ -31,8 +31,10 @@ class InvalidValueError(Exception):
 
 
 def convert(function: Callable[[Any], Any], value: Any, cls: type[Message], version: int) -> Any:
-    """``function(value)``; its :class:`InvalidValueError` becomes a :class:`JsonFormError` of ``cls``, which does not
-    quote values of messages with secrets."""
+    """Return ``function(value)``, and turn its ``InvalidValueError`` into a ``JsonFormError`` of ``cls``.
+
+    The error does not quote values of messages with secrets.
+    """
     try:
         return function(value)
     except InvalidValueError as problem:

@@ -23,11 +23,11 @@ SIZE_NAME = "SizeInBytes"
 
 
 def from_json(cls: type[M], value: Any, version: int, *, empty_records: bool = False) -> M:
-    """The message that ``value``, the result of ``json.loads``, represents in ``version``.
+    """Return the message that ``value``, the result of ``json.loads``, represents in ``version``.
 
-    Where the log has only the size of the records (``recordsSizeInBytes``), raises :class:`JsonFormError`, or with
-    ``empty_records`` uses ``b""``. :class:`JsonFormError` also names every value that does not fit.
-    :class:`~kwire.errors.UnknownVersionError` means that the message does not have this version.
+    If the log has only the size of the records (``recordsSizeInBytes``), raise ``JsonFormError``, or use ``b""`` with
+    ``empty_records``. ``JsonFormError`` also names every value that does not fit. Raise
+    ``kwire.errors.UnknownVersionError`` if the message does not have this version.
     """
     read: Convert = _struct(cls, valid_version(cls, version), empty_records)  # type: ignore[arg-type]
     message: M = convert(read, value, cls, version)
@@ -71,7 +71,7 @@ def _struct(cls: Any, version: int, empty_records: bool) -> Convert:
 def _miscounted(
     fields: tuple[PresentField, ...], known: Mapping[str, tuple[str, Convert]], value: dict[str, Any]
 ) -> InvalidValueError:
-    """The error for a field that appears twice, under several of its names, or that is missing."""
+    """Return the error for a field that appears twice, under several of its names, or that is missing."""
     names = [known[key][0] for key in value]
     for field in fields:
         times = names.count(field.name)
@@ -91,12 +91,12 @@ def _field(cls: type[Struct], version: int, field: PresentField, empty_records: 
 
 
 def nullable(convert: Convert) -> Convert:
-    """``convert``, with null left as it is."""
+    """Return ``convert``, with null left as it is."""
     return lambda value: None if value is None else convert(value)
 
 
 def array(convert: Convert, *types: type) -> Convert:
-    """``convert`` for each element of a value of one of ``types``."""
+    """Return ``convert`` for each element of a value of one of ``types``."""
 
     def convert_array(value: Any) -> list[Any]:
         if type(value) not in types:
@@ -113,7 +113,7 @@ def array(convert: Convert, *types: type) -> Convert:
 
 
 def _no_records(empty_records: bool, value: Any) -> bytes:
-    """``b""`` for the size of records that the log left out."""
+    """Return ``b""`` for the size of records that the log left out."""
     if size(value) and not empty_records:
         raise InvalidValueError("the log has only the size of these records, not the records")
     return b""

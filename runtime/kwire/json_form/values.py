@@ -28,7 +28,7 @@ _match_uuid = re.compile(UUID).match
 
 
 def from_base64(text: str) -> bytes | None:
-    """The bytes for a base64 text; ``None`` if Kafka would not write any bytes like this."""
+    """Return the bytes for a base64 text; ``None`` if Kafka would not write any bytes like this."""
     try:
         value = binascii.a2b_base64(text)
     except ValueError:
@@ -37,17 +37,17 @@ def from_base64(text: str) -> bytes | None:
 
 
 def in_base64(value: bytes) -> str:
-    """Bytes in Kafka's JSON form: padded base64."""
+    """Return bytes in Kafka's JSON form: padded base64."""
     return binascii.b2a_base64(value, newline=False).decode()
 
 
 def is_uuid(text: str) -> bool:
-    """Whether Kafka would write a uuid like this."""
+    """Return whether Kafka would write a uuid like this."""
     return _match_uuid(text) is not None
 
 
 def size_in_utf8(text: str) -> int:
-    """The number of bytes in UTF-8; ``ValueError`` if ``text`` has lone surrogates."""
+    """Return the number of bytes in UTF-8; ``ValueError`` if ``text`` has lone surrogates."""
     return len(text) if text.isascii() else len(text.encode())
 
 
@@ -111,7 +111,7 @@ def _bytes(value: Any) -> bytes:
 
 
 def size(value: Any) -> int:
-    """The size of records, which a log has in place of the records."""
+    """Return the size of records, which a log has in place of the records."""
     number: int = READERS["int32"](value)
     if number < 0:
         raise InvalidValueError(f"invalid size {number}")
@@ -131,7 +131,7 @@ READERS: dict[str, Convert] = {
 
 
 def float_in_json(value: Any) -> float | str:
-    """A number, or Kafka's spelling of one that is not finite."""
+    """Return a number, or Kafka's spelling of one that is not finite."""
     number = _float(value)
     if math.isfinite(number):
         return number

@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 
 def to_json(message: Message, version: int, *, with_records: bool = False) -> dict[str, Any]:
-    """The JSON object, ready for ``json.dumps``, that a broker would log for ``message`` in ``version``.
+    """Return the JSON object, ready for ``json.dumps``, that a broker would log for ``message`` in ``version``.
 
     Records appear as their size in bytes (``recordsSizeInBytes``), or with ``with_records`` in base64. Tagged fields
-    appear only if they differ from their default; unknown tagged fields have no place in this form and are left out.
-    :class:`JsonFormError` names a value that the version cannot represent; :class:`~kwire.errors.UnknownVersionError`
-    means that the message does not have this version.
+    appear only if they differ from their default. This form has no place for unknown tagged fields, so they are left
+    out. Raise ``JsonFormError`` with the name of a value that the version cannot represent. Raise
+    ``kwire.errors.UnknownVersionError`` if the message does not have this version.
     """
     cls = type(message)
     write: Convert = _struct(cls, valid_version(cls, version), with_records)  # type: ignore[arg-type]

@@ -1,8 +1,8 @@
-"""The topics in which Kafka Connect keeps its connectors, their offsets and their states: keys are text, values JSON.
+"""The topics in which Kafka Connect keeps connectors, offsets and states. Keys are text, values JSON.
 
-The user names these topics, so they are known by how they are usually called: ``connect-configs``,
-``docker-connect-offsets``, ``connect-cluster-status`` and those of MirrorMaker 2, ``mm2-configs.A.internal``. The
-keys are those of Kafka's classes ``KafkaConfigBackingStore``, ``KafkaStatusBackingStore``, ``OffsetStorageWriter``.
+The user names these topics, so they are recognised by their usual names: ``connect-configs``,
+``docker-connect-offsets``, ``connect-cluster-status``, and ``mm2-configs.A.internal`` for MirrorMaker 2. The keys
+come from Kafka's classes ``KafkaConfigBackingStore``, ``KafkaStatusBackingStore`` and ``OffsetStorageWriter``.
 """
 
 from __future__ import annotations
@@ -42,17 +42,17 @@ KEYS: Mapping[str, Mapping[str, str]] = {
         "TopicStatus": "status-topic-",
     },
 }
-"""Kind of topic → the names of its records, with what their keys begin with."""
+"""Kind of topic → the names of its records, with the prefixes of their keys."""
 
 
 @lru_cache(256)
 def connect_topic(topic: str) -> str:
-    """Which of :data:`KEYS` a topic has, by its name; empty for others."""
+    """Return the kind of a topic, a key of ``KEYS``, by its name, or an empty string for other topics."""
     return next((kind for kind, pattern in PATTERNS.items() if re.fullmatch(pattern, topic)), "")
 
 
 def connect_record(kind: str, key: bytes) -> str | None:
-    """The name of the record with this key in a topic of this kind; ``None`` if it is unknown."""
+    """Return the name of the record with this key in a topic of this kind; ``None`` if it is unknown."""
     exact = {"session-key"}
     for name, start in KEYS[kind].items():
         if key.startswith(start.encode()) and (start not in exact or key == start.encode()):
@@ -61,14 +61,20 @@ def connect_record(kind: str, key: bytes) -> str | None:
 
 
 def secrets_of(kind: str, name: str | None) -> Rule | None:
-    """What is secret in the value of such a record: nothing, unless it configures something or is unknown there."""
+    """Return the rule for secrets in the value of such a record.
+
+    Only records that configure something, or are unknown in this topic, have secrets.
+    """
     if kind != CONFIGS:
         return None
     return CONNECT_SECRETS.get(name) if name else whole_record
 
 
 def read_key(kind: str, key: bytes) -> JsonText:
-    """The key: JSON in the topic with offsets, text in the others. ``DecodeError`` if it is not."""
+    """Return the key: JSON in the topic with offsets, text elsewhere.
+
+    Raise ``DecodeError`` if it has another form.
+    """
     if kind == OFFSETS:
         return read_text(key, None)
     try:
@@ -79,7 +85,7 @@ def read_key(kind: str, key: bytes) -> JsonText:
 
 
 def read_text(data: bytes, secret: Rule | None) -> JsonText:
-    """``data``, if it is JSON; else a ``DecodeError``."""
+    """Return ``data``, if it is JSON; else a ``DecodeError``."""
     for _ in read_json(data):
         pass
     return JsonText(data, secret)

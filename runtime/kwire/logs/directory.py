@@ -45,8 +45,8 @@ class LoggedRecord:
 
 
 def scan(data_dir: str | Path) -> Iterator[LogSegment | Checkpoint]:
-    """All segments and checkpoints of a broker's data directory (one of its ``log.dirs``): by topic and partition,
-    and within a partition by offset. ``data_dir`` may also be the folder of a partition.
+    """Yield all segments and checkpoints of a broker's data directory (one of its ``log.dirs``): by topic and
+    partition, and within a partition by offset. ``data_dir`` may also be the folder of a partition.
 
     Files that are being written, swapped or deleted (``.log.deleted``, ``.checkpoint.part``, …) are left out.
     Partitions that are being deleted or moved are not: see ``LogSegment.state``.
@@ -66,12 +66,12 @@ def internal_records(
     limit: int | None = None,
     policy: Policy = STRICT,
 ) -> Iterator[LoggedRecord]:
-    """All records of an internal topic's partition, given its folder, or one ``.log`` or ``.checkpoint`` file of it.
+    """Yield all records of an internal topic's partition from its folder, or from a ``.log`` or ``.checkpoint`` file.
 
-    The topic is the one in the folder's name unless ``topic`` is given. In a folder only segments are read:
-    checkpoints repeat their contents. A corrupt batch raises ``DecodeError``, or with a list of ``errors`` is skipped
-    and added to it. The contents of a record never raise: see :class:`InternalRecord`. ``limit`` and ``policy`` are
-    those of ``kwire.records.read_batches`` and :func:`decode_record`.
+    The folder's name gives the topic unless ``topic`` is given. In a folder only segments are read, because
+    checkpoints repeat their contents. A corrupt batch raises ``DecodeError``. With a list of ``errors`` it is
+    skipped, and the error added to the list. The contents of a record never raise, as ``InternalRecord`` explains.
+    ``limit`` and ``policy`` are as in ``kwire.records.read_batches`` and ``decode_record``.
     """
     for segment in _segments(Path(path)):
         name = topic or segment.topic
@@ -87,7 +87,8 @@ def internal_records(
 
 
 def read_producer_snapshot(protocol: MessageRegistry, path: str | Path, *, verify: bool = True) -> Message:
-    """The ProducerSnapshot in a file; ``DecodeError`` if it is another version, broken, or its CRC-32C is wrong.
+    """Return the ProducerSnapshot in a file; ``DecodeError`` if it is another version, broken, or its CRC-32C is
+    wrong.
 
     Brokers save such a ``.snapshot`` of a partition so that a restart need not read the log.
     """

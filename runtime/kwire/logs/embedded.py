@@ -1,8 +1,9 @@
-"""What members of classic groups tell each other, embedded in requests, responses and records of groups.
+"""The messages of members of classic groups, embedded in requests, responses and records of groups.
 
-Brokers do not read these bytes. If the protocol type is ``consumer``, they are an int16 version and a
-ConsumerProtocolSubscription or ConsumerProtocolAssignment [KAFKA-WIRE 40]; if it is ``connect``, an int16 version and
-a ConnectMemberMetadata or ConnectMemberAssignment [KIP-415]. The user data of a subscription depends on the assignor.
+Brokers do not read these bytes. For the protocol type ``consumer``, they are an int16 version and a
+ConsumerProtocolSubscription or ConsumerProtocolAssignment [KAFKA-WIRE 40]. For ``connect``, they are an int16 version
+and a ConnectMemberMetadata or ConnectMemberAssignment [KIP-415]. The user data of a subscription depends on the
+assignor.
 """
 
 from __future__ import annotations
@@ -66,8 +67,8 @@ class Embedded:
 
 
 def embedded(protocol: MessageRegistry, message: Message, policy: Policy = STRICT) -> list[Embedded]:
-    """All subscriptions and assignments in a message, with their paths, and the user data of assignors that Kafka's
-    clients have.
+    """Return all subscriptions and assignments in a message, with their paths, and the user data of assignors that
+    Kafka's clients have.
 
     Groups of another protocol type are skipped, and so are empty bytes, as a member without assignment has. Messages
     without a protocol type, such as JoinGroup responses before version 7, are taken for a consumer's.
@@ -84,20 +85,21 @@ def embedded(protocol: MessageRegistry, message: Message, policy: Policy = STRIC
 
 
 def decode_user_data(protocol: MessageRegistry, assignor: str, data: bytes, policy: Policy = STRICT) -> Message:
-    """The user data of a subscription for an assignor in :data:`USER_DATA`; ``DecodeError`` if it is invalid.
+    """Return the user data of a subscription for an assignor in ``USER_DATA``.
 
-    No version precedes it: like Kafka's own classes, this tries the newest version first.
+    The data has no version, so the newest version is tried first, as in Kafka's own classes. Raise ``DecodeError`` if
+    the data is invalid.
     """
     return _decode_user_data(protocol, assignor, data, policy)[1]
 
 
 def decode_subscription(protocol: MessageRegistry, data: bytes, policy: Policy = STRICT) -> Message:
-    """The ConsumerProtocolSubscription in ``data``; ``DecodeError`` if it is invalid."""
+    """Return the ConsumerProtocolSubscription in ``data``; ``DecodeError`` if it is invalid."""
     return _decode(protocol, SUBSCRIPTION, data, policy)[1]
 
 
 def decode_assignment(protocol: MessageRegistry, data: bytes, policy: Policy = STRICT) -> Message:
-    """The ConsumerProtocolAssignment in ``data``; ``DecodeError`` if it is invalid."""
+    """Return the ConsumerProtocolAssignment in ``data``; ``DecodeError`` if it is invalid."""
     return _decode(protocol, ASSIGNMENT, data, policy)[1]
 
 
@@ -127,8 +129,10 @@ def _decode_user_data(protocol: MessageRegistry, assignor: str, data: bytes, pol
 
 
 def _decode(protocol: MessageRegistry, name: str, data: bytes, policy: Policy) -> tuple[int, Message]:
-    """Version and message. A version above the known ones only adds fields after those of the highest known
-    version."""
+    """Return version and message.
+
+    A version above the known versions only adds fields after the fields of the highest known version.
+    """
     cls = protocol[name]
     version, start = read_int16(data, 0)
     highest = cls.VALID_VERSIONS.stop - 1

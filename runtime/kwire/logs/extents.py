@@ -1,9 +1,9 @@
-"""Follows the chain of intact batches through a segment, and skips damage.
+"""The chain of intact batches through a segment, past damage.
 
-Takes the bytes of a file and yields ``Extent``s: batches with correct checksums, and the damage between them. Their
-boundaries depend on the file alone, so readers of different splits agree: the next batch begins where an intact one
-ends; if none does, everything up to the next intact batch is damage. The size in a damaged header is not used,
-because it may be wrong. (In a damaged batch whose values are record batches themselves, these are found as well,
+The bytes of a file become ``Extent``s: batches with correct checksums, and the damage between them. Their boundaries
+depend only on the file, so readers of different splits agree. The next batch begins at the end of an intact batch. If
+no batch begins there, everything up to the next intact batch is damage. The size in a damaged header is not used,
+because it may be wrong. (If the values of a damaged batch are record batches themselves, they are found as well,
 after the damage is reported.)
 """
 
@@ -22,7 +22,7 @@ from kwire.logs.window import BLOCK, CRC, HEAD, WINDOW, Window, checksums
 from kwire.records.layout import ATTRIBUTES, BATCH_HEADER, MAGIC, MIN_SIZE, OVERHEAD
 
 LOOK_BACK = 64
-"""Number of batches before a split that are searched for an intact one. If there is none, all are verified."""
+"""Number of batches before a split that are searched for an intact batch. If none is intact, all are verified."""
 
 _OFFSETS = Struct(">q15xi")
 """Base offset, and difference of the last offset, in magic 2."""
@@ -34,8 +34,9 @@ _OLD_CANDIDATE = re.compile(b"(?s)(?<=[\x00-\x06].{7})(?<!\x00{4}.{4})[\x00-\x02
 
 
 class Extent(NamedTuple):
-    """Bytes of a file: an intact batch, or else the ``reason`` why they are none. ``unfinished`` is true for what may
-    be a batch still being written: the file ends within it."""
+    """Bytes of a file. They are an intact batch, or ``reason`` explains the damage. ``unfinished`` is true if the
+    bytes may be a batch still being written, because the file ends within it.
+    """
 
     position: int
     size: int
@@ -48,8 +49,8 @@ Skip = Callable[[memoryview, int], bool]
 
 
 def extents(window: Window, position: int = 0, start: int = 0, skip: Skip | None = None) -> Iterator[Extent]:
-    """All extents from ``position`` (0 or the position of an intact batch) that begin at ``start`` or later, without
-    the zeros that ``log.preallocate`` leaves at the end of a file. Positions ascend.
+    """Yield all extents from ``position`` (0 or the position of an intact batch) that begin at ``start`` or later,
+    without the zeros that ``log.preallocate`` leaves at the end of a file. Positions ascend.
 
     Batches to ``skip`` are not verified if the next batch has the expected offset.
     """
@@ -69,9 +70,9 @@ def extents(window: Window, position: int = 0, start: int = 0, skip: Skip | None
 
 
 def _entry(window: Window, position: int, start: int) -> int:
-    """The position of an intact batch at or before ``start``: from there, all readers see the same.
+    """Return the position of an intact batch at or before ``start``, from which all readers agree.
 
-    It is found by headers alone; they are trusted if the batch to which they lead is intact.
+    Only headers are read. They are trusted if the batch to which they lead is intact.
     """
     window.least = BLOCK
     while True:
@@ -91,7 +92,7 @@ def _entry(window: Window, position: int, start: int) -> int:
 
 
 def _headers(window: Window, position: int) -> Iterator[tuple[int, int]]:
-    """Position and size of consecutive batches, up to an invalid header."""
+    """Yield position and size of consecutive batches, up to an invalid header."""
     unpack, least, last = HEAD.unpack_from, MIN_SIZE, window.size
     while window.size - position >= HEAD.size:
         data = window.block(position, HEAD.size)
@@ -106,7 +107,10 @@ def _headers(window: Window, position: int) -> Iterator[tuple[int, int]]:
 
 
 def _run(window: Window, position: int) -> Iterator[tuple[int, int, bool]]:
-    """Position and size of consecutive intact batches, all of them wanted. Inlined, because this loop is hot."""
+    """Yield position and size of consecutive intact batches, all of them wanted.
+
+    Inlined, because this loop is hot.
+    """
     unpack, unpack_crc, last = HEAD.unpack_from, CRC.unpack_from, window.size
     window.least = WINDOW
     size = HEAD.size
@@ -133,7 +137,7 @@ def _run(window: Window, position: int) -> Iterator[tuple[int, int, bool]]:
 
 
 def _chosen(window: Window, position: int, skip: Skip) -> Iterator[tuple[int, int, bool]]:
-    """As :func:`_run`, and whether each batch is wanted. As little as possible is read of the others."""
+    """Yield the batches of ``_run``, and whether each is wanted. Unwanted batches are hardly read."""
     window.least = BLOCK
     while size := window.size_at(position):
         wanted = not (_is_modern(window, position) and skip(window.read(position, BATCH_HEADER.size), position))
@@ -150,14 +154,16 @@ def _is_modern(window: Window, position: int) -> bool:
 
 
 def _continues(window: Window, position: int, size: int) -> bool:
-    """Whether a header can be trusted without the checksum: the next batch has the expected offset."""
+    """Return whether a header can be trusted without the checksum: the next batch has the expected offset."""
     base, delta = _OFFSETS.unpack_from(window.read(position, BATCH_HEADER.size))
     following = int.from_bytes(window.read(position + size, 8), "big", signed=True)
     return _is_modern(window, position + size) and following == base + delta + 1
 
 
 def _damage(window: Window, position: int, end: int) -> Iterator[Extent]:
-    """The damage up to ``end``: batches with wrong checksums, as far as their sizes separate them, and the rest."""
+    """Yield the damage up to ``end``: batches with wrong checksums, as far as their sizes separate them, and the
+    rest.
+    """
     while position < end:
         size = window.size_at(position)
         if size and position + size <= end:
@@ -169,7 +175,7 @@ def _damage(window: Window, position: int, end: int) -> Iterator[Extent]:
 
 
 def _reason(window: Window, position: int, end: int) -> tuple[str, bool]:
-    """Why the batch here is invalid, and whether it may be one that is still being written."""
+    """Return why the batch here is invalid, and whether it may be one that is still being written."""
     left = window.size - position
     if left < HEAD.size:
         return f"incomplete: the file ends {left} bytes after a batch began", True
@@ -194,7 +200,7 @@ def _mismatch(window: Window, position: int, size: int) -> str:
 
 
 def _zeros(window: Window, position: int) -> bool:
-    """Whether only zeros follow."""
+    """Return whether only zeros follow."""
     while position < window.size:
         chunk = bytes(window.read(position, WINDOW))
         if chunk.count(0) != len(chunk):
@@ -204,7 +210,7 @@ def _zeros(window: Window, position: int) -> bool:
 
 
 def _search(window: Window, position: int) -> int:
-    """The position of the next batch that is certain; the end of the file if there is none."""
+    """Return the position of the next certain batch, or the end of the file if none follows."""
     pattern = _OLD_CANDIDATE if window.old else _CANDIDATE
     while window.size - position >= HEAD.size and window.budget > 0:
         chunk = bytes(window.read(position, WINDOW))

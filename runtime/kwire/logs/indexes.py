@@ -1,12 +1,12 @@
-"""Where to start reading a segment for a position, an offset or a time: at its start, or at a batch in an index.
+"""The position to start reading a segment from, for a position, an offset or a time.
 
-``.index`` has pairs of int32: offset, counted from the segment's base offset, and position in the ``.log`` file.
-``.timeindex`` has the highest timestamp so far as int64 and the relative offset of its record as int32. Brokers write
-an entry every few KiB (``log.index.interval.bytes``) and allocate the files in advance, so that zeros follow the last
-entry.
+It is the start of the segment, or a batch in an index. ``.index`` has pairs of int32, an offset relative to the
+segment's base offset and a position in the ``.log`` file. ``.timeindex`` has the highest timestamp so far as int64
+and the relative offset of its record as int32. Brokers write an entry every few KiB (``log.index.interval.bytes``)
+and allocate the files in advance, so that zeros follow the last entry.
 
-An entry is a hint. It is used only if a batch with a valid checksum and the indexed offset or time is there;
-otherwise reading starts at the beginning of the file, from where all batches are found.
+An entry is a hint. It is used only if it points to a batch with a valid checksum and the indexed offset or time.
+Otherwise reading starts at the beginning of the file, from where all batches are found.
 """
 
 from __future__ import annotations
@@ -32,12 +32,15 @@ _ENTRIES = {".index": Struct(">ii"), ".timeindex": Struct(">qi")}
 
 
 def near_position(window: Window, segment: LogSegment, position: int, read: Read | None = None) -> int:
-    """The start of a batch at or before ``position``. ``read`` returns the bytes of the index with a suffix."""
+    """Return the start of a batch at or before ``position``.
+
+    ``read`` returns the bytes of the index with a suffix.
+    """
     return _checked(window, segment, *_last(segment, ".index", position, read, column=1)) if position else 0
 
 
 def near_offset(window: Window, segment: LogSegment, offset: int, read: Read | None = None) -> int:
-    """The start of the batch that holds ``offset``, or of one before it."""
+    """Return the start of the batch that holds ``offset``, or of one before it."""
     base = segment.base_offset
     if base is None or offset <= base:
         return 0
@@ -45,7 +48,7 @@ def near_offset(window: Window, segment: LogSegment, offset: int, read: Read | N
 
 
 def near_time(window: Window, segment: LogSegment, time: int) -> int:
-    """The start of a batch before the first with a timestamp of at least ``time``, in milliseconds."""
+    """Return the start of a batch before the first with a timestamp of at least ``time``, in milliseconds."""
     if segment.base_offset is None:
         return 0
     timestamp, relative = _last(segment, ".timeindex", time)
@@ -60,7 +63,7 @@ def near_time(window: Window, segment: LogSegment, time: int) -> int:
 
 
 def _checked(window: Window, segment: LogSegment, relative: int, position: int) -> int:
-    """``position`` if a batch of magic 2 that matches the index entry starts there, else 0."""
+    """Return ``position`` if a batch of magic 2 that matches the index entry starts there, else 0."""
     base = segment.base_offset
     if base is None or not 0 < position <= window.size - OVERHEAD - MAGIC or relative < 0:
         return 0
@@ -73,7 +76,9 @@ def _checked(window: Window, segment: LogSegment, relative: int, position: int) 
 
 
 def _last(segment: LogSegment, suffix: str, key: int, read: Read | None = None, column: int = 0) -> tuple[int, int]:
-    """The last entry of an index whose number in ``column`` is at most ``key``; zeros if there is none."""
+    """Return the last entry of an index whose number in ``column`` is at most ``key``, or zeros without such an
+    entry.
+    """
     entry = _ENTRIES[suffix]
     try:
         data = read(suffix) if read is not None else segment.path.with_suffix(suffix).read_bytes()

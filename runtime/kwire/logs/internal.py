@@ -51,11 +51,11 @@ _OFFSET_COMMIT = 1
 class InternalRecord:
     """One record of an internal topic.
 
-    ``type`` is the number of the record type and ``name`` its name, such as ``OffsetCommit`` or ``TopicRecord``;
-    ``key`` and ``value`` are messages, ``version`` is that of the value. Records of Kafka Connect have ``json_key``
-    and ``json_value`` instead. Parts that cannot be decoded are ``None``, and ``reason`` says why: for unknown types
-    and versions a line without record contents, so that rows can be grouped by it. ``raw_key`` and ``raw_value`` are
-    always set. Control records have ``control`` set and their own type numbers.
+    ``type`` is the number of the record type and ``name`` its name, such as ``OffsetCommit`` or ``TopicRecord``.
+    ``key`` and ``value`` are messages, and ``version`` is the version of the value. Records of Kafka Connect have
+    ``json_key`` and ``json_value`` instead. Parts that cannot be decoded are ``None``, and ``reason`` explains why.
+    For unknown types and versions it is a line without record contents, so that rows can be grouped by it.
+    ``raw_key`` and ``raw_value`` are always set. Control records have ``control`` set and their own type numbers.
     """
 
     topic: str
@@ -97,13 +97,13 @@ def decode_record(
     control: bool = False,
     max_decoded: int = MAX_FRAME,
 ) -> InternalRecord:
-    """The decoded key and value of a record of an internal topic. Nothing in ``key`` and ``value`` raises.
+    """Return the decoded key and value of a record of an internal topic.
 
-    ``control`` is that of its batch: transaction markers, elections and voters. ``ValueError`` for a topic that is
-    not one of :data:`TOPICS`. ``policy`` says how tolerant decoding is: Kafka ignores trailing bytes after the
-    messages of its coordinators, but not after metadata records. ``max_decoded`` is that of
-    :class:`kwire.connection.ConnectionDecoder`, for values. Topics of MirrorMaker 2 and of Kafka
-    Connect are known by their names, see :func:`mirrored` and :mod:`kwire.logs.connect`.
+    The contents of ``key`` and ``value`` never raise. ``control`` is true for records of control batches: transaction
+    markers, elections and voters. ``policy`` sets how tolerant decoding is. Kafka ignores trailing bytes after the
+    messages of its coordinators, but not after metadata records. ``max_decoded`` limits values as in
+    ``kwire.connection.ConnectionDecoder``. Topics of MirrorMaker 2 and of Kafka Connect are recognised by their
+    names, see ``mirrored`` and ``kwire.logs.connect``. Raise ``ValueError`` for a topic that is not in ``TOPICS``.
     """
     decode: _Decode
     if control:
@@ -126,8 +126,11 @@ def decode_record(
 
 
 def mirrored(topic: str) -> str:
-    """Which of :data:`MIRRORS` a topic has, by the names that MirrorMaker 2 gives unless told otherwise:
-    ``heartbeats`` and its copies, ``A.checkpoints.internal``, ``mm2-offset-syncs.A.internal``. Empty for others."""
+    """Return the kind of a topic of MirrorMaker 2, a key of ``MIRRORS``, or an empty string for other topics.
+
+    The default names are ``heartbeats`` and its copies, ``A.checkpoints.internal``, and
+    ``mm2-offset-syncs.A.internal``.
+    """
     if topic == "heartbeats" or topic.endswith(".heartbeats"):
         return "MirrorHeartbeat"
     if topic.endswith(".checkpoints.internal"):
@@ -137,7 +140,7 @@ def mirrored(topic: str) -> str:
 
 
 def _mirrored(protocol: MessageRegistry, record: InternalRecord, policy: Policy, max_decoded: int) -> str | None:
-    """Records of MirrorMaker 2: a key without a version, and a value after one, if it has one."""
+    """Return records of MirrorMaker 2: a key without a version, and a value after one, if it has one."""
     record.name = mirrored(record.topic)
     key, value = protocol[f"{record.name}Key"], protocol[f"{record.name}Value"]
     if record.raw_key is None:
@@ -150,7 +153,7 @@ def _mirrored(protocol: MessageRegistry, record: InternalRecord, policy: Policy,
 
 
 def _connected(protocol: MessageRegistry, record: InternalRecord, policy: Policy, max_decoded: int) -> str | None:
-    """Records of Kafka Connect: JSON without versions."""
+    """Return records of Kafka Connect: JSON without versions."""
     kind = connect_topic(record.topic)
     if record.raw_key is None:
         return "the record has no key"
@@ -173,9 +176,10 @@ def _control(protocol: MessageRegistry, record: InternalRecord, policy: Policy, 
 
 
 def _coordinated(protocol: MessageRegistry, record: InternalRecord, policy: Policy, max_decoded: int) -> str | None:
-    """Records of coordinators: an int16 type before the key, an int16 version before the value [KAFKA-WIRE 39].
+    """Read a record of a coordinator: an int16 type before the key, an int16 version before the value [KAFKA-WIRE
+    39].
 
-    Fills in as much of the record as can be decoded, and returns the reason if that is not all.
+    Fill in each part of the record that can be decoded, and return the reason if a part cannot.
     """
     log = TOPICS[record.topic]
     if record.raw_key is None:
@@ -199,7 +203,8 @@ def _coordinated(protocol: MessageRegistry, record: InternalRecord, policy: Poli
 
 
 def _framed(protocol: MessageRegistry, record: InternalRecord, policy: Policy, max_decoded: int) -> str | None:
-    """Metadata records: frame version, type and version, all unsigned varints, then the message [KAFKA-WIRE 41].
+    """Return metadata records: frame version, type and version, all unsigned varints, then the message [KAFKA-WIRE
+    41].
 
     The records of tiered storage have the same frame. Kafka's reader of both rejects trailing bytes.
     """

@@ -1,7 +1,7 @@
-"""JSON as it lies in a record: where its values are, and which of them are hidden.
+"""JSON as it lies in a record, with the positions of its values and marks for hidden values.
 
-The reader is a loop over tokens with a stack of its own: no text makes it recurse, and its time is linear. It keeps
-no values, so that hostile text takes no memory either. JSON is that of RFC 8259 in UTF-8.
+The reader is a loop over tokens with a stack of its own. No text makes it recurse, and its time is linear. It keeps
+no values, so that hostile text uses no memory either. JSON is as defined by RFC 8259, in UTF-8.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Node:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class JsonText:
-    """Valid JSON, or the plain text of a key if ``plain``. ``repr`` hides secrets, :attr:`value` has them."""
+    """Valid JSON, or the plain text of a key if ``plain``. ``repr`` hides secrets, but ``value`` has them."""
 
     data: bytes
     secret: Rule | None = None
@@ -81,10 +81,10 @@ class _Open:
 
 
 def read_json(data: bytes, secret: Rule | None = None) -> Iterator[Node]:
-    """All values, each before those that it contains. ``DecodeError`` where ``data`` is not JSON.
+    """Yield all values, each before the values that it contains.
 
-    With a rule, what has no name is secret, and so is everything under a name for which the rule says so; null and
-    empty strings are not.
+    With a rule, values without a name are secret, and so is everything under a name that the rule marks as secret.
+    Null and empty strings are not. Raise ``DecodeError`` where ``data`` is not JSON.
     """
     try:
         data.decode()
@@ -94,7 +94,7 @@ def read_json(data: bytes, secret: Rule | None = None) -> Iterator[Node]:
 
 
 def redacted_json(data: bytes, secret: Rule | None) -> bytes:
-    """``data`` with :data:`~kwire.secrets.HIDDEN` for its secrets, and else byte for byte as it was."""
+    """Return ``data`` with ``kwire.secrets.HIDDEN`` for its secrets. All other bytes stay the same."""
     if secret is None:
         return data
     parts, last = [], 0
@@ -126,7 +126,7 @@ class _Reader:
             raise self.error("text after the JSON value")
 
     def member(self, top: _Open) -> Node:
-        """A member of an object, or an element of an array."""
+        """Return a member of an object, or an element of an array."""
         if top.count:
             self.take(b",", f"expected a comma or {top.closing.decode()}")
         start, name, secret = self.pos, f"[{top.count}]", top.secret

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class _Row(Protocol):
-    """A :class:`LoggedRecord`, or anything else with these attributes."""
+    """A ``LoggedRecord``, or any object with these attributes."""
 
     @property
     def offset(self) -> int: ...
@@ -61,10 +61,11 @@ def committed_offsets(
     limit: int | None = None,
     policy: Policy = STRICT,
 ) -> dict[PartitionKey, CommittedOffset]:
-    """The committed offsets at the end of a partition of ``__consumer_offsets``, by group, topic and partition.
+    """Return the committed offsets at the end of a partition of ``__consumer_offsets``, by group, topic and
+    partition.
 
-    ``path`` is the folder of the partition, which has all offsets of its groups; the other arguments are those of
-    :func:`internal_records`. :class:`OffsetHistory` says how tombstones and transactions count.
+    ``path`` is the folder of the partition, which has all offsets of its groups. The other arguments are as in
+    ``internal_records``. ``OffsetHistory`` explains how tombstones and transactions count.
     """
     history: OffsetHistory[LoggedRecord] = OffsetHistory()
     for row in internal_records(
@@ -80,11 +81,11 @@ def committed_offsets(
 
 
 class OffsetHistory(Generic[Row]):
-    """The last commit for each partition, from records in order: ``committed`` has them by group, topic and
-    partition.
+    """The last commit for each partition, from records in order.
 
-    Tombstones delete. Commits of a transaction take effect at its commit marker, unless the group has committed newer
-    offsets since; those of open and aborted transactions never do.
+    ``committed`` has the commits by group, topic and partition. Tombstones delete. Commits of a transaction take
+    effect at its commit marker, unless the group has committed newer offsets since. Commits of open and aborted
+    transactions never take effect.
     """
 
     def __init__(self) -> None:

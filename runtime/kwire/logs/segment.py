@@ -31,16 +31,16 @@ _FOLDER = re.compile(r"(?P<topic>.+)-(?P<partition>\d+)(?:\.[0-9a-f]{32}-(?P<sta
 FILE_NAME = re.compile(r"\d{20}\.log|(?:(\d{20})-(\d{10})|bootstrap)\.checkpoint")
 """Names of the files with records in a partition's folder; the groups are end offset and epoch of a checkpoint."""
 MAX_ERRORS = 10_000
-"""How many errors a reader keeps."""
+"""Maximum errors that a reader keeps."""
 
 
 class LogSegment:
     """A ``.log`` file, which is opened when its batches are requested.
 
-    ``topic`` and ``partition`` are those of its folder, ``None`` if it is not the folder of a partition. ``state`` is
-    ``delete``, ``future`` or ``stray`` for a partition that is being removed, is being moved to another disk, or has
-    moved to another broker, else empty. (Such folders may have truncated topics.) ``base_offset`` is the number in
-    the name, a lower bound of all offsets, or ``None``.
+    ``topic`` and ``partition`` come from its folder, and are ``None`` in other folders. ``state`` is ``delete``,
+    ``future`` or ``stray`` for a partition that is being removed, is being moved to another disk, or has moved to
+    another broker, else empty. (Such folders may have truncated topics.) ``base_offset`` is the number in the name, a
+    lower bound of all offsets, or ``None``.
     """
 
     __slots__ = ("base_offset", "partition", "path", "state", "topic")
@@ -71,12 +71,13 @@ class LogSegment:
         limit: int | None = None,
         policy: Policy = STRICT,
     ) -> SegmentReader:
-        """The batches of the segment in order, from the first that holds ``start_offset`` or a later offset, or from
-        the first with a timestamp of at least ``start_time`` (milliseconds since the epoch).
+        """Return the batches of the segment in order, from an offset or a time.
 
-        Reading starts at the position given by the index files, if they exist and match the segment. ``verify``
-        compares checksums. A corrupt batch is a ``DecodeError``; with ``skip`` it is left out and noted instead.
-        ``limit`` and ``policy`` are those of ``kwire.records.read_batches``.
+        The first batch is the first that holds ``start_offset`` or a later offset, or the first with a timestamp of
+        at least ``start_time`` (milliseconds since the epoch). Reading starts at the position given by the index
+        files, if they exist and match the segment. ``verify`` compares checksums. A corrupt batch raises
+        ``DecodeError``. With ``skip`` it is left out and noted instead. ``limit`` and ``policy`` are as in
+        ``kwire.records.read_batches``.
         """
 
         def starts_at(window: Window) -> int:
@@ -96,9 +97,9 @@ class LogSegment:
 
 
 class Checkpoint(LogSegment):
-    """A ``.checkpoint`` file: the records that make up the cluster metadata up to ``end_offset``, exclusive.
+    """A ``.checkpoint`` file with the records that make up the cluster metadata up to ``end_offset``, exclusive.
 
-    ``epoch`` is that of the last record in it. Both are ``None`` for ``bootstrap.checkpoint``, with which a data
+    ``epoch`` is the epoch of the last record in it. Both are ``None`` for ``bootstrap.checkpoint``, with which a data
     directory was formatted. The offsets of its records count from 0 and mean nothing.
     """
 
@@ -114,19 +115,19 @@ class Checkpoint(LogSegment):
 
 
 def log_file(path: str | Path) -> LogSegment:
-    """A ``Checkpoint`` or ``LogSegment``, depending on the suffix of the name."""
+    """Return a ``Checkpoint`` or ``LogSegment``, depending on the suffix of the name."""
     return (Checkpoint if str(path).endswith(".checkpoint") else LogSegment)(path)
 
 
 class SegmentReader:
-    """An iterator over the batches of a file, up to its size when the iteration starts. It ends with the first
-    error that it raises.
+    """An iterator over the batches of a file, up to its size when the iteration starts.
 
-    ``Batch.position`` counts from the start of the file. Afterwards ``truncated`` is the number of bytes of an
-    incomplete last batch, which an active segment may have, ``padding`` the number of zeros at the end, which a
-    segment with ``log.preallocate`` has. ``skipped`` is how often bytes were skipped; ``errors`` are the first
-    :data:`MAX_ERRORS` of their errors, which keep at most :data:`~kwire.logs.window.WINDOW` bytes in all. After
-    invalid bytes, reading continues with the next batch whose checksum is correct.
+    It ends with the first error that it raises. ``Batch.position`` counts from the start of the file. Afterwards
+    ``truncated`` is the number of bytes of an incomplete last batch, which an active segment may have. ``padding`` is
+    the number of zeros at the end, which a segment with ``log.preallocate`` has. ``skipped`` counts the runs of
+    skipped bytes. ``errors`` are the first ``MAX_ERRORS`` of their errors, which keep at most
+    ``kwire.logs.window.WINDOW`` bytes in all. After invalid bytes, reading continues with the next batch whose
+    checksum is correct.
     """
 
     __slots__ = ("_batches", "_kept", "_skip", "errors", "padding", "skipped", "truncated")
@@ -156,7 +157,7 @@ class SegmentReader:
         return next(self._batches)
 
     def with_records(self) -> Iterator[tuple[Batch, list[Record]]]:
-        """The batches with all their records, as :meth:`kwire.records.BatchReader.with_records`."""
+        """Yield the batches with all their records, as ``kwire.records.BatchReader.with_records``."""
         return with_records(self, self._note if self._skip else None)
 
     def _note(self, error: DecodeError) -> None:
@@ -193,7 +194,7 @@ class SegmentReader:
 
 
 def _error(window: Window, position: int, size: int, reason: str) -> RecordsError:
-    """The error that ``read_batches`` raises for invalid bytes, or else one for their size."""
+    """Return the error that ``read_batches`` raises for invalid bytes, or else one for their size."""
     whole = window.size_at(position) or MAX_KEPT  # garbage may fill the file
     try:
         next(read_batches(window.read(position, min(size, whole)), position=position), None)

@@ -16,8 +16,9 @@ BLOCK = 1 << 12
 WINDOW = 1 << 22
 """Bytes read at a time where whole batches are needed."""
 BUDGET = 1 << 30
-"""How many bytes of a file are checksummed in search of batches: it limits the cost of a file full of false
-headers."""
+"""Maximum bytes of a file that are checksummed in search of batches. It limits the cost of a file full of false
+headers.
+"""
 
 HEAD = Struct(">8xi4xB")
 """The size and the magic, which are at the same positions in all formats."""
@@ -52,7 +53,7 @@ class Window:
         self.budget = BUDGET
 
     def read(self, position: int, count: int) -> memoryview:
-        """``count`` bytes, or fewer at the end. Raises ``ShrunkFileError``."""
+        """Return ``count`` bytes, or fewer at the end. Raises ``ShrunkFileError``."""
         count = min(count, self.size - position)
         at = position - self.start
         if at < 0 or at + count > len(self.data):
@@ -65,12 +66,12 @@ class Window:
         return self._view[at : at + count]
 
     def block(self, position: int, count: int) -> memoryview:
-        """All bytes in memory from ``position`` on: at least ``count``, or fewer at the end."""
+        """Return all bytes in memory from ``position`` on: at least ``count``, or fewer at the end."""
         self.read(position, count)
         return self._view[position - self.start :]
 
     def size_at(self, position: int) -> int:
-        """The size of the batch that begins here, according to its header; 0 if this cannot be a batch header."""
+        """Return the size of the batch that begins here from its header, or 0 if the header is impossible."""
         if self.size - position < HEAD.size:
             return 0
         declared, magic = HEAD.unpack_from(self.read(position, HEAD.size))
@@ -79,7 +80,7 @@ class Window:
         return size if fits else 0
 
     def intact(self, position: int, size: int) -> bool:
-        """Whether the checksum of a batch is correct, or need not be."""
+        """Return whether the checksum of a batch is correct, or need not be."""
         return not self.verify or self._correct(position, size)
 
     def _correct(self, position: int, size: int) -> bool:
@@ -87,10 +88,10 @@ class Window:
         return stored == computed
 
     def certain(self, position: int, size: int) -> bool:
-        """Whether there is a batch with a plausible header and a correct checksum.
+        """Return whether a batch with a plausible header and a correct checksum starts here.
 
-        Only a file that begins with a message set has others of magic 0 and 1 [KAFKA-WIRE 44]. Random bytes are
-        seldom plausible: computing a checksum of up to 100 MB for each false header would be slow.
+        Only a file that begins with a message set has more batches of magic 0 and 1 [KAFKA-WIRE 44]. Random bytes are
+        seldom plausible. Without this check, each false header could need a slow checksum of up to 100 MB.
         """
         header = self.read(position, min(size, BATCH_HEADER.size))
         if not (header[MAGIC] == 2 or self.old) or not _plausible(header) or self.budget <= 0:
@@ -108,14 +109,14 @@ class Window:
 
 
 def checksums(batch: memoryview) -> tuple[int, int]:
-    """The checksum in the header of a batch, and the checksum of its bytes."""
+    """Return the checksum in the header of a batch, and the checksum of its bytes."""
     if batch[MAGIC] == 2:
         return CRC.unpack_from(batch, 17)[0], crc32c(batch[ATTRIBUTES:])
     return CRC.unpack_from(batch, OVERHEAD)[0], zlib.crc32(batch[MAGIC:])
 
 
 def _plausible(header: memoryview) -> bool:
-    """Whether the header fields covered by the checksum are valid."""
+    """Return whether the header fields covered by the checksum are valid."""
     if header[MAGIC] < 2:
         return header[MAGIC + 1] < 16  # the attributes
     _, _, _, _, _, attributes, delta, _, _, producer, epoch, sequence, count = BATCH_HEADER.unpack(header)

@@ -42,7 +42,7 @@ class ModelField:
 
 
 def build(model: type[M], version: int) -> type[M]:
-    """The subclass of ``model`` that has the fields of ``version``, the same each time."""
+    """Return the subclass of ``model`` that has the fields of ``version``, the same each time."""
     version = valid_version(model.MESSAGE, version)
     with _BUILDING:  # two classes for one version would refuse each other's instances
         return _built(model, version)  # type: ignore[return-value]
@@ -70,7 +70,7 @@ def _built(model: type[ModelOf[Any]], version: int) -> type[ModelOf[Any]]:
 
 
 def _definitions(model: type[ModelOf[Any]], version: int, field: ModelField) -> dict[str, Any]:
-    """The pydantic field of ``field``; records have a second one for their size."""
+    """Return the pydantic field of ``field``; records have a second one for their size."""
     names, annotation = field.codec.json_names, _annotation(model, version, field)
     if not field.is_records:
         return {field.name: (annotation, _field(names, **_default(model, version, field)))}
@@ -99,7 +99,7 @@ def _nested(model: type[ModelOf[Any]], name: str) -> type[ModelOf[Any]]:
 
 
 def _default(model: type[ModelOf[Any]], version: int, field: ModelField) -> dict[str, Any]:
-    """The default of a field, as keyword arguments for pydantic's ``Field``. Only tagged fields have one."""
+    """Return the default of a field, as keyword arguments for pydantic's ``Field``. Only tagged fields have one."""
     default = field.codec.default
     if not field.codec.is_tagged:
         return {}

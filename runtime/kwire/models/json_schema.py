@@ -21,7 +21,7 @@ Schema = dict[str, Any]
 
 
 def without_serializer(core_schema: CoreSchema) -> CoreSchema:
-    """The schema of validation, which also describes serialized models: pydantic sees only a function there."""
+    """Return the schema of validation for serialized models too, where pydantic sees only a function."""
     twin: Any = {key: value for key, value in core_schema.items() if key != "serialization"}
     if twin["type"] != "model" and "schema" in twin:  # the validators around it
         twin["schema"] = without_serializer(twin["schema"])
@@ -62,14 +62,14 @@ def complete(model: type[ModelOf[Any]], schema: Schema) -> None:
 
 
 def _names_in_json(model: type[ModelOf[Any]]) -> dict[str, str]:
-    """Attribute → name, for ``by_alias=False``: JSON has Kafka's names even then."""
+    """Return attribute → name, for ``by_alias=False``: JSON has Kafka's names even then."""
     names = {field.name: field.json_name for field in model.LIVE}
     sizes = {f.name + SIZE_ATTRIBUTE: f.json_name + SIZE_NAME for f in model.LIVE if f.is_records}
     return names | sizes
 
 
 def _alternatives(field: ModelField, properties: Schema) -> list[str]:
-    """All names that a field may have; adds the properties that pydantic leaves out."""
+    """Return all names that a field may have; adds the properties that pydantic leaves out."""
     names = list(field.codec.json_names)
     for name in names[1:]:
         properties[name] = properties[field.json_name] | {"deprecated": True}

@@ -1,8 +1,8 @@
 """The types of the protocol as pydantic annotations: validation, JSON form and JSON Schema.
 
-Python values (``bytes``, :class:`Uuid`, ``float``) and those of Kafka's JSON form (base64, URL-safe base64 without
-padding, ``"NaN"``) are both accepted, from Python and from JSON. Nothing else is converted: ``"1"`` and ``True`` are
-not integers.
+Python values (``bytes``, ``Uuid``, ``float``) and the values of Kafka's JSON form (base64, URL-safe base64 without
+padding, ``"NaN"``) are both accepted, from Python and from JSON. Other values are not converted: ``"1"`` and ``True``
+are not integers.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _BASE64 = rf"^(?:[A-Za-z0-9+/]{{4}})*(?:[A-Za-z0-9+/][AQgw]==|[A-Za-z0-9+/]{{2}}
 
 
 def _whole(value: Any) -> Any:
-    """1 for 1.0, which JSON does not distinguish."""
+    """Return 1 for 1.0, which JSON does not distinguish."""
     return int(value) if type(value) is float and value.is_integer() else value
 
 

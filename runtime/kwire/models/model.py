@@ -49,9 +49,9 @@ else:
 class ModelOf(_Typed[S]):
     """A struct or message as a pydantic model.
 
-    Generated classes cover all versions and only declare attributes; :meth:`for_version` returns the model of one
-    version. Attributes are named as in the codec class. The constructor takes them as keywords; all other input has
-    Kafka's names, or those of an earlier release.
+    Generated classes cover all versions and only declare attributes. ``for_version`` returns the model of one
+    version. Attributes are named as in the codec class. The constructor accepts them as keywords. All other input has
+    Kafka's names, or the names of an earlier release.
     """
 
     model_config = ConfigDict(extra="forbid", defer_build=True, protected_namespaces=())
@@ -75,13 +75,13 @@ class ModelOf(_Typed[S]):
 
     @classmethod
     def for_version(cls, version: int) -> type[Self]:
-        """The model of one version; ``UnknownVersionError`` if the message lacks it."""
+        """Return the model of one version; ``UnknownVersionError`` if the message lacks it."""
         general: type[Self] = cls.GENERAL or cls  # type: ignore[assignment]
         return build(general, version)
 
     @classmethod
     def from_codec(cls, struct: S) -> Self:
-        """``struct`` as a model of this version.
+        """Return ``struct`` as a model of this version.
 
         As in encoding, ignorable fields that the version lacks are left out. Other values that the version does not
         support are a ``ValidationError``.
@@ -89,7 +89,7 @@ class ModelOf(_Typed[S]):
         return cls.model_validate(struct)
 
     def to_codec(self) -> S:
-        """The codec object with these values; ``ValueError`` if only the size of records is known."""
+        """Return the codec object with these values; ``ValueError`` if only the size of records is known."""
         values = {field.codec.name: _to_codec(getattr(self, field.name)) for field in self.LIVE}
         for field in self.LIVE:
             if field.is_records and values[field.codec.name] is None:
@@ -140,7 +140,9 @@ class ModelOf(_Typed[S]):
 
     @classmethod
     def _fields_of(cls, struct: Struct) -> dict[str, Any]:
-        """The fields of a codec object as input of validation, one level deep: nested models read nested structs."""
+        """Return the fields of a codec object as input of validation, one level deep: nested models read nested
+        structs.
+        """
         values = {field.json_name: getattr(struct, field.codec.name) for field in cls.LIVE}
         for absent in cls.ABSENT:
             value = getattr(struct, absent.name)
@@ -150,7 +152,7 @@ class ModelOf(_Typed[S]):
 
     @classmethod
     def _with_records(cls, model: Self) -> Self:
-        """``model`` with either records or their size."""
+        """Return ``model`` with either records or their size."""
         for field in cls.LIVE:
             if field.is_records:
                 given = {field.name, field.name + SIZE_ATTRIBUTE} & model.model_fields_set
@@ -161,7 +163,7 @@ class ModelOf(_Typed[S]):
 
     @model_serializer(mode="wrap", when_used="json")
     def _in_json(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Kafka's form: Kafka's names, no tagged fields with defaults, records as their size."""
+        """Return Kafka's form: Kafka's names, no tagged fields with defaults, records as their size."""
         left: dict[str, Any] = handler(self)
         shown = {}
         for field in self.LIVE:

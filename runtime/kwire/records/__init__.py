@@ -1,4 +1,4 @@
-"""Records: reading and building the record batches of Produce, Fetch and log segments.
+"""Record batches of Produce, Fetch and log segments, to read and to build.
 
 >>> data = encode_batch([Record(b"key", b"value")])
 >>> for batch in read_batches(data):
@@ -7,8 +7,8 @@
 ...             print(record.offset, record.timestamp, record.key, record.value)
 0 -1 b'key' b'value'
 
-A batch is its header until its records are requested, which decompresses and decodes them. See :class:`BatchReader`
-for incomplete and corrupt batches. :func:`encode_batch`, :class:`BatchBuilder` and :func:`encode_message_set` write.
+A batch is its header until its records are requested, which decompresses and decodes them. See ``BatchReader``
+for incomplete and corrupt batches. ``encode_batch``, ``BatchBuilder`` and ``encode_message_set`` write.
 """
 
 from kwire.records.batch import Batch

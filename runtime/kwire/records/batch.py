@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     TimestampType = Literal["none", "create", "append"]
 
 CHUNK: Final = 512
-"""How many records are decoded at a time when a batch is iterated, interpreted."""
+"""Number of records that an interpreted iteration decodes at a time."""
 
 NATIVE = is_native()
 read_records = loops.read_records if NATIVE else interpreted.read_records
@@ -105,7 +105,7 @@ class Batch:
         limit: int | None = None,
         policy: Policy = STRICT,
     ) -> None:
-        """The batch at byte ``at`` of ``view``, which are the bytes of ``source``, if given."""
+        """Make the batch at byte ``at`` of ``view``, which are the bytes of ``source``, if given."""
         self._view = view
         self._at = at
         self._source = source
@@ -150,8 +150,10 @@ class Batch:
 
     @property
     def base_offset(self) -> int:
-        """The offset to which those of the records are relative. For a compressed message set it is that of the first
-        record, and all records are decoded to find it."""
+        """Offset to which the offsets of the records are relative.
+
+        For a compressed message set it is the offset of the first record, and all records are decoded to find it.
+        """
         if self._base_offset is None:
             self._base_offset = self.records()[0].offset
         return self._base_offset
@@ -195,13 +197,13 @@ class Batch:
         return self.base_timestamp if self.magic == 2 and self.attributes & DELETE_HORIZON else None
 
     def sequence(self, record: Record) -> int:
-        """The producer's sequence number of a record, which wraps to 0 after 2³¹ - 1; -1 if it has none."""
+        """Return the producer's sequence number of a record, which wraps to 0 after 2³¹ - 1; -1 if it has none."""
         if self.base_sequence < 0:
             return -1
         return (self.base_sequence + record.offset - self.base_offset) & 0x7FFFFFFF
 
     def verify(self) -> None:
-        """Raise :class:`ChecksumError` unless the checksum is correct. ``read_batches`` does this by default."""
+        """Raise ``ChecksumError`` unless the checksum is correct. ``read_batches`` does this by default."""
         if self.magic == 2:
             start, actual = 17, crc32c(self._part(ATTRIBUTES))
         else:
@@ -211,13 +213,13 @@ class Batch:
             raise error_in(self, start, "crc", reason, ChecksumError)
 
     def __iter__(self) -> Iterator[Record]:
-        """The records one by one, up to the first invalid one, which raises."""
+        """Return the records one by one, up to the first invalid one, which raises."""
         if NATIVE and self.magic == 2:
             return self._one_by_one()
         return chain.from_iterable(self._chunks())
 
     def _one_by_one(self) -> Iterator[Record]:
-        """For compiled runs: a record that is not kept gives its memory to the next but one."""
+        """Yield records one by one in compiled runs. A dropped record gives its memory to the next but one."""
         data, start, end = self._place()
         pos: i64 = start
         stop: i64 = end
@@ -265,13 +267,16 @@ class Batch:
             interpreter.refuse_rest(self, data, pos)
 
     def records(self) -> list[Record]:
-        """All records; one invalid record raises, as do more than fit into memory: :class:`RecordsLimitError`."""
+        """Return all records.
+
+        Raise ``RecordsLimitError`` if they need too much memory. An invalid record raises as well.
+        """
         if self.magic < 2:
             return message_sets.read(self, self._verify)[0]
         return self._stamped(self.stored_records())
 
     def payload(self) -> bytes:
-        """The decompressed bytes of the records; for magic 0 and 1 the decompressed value of the message."""
+        """Return the decompressed bytes of the records; for magic 0 and 1 the decompressed value of the message."""
         if self.magic < 2:
             return message_sets.payload(self)
         if self.lenient and not self.count:
@@ -280,7 +285,7 @@ class Batch:
         return self.decompressed(stored, HEADER_SIZE) if self.attributes & CODEC_MASK and stored else bytes(stored)
 
     def decompressed(self, stored: bytes | memoryview, start: int) -> bytes:
-        """``stored`` decompressed, which starts at byte ``start`` of the batch."""
+        """Return ``stored`` decompressed, which starts at byte ``start`` of the batch."""
         from kwire.compression import DEFAULT_LIMIT, CompressionError, decompress
 
         limit = DEFAULT_LIMIT if self._limit is None else self._limit
@@ -293,8 +298,8 @@ class Batch:
             raise
 
     def encode(self, records: list[Record] | None = None, **changes: Any) -> bytes:
-        """The bytes of this batch with other ``records`` or other settings: the keywords of ``encode_batch``, or for
-        magic 0 and 1 of ``encode_message_set``.
+        """Return the bytes of this batch with other ``records`` or other settings: the keywords of ``encode_batch``,
+        or for magic 0 and 1 of ``encode_message_set``.
 
         Without changes the bytes are the same, provided that the codec reproduces them and the batch was written with
         minimal varints.
@@ -304,7 +309,7 @@ class Batch:
         return build.rebuild(self, records, changes)
 
     def stored_records(self) -> list[Record]:
-        """The records with the timestamps stored in them, even if the broker's append time overrides these."""
+        """Return the records with the timestamps stored in them, even if the broker's append time overrides these."""
         if self.magic < 2:
             return message_sets.read(self, self._verify, stored=True)[0]
         data, start, end = self._place()
@@ -318,7 +323,7 @@ class Batch:
         return records
 
     def _place(self) -> tuple[bytes, int, int]:
-        """The decompressed records: bytes, and where in these they start and end.
+        """Return the decompressed records: bytes, and where in these they start and end.
 
         Interpreted, they are all of the bytes, because its loop copies keys and values before it knows their record
         to end in time.
@@ -331,27 +336,27 @@ class Batch:
         return data, 0, len(data)
 
     def _part(self, start: int) -> memoryview:
-        """The bytes of the batch from byte ``start``."""
+        """Return the bytes of the batch from byte ``start``."""
         return self._view[self._at + start : self._at + self.size]
 
     def _read_fast(self, data: bytes, pos: int, end: int, count: int) -> tuple[list[Record], int] | None:
-        """``count`` records from ``pos``, and where they end; nothing if any is unusual."""
+        """Return ``count`` records from ``pos``, and where they end; nothing if any is unusual."""
         if self._has_small_bases():
             try:
                 return read_records(data, pos, end, count, self.base_offset, self.base_timestamp)
             except (IndexError, ValueError):
-                pass  # the slow path starts when the records of this one are gone
+                pass  # the slow path starts after the records of this call are freed
         return None
 
     def _stamped(self, records: list[Record]) -> list[Record]:
-        """The records with the broker's time, if it replaces theirs."""
+        """Return the records with the broker's time, if it replaces theirs."""
         if self.attributes & APPEND_TIME:
             for record in records:
                 record.timestamp = self.max_timestamp
         return records
 
     def _has_small_bases(self) -> bool:
-        """Whether offsets and timestamps cannot overflow."""
+        """Return whether offsets and timestamps cannot overflow."""
         return -HUGE < self.base_timestamp < HUGE and -HUGE < self.base_offset < HUGE
 
     def __repr__(self) -> str:

@@ -58,17 +58,17 @@ def encode_batch(
     attributes: int = 0,
     exact_offsets: bool = False,
 ) -> bytes:
-    """The bytes of a record batch of magic 2 [KAFKA-WIRE 43]; :class:`EncodeError` for invalid values.
+    """Return the bytes of a record batch of magic 2 [KAFKA-WIRE 43].
 
-    Settings default to those of the records: the base offset and base timestamp are those of the first record, the
-    last offset is that of the last record, and the largest timestamp is the largest of all. Records without an offset
-    are numbered; if the first one has none, from ``base_offset`` or 0. There may be no records, as after log
-    compaction.
+    Base offset and base timestamp default to the first record's, the last offset to the last record's, and the
+    largest timestamp to the largest of all. Records without an offset are numbered. If the first record has none,
+    numbering starts from ``base_offset`` or 0. A batch may have no records, as after log compaction.
 
-    With ``timestamp_type="append"``, ``max_timestamp`` is when the broker appended the batch. A ``delete_horizon``
-    replaces the base timestamp. Unassigned bits of ``attributes`` are kept.
+    With ``timestamp_type="append"``, ``max_timestamp`` is the time at which the broker appended the batch. A
+    ``delete_horizon`` replaces the base timestamp. Unassigned bits of ``attributes`` are kept.
 
-    Offsets must ascend. With ``exact_offsets`` they need not, and -1 is an offset: use it to write what was read.
+    Offsets must ascend. ``exact_offsets`` lifts this rule and treats -1 as an offset. Use it to write records that
+    were read. Raise ``EncodeError`` for invalid values.
     """
     rows = records if type(records) is list else list(records)
     if rows and not isinstance(rows[0], Record):
@@ -114,13 +114,14 @@ def encode_message_set(
     inner_attributes: int = 0,
     exact_offsets: bool = False,
 ) -> bytes:
-    """The bytes of messages of magic 0 or 1; with a ``codec``, of one message that wraps them all [KAFKA-WIRE 44].
+    """Return the bytes of messages of magic 0 or 1, wrapped by a single message if a ``codec`` is given [KAFKA-WIRE
+    44].
 
     Records without an offset are numbered from ``base_offset`` or 0. The wrapper has the offset of the last record
-    (or ``last_offset``) and the largest timestamp (or ``max_timestamp``); inner offsets of magic 1 are relative to
-    ``base_offset``, by default that of the first record. Magic 0 has no timestamps, and neither format has headers.
-    Unassigned bits of ``attributes`` are kept; ``inner_attributes`` are those of the inner messages. With
-    ``exact_offsets``, -1 is an offset: use it to write what was read.
+    (or ``last_offset``) and the largest timestamp (or ``max_timestamp``). Inner offsets of magic 1 are relative to
+    ``base_offset``, by default the offset of the first record. Magic 0 has no timestamps, and neither format has
+    headers. Unassigned bits of ``attributes`` are kept. ``inner_attributes`` are the attributes of the inner
+    messages. With ``exact_offsets``, -1 is an offset. Use it to write records that were read.
     """
     if magic not in (0, 1):
         raise invalid(f"a message set has magic 0 or 1, not {magic}", magic)
@@ -144,7 +145,7 @@ def encode_message_set(
 
 
 def rebuild(batch: Batch, records: Iterable[Record] | None, changes: dict[str, Any]) -> bytes:
-    """The implementation of ``Batch.encode``."""
+    """Return the implementation of ``Batch.encode``."""
     kind = changes.get("timestamp_type", batch.timestamp_type)
     # Different records have a different largest timestamp, but an append time applies to all of them and is kept.
     same_times = kind == batch.timestamp_type and (records is None or kind == "append")
@@ -165,7 +166,7 @@ def rebuild(batch: Batch, records: Iterable[Record] | None, changes: dict[str, A
 
 
 def _written(rows: list[Record], base_offset: int, base_timestamp: int, exact: bool) -> tuple[BytesWriter, int, int]:
-    """The records as bytes, the last offset and the largest timestamp."""
+    """Return the records as bytes, the last offset and the largest timestamp."""
     out = new_buffer()
     try:
         ordinary = -HUGE < base_timestamp < HUGE and -HUGE < base_offset < HUGE
@@ -179,7 +180,7 @@ def _written(rows: list[Record], base_offset: int, base_timestamp: int, exact: b
 def _written_slowly(
     rows: list[Record], base_offset: int, base_timestamp: int, exact: bool
 ) -> tuple[BytesWriter, int, int]:
-    """The same with errors."""
+    """Return the same with errors."""
     out, newest = new_buffer(), -1
     offset = base_offset - 1
     for number, row in enumerate(rows):
@@ -192,9 +193,9 @@ def _written_slowly(
 def record_slowly(
     row: Record, number: int, last: int, base_offset: int, base_timestamp: int, exact: bool = False
 ) -> tuple[bytes, int]:
-    """The bytes of a record, and its offset; ``last`` is that of the record before it.
+    """Return the bytes of a record, and its offset. ``last`` is the offset of the record before it.
 
-    Deltas overflow as in Java, so everything that was read can be written.
+    Deltas overflow as in Java, so every record that was read can be written.
     """
     if not isinstance(row, Record):
         raise _not_a_record(row, number)
@@ -258,7 +259,7 @@ def _checked_int(value: object, path: str, bits: int, what: str = "") -> int:
 
 
 def _offsets(rows: Sequence[Record], base_offset: int | None) -> list[int]:
-    """The offset of each record; those without one are numbered."""
+    """Return the offset of each record; those without one are numbered."""
     offset = (0 if base_offset is None else base_offset) - 1
     offsets = []
     for row in rows:

@@ -22,14 +22,15 @@ if TYPE_CHECKING:
 
 @mypyc_attr(acyclic=True)
 class BatchBuilder:
-    """Builds a record batch of magic 2 from the fields of records, without a :class:`Record` for each.
+    """Builds a record batch of magic 2 from the fields of records, without a ``Record`` for each.
 
     >>> from kwire.compression import Codec
     >>> builder = BatchBuilder()
     >>> builder.append(b"key", b"value", (), 1_700_000_000_000)
     >>> data = builder.build(codec=Codec.LZ4)
 
-    ``base_offset`` and ``base_timestamp`` are by default those of the first record; the offset is 0 if that has none.
+    ``base_offset`` and ``base_timestamp`` default to the values of the first record, or to offset 0 if it has no
+    offset.
     """
 
     __slots__ = (
@@ -75,15 +76,15 @@ class BatchBuilder:
         timestamp: int = -1,
         offset: int = -1,
     ) -> None:
-        """Add a record. Without an offset it gets the one after the record before it; offsets ascend.
+        """Add a record. Offsets ascend. Without an offset it gets the offset after the record before it.
 
-        :class:`EncodeError` for invalid values; natively a ``TypeError`` for those of wrong types. The batch then is
-        as it was before.
+        Raise ``EncodeError`` for invalid values, or a ``TypeError`` in native builds for values of wrong types. The
+        batch then stays unchanged.
         """
         if self._count == 0:
             try:
                 self._begin(timestamp, offset)
-            except TypeError:  # of which _append_slowly gives the reason
+            except TypeError:  # _append_slowly finds the reason
                 self._begin(0, 0)
                 self._small = False
         out = self._out
@@ -116,7 +117,7 @@ class BatchBuilder:
         control: bool = False,
         leader_epoch: int = -1,
     ) -> bytes:
-        """The bytes of the batch; the settings are those of :func:`encode_batch`. More records may follow."""
+        """Return the bytes of the batch. The settings are as in ``encode_batch``. More records may follow."""
         if self._count == 0:
             self._begin(-1, -1)
         return seal(

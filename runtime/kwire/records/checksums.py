@@ -10,9 +10,9 @@ _found: Callable[[bytes | bytearray | memoryview, int], int] | None = None
 
 
 def crc32c(data: bytes | bytearray | memoryview, value: int = 0) -> int:
-    """The checksum of ``data``, after bytes with the checksum ``value``.
+    """Return the checksum of ``data``, after bytes with the checksum ``value``.
 
-    The library is imported on the first call: it takes longer to import than all of ``kwire.records``.
+    The library is imported on the first call, because its import is slower than all of ``kwire.records``.
     """
     global _found
     if _found is None:

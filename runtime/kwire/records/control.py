@@ -68,7 +68,7 @@ class ControlRecord:
 
 
 def decode_control(protocol: MessageRegistry, record: Record, policy: Policy = STRICT) -> ControlRecord:
-    """The decoded record of a control batch. It never raises: readers have to ignore new types and versions.
+    """Return the decoded record of a control batch. It never raises: readers have to ignore new types and versions.
 
     ``policy`` applies to the message; Kafka ignores trailing bytes.
     """
@@ -84,8 +84,10 @@ def decode_control(protocol: MessageRegistry, record: Record, policy: Policy = S
 
 
 def encode_control(name: str, message: Message, *, timestamp: int = -1, offset: int = -1) -> Record:
-    """The record of a control batch. ``name`` is one of those in :data:`TYPES`. A message with a ``version`` field is
-    encoded in that version."""
+    """Return the record of a control batch.
+
+    ``name`` is a name in ``TYPES``. A message with a ``version`` field is encoded in that version.
+    """
     names = [known for known, _ in TYPES]
     if name not in names:
         raise EncodeError(f"unknown control record {name!r}: expected one of {', '.join(names)}")
@@ -99,7 +101,7 @@ def encode_control(name: str, message: Message, *, timestamp: int = -1, offset: 
 def _decode(
     cls: type[Message], version: int, value: bytes | None, policy: Policy
 ) -> tuple[Message | None, str | None]:
-    """The message, or the reason why there is none."""
+    """Return the message, or the reason for its absence."""
     if value is None:
         return None, "the record has no value"
     if len(value) > MAX_SIZE:

@@ -15,10 +15,10 @@ NAMES = ("MessageSet", "MessageSet", "RecordBatch")
 class RecordsError(DecodeError):
     """A batch that cannot be decoded.
 
-    ``data`` holds the bytes of the batch (the first :data:`MAX_KEPT` of them if its size is invalid), ``position`` is
-    where it starts in the input, and ``offset`` where in the input the problem is. In a compressed batch ``offset``
-    is where the compressed records start, and the reason gives the byte within the decompressed ones. ``version`` is
-    the magic.
+    ``data`` holds the bytes of the batch, or their first ``MAX_KEPT`` if its size is invalid. ``position`` is the
+    start of the batch in the input, and ``offset`` the place of the problem in the input. In a compressed batch
+    ``offset`` is the start of the compressed records, and the reason gives the byte within the decompressed records.
+    ``version`` is the magic.
     """
 
 
@@ -40,13 +40,13 @@ class RecordsLimitError(RecordsError):
 
 
 MAX_KEPT = 1024
-"""How many bytes an error keeps of a batch with an invalid size."""
+"""Maximum bytes that an error keeps of a batch with an invalid size."""
 
 
 def error_in(
     batch: Batch, at: int, path: str, reason: str, kind: type[RecordsError] = CorruptRecordError
 ) -> RecordsError:
-    """The error for byte ``at`` of a batch."""
+    """Return the error for byte ``at`` of a batch."""
     return kind(
         reason,
         message_name=NAMES[batch.magic],

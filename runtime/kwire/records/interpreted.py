@@ -1,7 +1,7 @@
 """The loops over the records of a batch of magic 2 for interpreted runs. Never compiled.
 
-They replace those of ``kwire.records.loops``: here a call costs as much as reading a field. Reading has one function
-for all, which copies keys and values at once; writing takes numbers from a table and joins parts.
+They replace the loops in ``kwire.records.loops``, because here a call costs as much as reading a field. One function
+reads all fields and copies keys and values at once. Writing looks numbers up in a table and joins parts.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ def fill_tables() -> None:
 def read_records(
     data: bytes, pos: int, end: int, count: int, base_offset: int, base_timestamp: int
 ) -> tuple[list[Record], int]:
-    """``count`` records from ``pos`` of ``data``, and the position after them, which is ``end`` at most.
+    """Return ``count`` records from ``pos`` of ``data``, and the position after them, which is ``end`` at most.
 
-    The bases are below :data:`HUGE`. All varints are zigzag coded: odd numbers are negative, 1 is -1. More than
-    :data:`MAX_OBJECTS` records and headers are unusual, too.
+    The bases are below ``HUGE``. All varints are zigzag coded: odd numbers are negative, 1 is -1. More than
+    ``MAX_OBJECTS`` records and headers are unusual, too.
     """
     records: list[Record] = []
     append, allocate = records.append, Record.__new__
@@ -149,7 +149,7 @@ def read_records(
 
 
 class Buffer(bytearray):
-    """What is a ``BytesWriter`` in compiled runs: of this one a view takes no copy."""
+    """A buffer that replaces the ``BytesWriter`` of compiled runs. A view of it needs no copy."""
 
     write = bytearray.extend
 
@@ -161,12 +161,12 @@ class Buffer(bytearray):
 
 
 def new_buffer() -> BytesWriter:
-    """Where records are written to."""
+    """Return a buffer for records."""
     return Buffer()  # type: ignore[return-value]
 
 
 def view(out: BytesWriter) -> memoryview:
-    """What was written; see ``kwire.records.writing``."""
+    """Return the written bytes, as explained in ``kwire.records.writing``."""
     return memoryview(out)  # type: ignore[arg-type]
 
 
@@ -231,7 +231,7 @@ def write_records(out: BytesWriter, records: list[Record], base_offset: int, bas
 def write_record(
     out: BytesWriter, time: int, place: int, key: bytes | None, value: bytes | None, headers: Headers
 ) -> None:
-    """One record; see ``kwire.records.writing``."""
+    """Write one record; see ``kwire.records.writing``."""
     if not VARINTS:
         fill_tables()
     known, far = SHORT, LONG

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def read_records(batch: Batch, data: bytes, pos: int, first: int, count: int) -> tuple[list[Record], int]:
-    """``count`` records from ``pos`` of ``data``, the payload of ``batch``, and where they end.
+    """Return ``count`` records from ``pos`` of ``data``, the payload of ``batch``, and where they end.
 
     ``first`` is the index of the first of them.
     """
@@ -42,7 +42,7 @@ def refuse_rest(batch: Batch, data: bytes, pos: int) -> NoReturn:
 
 
 def int64(value: int) -> int:
-    """``value`` wrapped to 64 bits, as in Java's ``long``."""
+    """Return ``value`` wrapped to 64 bits, as in Java's ``long``."""
     return (value + (1 << 63)) % (1 << 64) - (1 << 63)
 
 
@@ -96,7 +96,7 @@ class _Reader:
         return None if length < 0 else self.take(length)
 
     def length(self, field: str, *, nullable: bool) -> int:
-        """A length of at most the bytes left; any negative length is null where null is allowed, as in Kafka."""
+        """Read a length of at most the bytes left. If null is allowed, any negative length is null, as in Kafka."""
         start = self.pos
         length = self.varint(field, 32)
         left = len(self.data) - self.pos
@@ -107,7 +107,7 @@ class _Reader:
         return length
 
     def varint(self, field: str, bits: int) -> int:
-        """A zigzag-coded number as Java reads it: at most five or ten bytes; excess high bits are cut off."""
+        """Read a zigzag-coded number as Java does, from at most five or ten bytes. Excess high bits are cut off."""
         self.field = field
         start, value, shift = self.pos, 0, 0
         while True:

@@ -16,7 +16,7 @@ MESSAGE_HEADER = Struct(">qiIbb")
 """Magic 0 and 1: offset, size of the rest, CRC-32, magic, attributes."""
 
 HEADER_SIZE: Final = 61
-"""The size of :data:`BATCH_HEADER`."""
+"""Size of ``BATCH_HEADER`` in bytes."""
 
 OVERHEAD: Final = 12
 """Bytes up to and including the size field, which counts the bytes after it."""

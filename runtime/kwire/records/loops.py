@@ -155,9 +155,9 @@ if __file__.endswith(".py"):  # interpreted, all fields are read at once, and pl
 def read_records(
     data: bytes, pos: i64, end: i64, count: i64, base_offset: i64, base_timestamp: i64
 ) -> tuple[list[Record], i64]:
-    """``count`` records from ``pos`` of ``data``, and the position after them, which is ``end`` at most.
+    """Return ``count`` records from ``pos`` of ``data``, and the position after them, which is ``end`` at most.
 
-    The bases are below :data:`HUGE`. More than :data:`MAX_OBJECTS` records and headers are unusual, too.
+    The bases are below ``HUGE``. More than ``MAX_OBJECTS`` records and headers are unusual, too.
     """
     records: list[Record] = []
     room: i64 = MAX_OBJECTS - count
@@ -173,7 +173,7 @@ def read_records(
 def read_record(
     data: bytes, pos: i64, end: i64, room: i64, base_offset: i64, base_timestamp: i64
 ) -> tuple[Record, i64, i64]:
-    """The record at ``pos``, where it ends and how many headers it has, which is ``room`` at most.
+    """Return the record at ``pos``, where it ends and how many headers it has, which is ``room`` at most.
 
     All lengths are checked; key, value and headers are copied by the record later. All varints are zigzag coded: odd
     numbers are negative.
@@ -250,7 +250,7 @@ def read_record(
 
 
 def read_length(data: bytes, pos: i64) -> tuple[i64, i64]:
-    """The length of a key or value, and where its bytes start; null is -1, which is coded as 1."""
+    """Return the length of a key or value, and where its bytes start; null is -1, which is coded as 1."""
     coded: i64 = data[pos]
     pos += 1
     if coded > 127:
@@ -268,14 +268,16 @@ def read_length(data: bytes, pos: i64) -> tuple[i64, i64]:
 
 
 def after(data: bytes, pos: i64) -> i64:
-    """Where the key or value at ``pos`` ends."""
+    """Return the end of the key or value at ``pos``."""
     size, pos = read_length(data, pos)
     return pos if size < 0 else pos + size
 
 
 def after_headers(data: bytes, pos: i64, end: i64, room: i64) -> tuple[i64, i64]:
-    """How many headers a record has, and where they end. Gives up if there are more than ``room``, or more than there
-    are bytes before ``end``."""
+    """Return the number of headers of a record, and their end.
+
+    Give up if there are more than ``room``, or more than there are bytes before ``end``.
+    """
     coded, pos = read_long_varint(data, pos, 28)
     if coded & 1 or coded >> 1 > room or coded >> 1 > end - pos:
         give_up()
@@ -288,7 +290,7 @@ def after_headers(data: bytes, pos: i64, end: i64, room: i64) -> tuple[i64, i64]
 
 
 def read_long_varint(data: bytes, pos: i64, last: i64) -> tuple[i64, i64]:
-    """A varint, still zigzag coded, and where it ends. ``last`` is the shift of the last byte allowed."""
+    """Return a varint, still zigzag coded, and where it ends. ``last`` is the shift of the last byte allowed."""
     value: i64 = 0
     shift: i64 = 0
     while True:
@@ -303,7 +305,7 @@ def read_long_varint(data: bytes, pos: i64, last: i64) -> tuple[i64, i64]:
 
 
 def read_headers(data: bytes, pos: i64, room: i64) -> tuple[Headers, i64]:
-    """The headers of a record, starting with their number. Gives up if there are more than ``room``."""
+    """Return the headers of a record, starting with their number. Gives up if there are more than ``room``."""
     count, pos = read_long_varint(data, pos, 28)
     if count & 1 or count >> 1 > room:
         give_up()

@@ -1,7 +1,7 @@
 """Message sets: the formats of magic 0 and 1, which preceded record batches [KAFKA-WIRE 44].
 
 A message is an offset, a size, a CRC-32, magic, attributes, a timestamp (magic 1), key and value. The value of a
-compressed message is a message set. The offset of such a wrapper is that of its last message; the offsets inside are
+compressed message is a message set. Such a wrapper has the offset of its last message. The offsets inside are
 absolute with magic 0 and relative with magic 1.
 """
 
@@ -27,10 +27,10 @@ MIN_BYTES = OVERHEAD + MIN_SIZE[0]
 
 
 def read(batch: Batch, verify: bool, *, stored: bool = False) -> tuple[list[Record], int, int]:
-    """The records of a message; the offset to which inner offsets are relative; the attributes of the first inner
-    message.
+    """Return the records of a message, the base of inner offsets, and the attributes of the first inner message.
 
-    ``stored`` keeps the timestamps of inner messages that the wrapper's append time would replace.
+    Inner offsets are relative to the base. ``stored`` keeps the timestamps of inner messages that the wrapper's
+    append time would replace.
     """
     outer = _Message(batch, batch.data, 0, batch.size)
     if not batch.attributes & CODEC_MASK:
@@ -46,7 +46,7 @@ def read(batch: Batch, verify: bool, *, stored: bool = False) -> tuple[list[Reco
 
 
 def payload(batch: Batch) -> bytes:
-    """The value of a message, or the decompressed message set in it."""
+    """Return the value of a message, or the decompressed message set in it."""
     outer = _Message(batch, batch.data, 0, batch.size)
     return _decompressed(batch, outer) if batch.attributes & CODEC_MASK else outer.value or b""
 
@@ -61,7 +61,7 @@ def _decompressed(batch: Batch, outer: _Message) -> bytes:
 
 
 def _inner(batch: Batch, data: bytes, verify: bool) -> list[_Message]:
-    """The messages of a decompressed message set."""
+    """Return the messages of a decompressed message set."""
     if not data:
         raise error_in(batch, KEY[batch.magic] + 8, "records", "a compressed message without messages")
     inner: list[_Message] = []
@@ -84,7 +84,7 @@ def _inner(batch: Batch, data: bytes, verify: bool) -> list[_Message]:
 
 
 def _base(batch: Batch, last: int) -> int:
-    """The number to add to inner offsets; ``last`` is the last inner offset."""
+    """Return the number to add to inner offsets; ``last`` is the last inner offset."""
     if batch.magic == 0 or batch.last_offset == 0:
         return 0  # some versions of librdkafka produced wrappers with offset 0
     if batch.last_offset < last:

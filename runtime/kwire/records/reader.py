@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 
 class BatchReader:
-    """An iterator of :class:`Batch`. It keeps none of them, so memory use does not grow with the input.
+    """An iterator of ``Batch``. It keeps no batches, so memory use does not grow with the input.
 
-    An invalid batch raises; the next call continues after it, if its size is valid. With ``skip``, invalid batches
-    are skipped and their errors collected in ``errors``. ``position`` is the current position in the input; at the
-    end it is the end of the input, or the start of an incomplete last batch of ``truncated`` bytes.
-    Only a batch with an invalid size stops the iteration elsewhere.
+    An invalid batch raises. The next call continues after it if its size is valid. With ``skip``, invalid batches are
+    skipped and their errors collected in ``errors``. ``position`` is the current position in the input. At the end it
+    is the end of the input, or the start of an incomplete last batch of ``truncated`` bytes. Only a batch with an
+    invalid size stops the iteration elsewhere.
     """
 
     __slots__ = (
@@ -83,15 +83,16 @@ class BatchReader:
         raise StopIteration
 
     def with_records(self) -> Iterator[tuple[Batch, list[Record]]]:
-        """The batches with all their records. A batch with an invalid record is an invalid batch: it raises, or with
-        ``skip`` is skipped."""
+        """Return the batches with all their records. A batch with an invalid record is an invalid batch: it raises,
+        or with ``skip`` is skipped.
+        """
         return with_records(self, self._note if self._skip else None)
 
     def _note(self, error: DecodeError) -> None:
         self.errors.append(to_keep(error))
 
     def _next(self) -> Batch | None:
-        """The batch at the current position; ``None`` at the end."""
+        """Return the batch at the current position; ``None`` at the end."""
         at = self.position - self._start
         left = self._length - at
         if left < OVERHEAD:
@@ -126,7 +127,7 @@ class BatchReader:
         return batch
 
     def _size(self, at: int) -> int:
-        """What the size field of the batch at ``at`` holds."""
+        """Return the value of the size field of the batch at ``at``."""
         source = self._source
         if source is not None:
             return read_i32_be(source, at + 8)
@@ -178,21 +179,21 @@ def read_batches(
     limit: int | None = None,
     policy: Policy = STRICT,
 ) -> BatchReader:
-    """The batches of ``data``, the contents of a records field or a log segment; ``None`` is an empty field.
+    """Return the batches of ``data``, the contents of a records field or a log segment. ``None`` is an empty field.
 
-    An incomplete batch at the end is normal in a Fetch response and ends the iteration without an error; the reader's
-    ``truncated`` is its length [KAFKA-WIRE 44]. Errors: :class:`ChecksumError` (not with ``verify=False``),
-    :class:`UnknownMagicError`, :class:`CorruptRecordError`, and while records are decoded,
-    :class:`RecordsLimitError` and ``kwire.compression.CompressionError``.
+    An incomplete batch at the end is normal in a Fetch response and ends the iteration without an error. The reader's
+    ``truncated`` is its length [KAFKA-WIRE 44]. The iteration raises ``ChecksumError`` (not with ``verify=False``),
+    ``UnknownMagicError`` and ``CorruptRecordError``. Decoding records also raises ``RecordsLimitError`` and
+    ``kwire.compression.CompressionError``.
 
     With ``skip``, such batches are skipped and their errors collected in the reader's ``errors``. Invalid records are
-    found when they are decoded: :meth:`BatchReader.with_records` skips their batch as well, a loop over its records
+    found when they are decoded. ``BatchReader.with_records`` skips their batch as well, but a loop over its records
     raises.
 
-    ``position`` is where ``data`` starts in a larger input, for the positions of batches and the offsets of errors.
-    ``limit`` bounds the decompressed bytes of one batch (default ``kwire.compression.DEFAULT_LIMIT``).
+    ``position`` is the start of ``data`` in a larger input, for the positions of batches and the offsets of errors.
+    ``limit`` is the maximum number of decompressed bytes of one batch (default ``kwire.compression.DEFAULT_LIMIT``).
 
-    Of the ``policy`` only ``trailing`` applies: "ignore" ignores bytes that Kafka does not look at.
+    Only the ``trailing`` choice of ``policy`` applies: "ignore" ignores bytes that Kafka does not look at.
     """
     view = memoryview(b"" if data is None else data)
     if view.format != "B" or view.ndim != 1:
@@ -204,7 +205,7 @@ def read_batches(
 def with_records(
     batches: Iterable[Batch], skipped: Callable[[DecodeError], None] | None
 ) -> Iterator[tuple[Batch, list[Record]]]:
-    """Batches with all their records. Errors of invalid ones are passed to ``skipped``, or else raised."""
+    """Yield batches with all their records. Errors of invalid ones are passed to ``skipped``, or else raised."""
     for batch in batches:
         try:
             records = batch.records()

@@ -41,8 +41,9 @@ def seal(
     leader_epoch: int = -1,
     attributes: int = 0,
 ) -> bytes:
-    """The batch whose ``count`` records are in ``out``: compressed, with its header before it. Of ``attributes`` the
-    unassigned bits and the one for the delete horizon count."""
+    """Return the batch whose ``count`` records are in ``out``: compressed, with its header before it. Of
+    ``attributes`` the unassigned bits and the one for the delete horizon count.
+    """
     bits = (attributes & ~KNOWN_ATTRIBUTES) | codec_bits(codec) | append_bit(timestamp_type, 2)
     if transactional:
         bits |= TRANSACTIONAL
@@ -72,10 +73,10 @@ def seal(
 
 
 def joined(start: bytes, covered: bytes, out: BytesWriter) -> bytes:
-    """The header up to the checksum, the checksum, and what it covers: the rest of the header and the records.
+    """Return the header up to the checksum, the checksum, and the covered bytes: the rest of the header and the
+    records.
 
-    ``out`` has to outlive the view of it: compiled functions let go of variables after their last use, but not of
-    arguments.
+    ``out`` has to outlive the view of it. Compiled functions free variables after their last use, but not arguments.
     """
     records = view(out)
     checksum = crc32c(records, crc32c(covered))
@@ -83,21 +84,21 @@ def joined(start: bytes, covered: bytes, out: BytesWriter) -> bytes:
 
 
 def compressed(codec: int, data: bytes, magic: int, level: int | None) -> bytes:
-    """The records as they are stored."""
+    """Return the records as they are stored."""
     from kwire.compression import compress
 
     return compress(codec, data, magic=magic, level=level)
 
 
 def codec_bits(codec: int) -> int:
-    """The bits of the attributes that say how records are compressed."""
+    """Return the bits of the attributes that say how records are compressed."""
     if not isinstance(codec, int) or not 0 <= codec <= CODEC_MASK:
         raise EncodeError(f"unknown codec {codec!r}")
     return codec
 
 
 def append_bit(timestamp_type: TimestampType, magic: int) -> int:
-    """The bit of the attributes that says whose timestamps these are."""
+    """Return the bit of the attributes that says whose timestamps these are."""
     if timestamp_type not in ("create", "append"):
         raise EncodeError(f"the timestamp type must be create or append, not {timestamp_type!r}", version=magic)
     return APPEND_TIME if timestamp_type == "append" else 0

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def varint(value: i64) -> bytes:
-    """The bytes of a number of up to 62 bits, zigzag coded."""
+    """Return the bytes of a number of up to 62 bits, zigzag coded."""
     if value < -HUGE or value > HUGE:
         give_up()
     coded: i64 = value << 1 if value >= 0 else (-value << 1) - 1
@@ -62,7 +62,9 @@ def write_records(out: BytesWriter, records: list[Record], base_offset: i64, bas
 def write_record(
     out: BytesWriter, time: i64, place: i64, key: bytes | None, value: bytes | None, headers: Headers
 ) -> None:
-    """One record. ``time`` and ``place`` are how far its timestamp and its offset are from those of the batch."""
+    """Write one record. ``time`` and ``place`` are the distances of its timestamp and its offset from the batch's
+    bases.
+    """
     if time < -HUGE or time > HUGE or place < 0 or place > 0x7FFFFFFF:  # the difference of two offsets overflows
         give_up()
     time = time << 1 if time >= 0 else (-time << 1) - 1
@@ -112,17 +114,17 @@ def write_record(
 
 
 def new_buffer() -> BytesWriter:
-    """Where records are written to."""
+    """Return a buffer for records."""
     return BytesWriter()
 
 
 def view(out: BytesWriter) -> memoryview:
-    """What was written. Natively no copy: only valid while ``out`` exists and nothing else is written."""
+    """Return the written bytes. The native view is no copy: use it while ``out`` exists and gets no more bytes."""
     return memoryview(out.getvalue())
 
 
 def longer(coded: i64) -> i64:
-    """How many bytes more than one a number takes that is zigzag coded already."""
+    """Return the number of bytes, minus one, of a number that is zigzag coded already."""
     size: i64 = 0
     while coded > 127:
         coded >>= 7
@@ -131,7 +133,7 @@ def longer(coded: i64) -> i64:
 
 
 def write_coded(out: BytesWriter, coded: i64) -> None:
-    """A number that is zigzag coded already."""
+    """Write a number that is zigzag coded already."""
     while coded > 127:
         out.append(u8(coded & 127 | 128))
         coded >>= 7
@@ -139,7 +141,7 @@ def write_coded(out: BytesWriter, coded: i64) -> None:
 
 
 def write_headers(headers: Headers) -> bytes:
-    """The encoded headers of a record, including their number."""
+    """Return the encoded headers of a record, including their number."""
     out = BytesWriter()
     write_coded(out, len(headers) << 1)
     for name, value in headers:

@@ -1,6 +1,6 @@
 """The versions that releases support, negotiation between client and broker, and conversion between versions.
 
-A generated package has the data, as :class:`Releases` and :class:`Matrix`: ``kwire_kafka.releases`` and
+A generated package has the data, as ``Releases`` in ``kwire_kafka.releases`` and as ``Matrix`` in
 ``kwire_kafka.compat``. Version ranges are ``range`` objects, possibly empty.
 """
 

@@ -1,4 +1,4 @@
-"""What a broker accepts, as it says itself, against what the known releases do."""
+"""The versions that a broker accepts, by its own answer, compared with the known releases."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from kwire.releases.facts import NONE, Release
 
 ANSWERED = "its answer to ApiVersions"
-"""The source of a :class:`Release` that is a broker."""
+"""Source of a ``Release`` that is a broker."""
 
 LISTENERS = ("broker", "zkBroker", "controller")
 
@@ -33,9 +33,9 @@ class Feature(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BrokerAnswer:
-    """What a broker says about itself: ``apis`` are the versions that it advertises, by API key.
+    """The description that a broker gives of itself. ``apis`` are its advertised versions by API key.
 
-    ``name`` is the address it was asked at. It can be a side of :meth:`Releases.negotiate`.
+    ``name`` is the address of the broker. It can be a side of ``Releases.negotiate``.
     """
 
     name: str
@@ -47,7 +47,10 @@ class BrokerAnswer:
 
     @classmethod
     def from_json(cls, value: Any) -> BrokerAnswer:
-        """Name and versions in what ``kwire broker --format json`` printed; ``ValueError`` for anything else."""
+        """Return name and versions from the output of ``kwire broker --format json``.
+
+        Raise ``ValueError`` for other data.
+        """
         try:
             rows = [(row["api_key"], row["min_version"], row["max_version"]) for row in value["apis"]]
             name = value["broker"]
@@ -87,10 +90,10 @@ class ApiFit:
 
 @dataclass(frozen=True, slots=True)
 class BrokerFit:
-    """The known releases that are nearest to a broker, oldest first, and the APIs compared with the newest of them.
+    """The known releases that are nearest to a broker, oldest first, and the APIs compared with the newest release.
 
-    ``exact`` is whether it advertises what they do, apart from unstable versions and from APIs that need a plugin.
-    ``listener`` is the kind of listener that was asked: ``broker``, ``zkBroker``, ``controller``; empty for releases
+    ``exact`` is true if the advertised versions are equal, apart from unstable versions and from APIs that need a
+    plugin. ``listener`` is the kind of the listener: ``broker``, ``zkBroker``, ``controller``, or empty for releases
     before 2.8.
     """
 
@@ -101,7 +104,9 @@ class BrokerFit:
 
 
 def fit(answer: BrokerAnswer, releases: Mapping[str, Release], name_of: Callable[[int], str]) -> BrokerFit:
-    """The releases that differ from a broker in the fewest versions, and call the fewest of its versions unstable."""
+    """Return the releases that differ from a broker in the fewest versions, and call the fewest of its versions
+    unstable.
+    """
     known = {key for release in releases.values() for key in release.apis}
     found: dict[tuple[int, int], list[tuple[str, str]]] = {}
     for release in releases.values():
@@ -144,7 +149,7 @@ def _common(one: range, other: range) -> range:
 
 
 def _without(versions: range, other: range) -> tuple[range, ...]:
-    """The parts of ``versions`` below and above ``other``."""
+    """Return the parts of ``versions`` below and above ``other``."""
     below = range(versions.start, min(versions.stop, other.start)) if other else versions
     above = range(max(versions.start, other.stop), versions.stop) if other else NONE
     return tuple(part for part in (below, above) if part)

@@ -41,7 +41,7 @@ class Api:
     listeners: tuple[str, ...] = ()
 
     def status(self, version: int) -> str:
-        """``stable``, ``deprecated`` or ``unstable`` if a broker accepts ``version``; ``refused`` if it only
+        """Return ``stable``, ``deprecated`` or ``unstable`` if a broker accepts ``version``; ``refused`` if it only
         advertises it; otherwise ``none``."""
         if version in self.unstable:
             return "unstable"
@@ -50,11 +50,11 @@ class Api:
         return "refused" if version in self.advertised else "none"
 
     def all_advertised(self, *, unstable: bool) -> range:
-        """The advertised versions, including the unstable ones on request."""
+        """Return the advertised versions, including the unstable ones on request."""
         return _joined(self.advertised, self.unstable) if unstable else self.advertised
 
     def all_accepted(self, *, unstable: bool) -> range:
-        """The accepted versions, including the unstable ones on request."""
+        """Return the accepted versions, including the unstable ones on request."""
         return _joined(self.accepted, self.unstable) if unstable else self.accepted
 
 
@@ -78,7 +78,10 @@ class Release:
     tagged: tuple[TaggedField, ...] = ()
 
     def api(self, which: int | str) -> Api:
-        """The API with this key, or with this name in this release; ``UnknownApiError`` if there is none."""
+        """Return the API with this key, or with this name in this release.
+
+        Raise ``UnknownApiError`` if the release does not have it.
+        """
         for key, api in self.apis.items():
             if which in (key, api.name):
                 return api
@@ -86,14 +89,17 @@ class Release:
 
 
 def format_range(versions: range) -> str:
-    """``range(3, 12)`` → ``3-11``, an empty range → ``none``."""
+    """Return ``range(3, 12)`` → ``3-11``, an empty range → ``none``."""
     if not versions:
         return "none"
     return str(versions[0]) if len(versions) == 1 else f"{versions[0]}-{versions[-1]}"
 
 
 def parse_versions(versions: Versions) -> range:
-    """The inverse of :func:`format_range`; also takes a ``range`` or a pair of the lowest and highest version."""
+    """Return the range for a text, a ``range`` or a pair of the lowest and highest version.
+
+    This is the inverse of ``format_range``.
+    """
     if isinstance(versions, range):
         return versions
     if not isinstance(versions, str):
@@ -106,7 +112,7 @@ def parse_versions(versions: Versions) -> range:
 
 
 def _joined(lower: range, upper: range) -> range:
-    """The union of two adjacent ranges, each possibly empty."""
+    """Return the union of two adjacent ranges, each possibly empty."""
     if not lower or not upper:
         return lower or upper
     return range(lower.start, upper.stop)

@@ -31,8 +31,8 @@ from kwire.releases.facts import parse_versions
 class Conversion:
     """The effects of writing values of one version in another. Fields are paths such as ``topics[].name``.
 
-    Fields in ``lost`` are dropped. Encoding raises :class:`~kwire.errors.EncodeError` if a field in ``blocking`` does
-    not have its default, a field in ``null`` is null, or a field in ``missing`` is present at all.
+    Fields in ``lost`` are dropped. Encoding raises ``kwire.errors.EncodeError`` if a field in ``blocking`` does not
+    have its default, a field in ``null`` is null, or a field in ``missing`` is present at all.
     """
 
     relation: str
@@ -98,8 +98,10 @@ class MessageMatrix:
         }
 
     def convert(self, source: int, target: int) -> Conversion:
-        """The conversion from version ``source`` to version ``target``; :class:`~kwire.errors.UnknownVersionError` if
-        the message lacks one of them."""
+        """Return the conversion from version ``source`` to version ``target``.
+
+        Raise ``kwire.errors.UnknownVersionError`` if the message lacks one of them.
+        """
         for version in (source, target):
             if version not in self.versions:
                 raise UnknownVersionError(version, range(min(self.versions), max(self.versions) + 1), of=self.name)
@@ -136,7 +138,7 @@ class Matrix(PerMessage[MessageMatrix]):
 
 
 def _expanded(spans: str, order: list[str]) -> tuple[str, ...]:
-    """All releases in spans such as ``2.2.2..3.9.1 4.0.1``."""
+    """Return all releases in spans such as ``2.2.2..3.9.1 4.0.1``."""
     releases: list[str] = []
     for span in spans.split():
         first, _, last = span.partition("..")

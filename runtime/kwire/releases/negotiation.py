@@ -15,7 +15,7 @@ class Choice:
     """The version that client and broker use for one API. ``client`` and ``broker`` are the versions each side
     offers.
 
-    ``version`` is the highest common one; ``None`` if there is none, for one of these reasons (``reason``):
+    ``version`` is the highest common version. Without one it is ``None``, and ``reason`` is one of these:
 
     ``client``, ``broker``
         this side does not have the API
@@ -46,10 +46,10 @@ class Choice:
 
 
 class Negotiation(Mapping[int, Choice]):
-    """The choices by API key; an unknown key raises :class:`~kwire.errors.UnknownApiError`.
+    """The choices by API key.
 
-    ``blind`` is true for brokers before 0.10.0, which do not report their versions: a client makes these choices only
-    if it is configured with the broker's release.
+    An unknown key raises ``kwire.errors.UnknownApiError``. ``blind`` is true for brokers before 0.10.0, which do not
+    report their versions. A client makes these choices only if it is configured with the broker's release.
     """
 
     def __init__(self, choices: Iterable[Choice], *, blind: bool) -> None:
@@ -82,20 +82,19 @@ class Negotiation(Mapping[int, Choice]):
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """How the choice for one API changes with the broker. ``lost``: there was a common version and there is none
-    now."""
+    """The change of the choice for one API with the broker. ``lost`` is true if the common version is gone."""
 
     before: Choice
     after: Choice
 
     @property
     def lost(self) -> bool:
-        """Whether there is no longer a common version."""
+        """Whether the APIs no longer share a version."""
         return self.before.version is not None and self.after.version is None
 
 
 def choose(key: int, client: Api | None, broker: Api | None, listener: str | None, *, unstable: bool) -> Choice:
-    """The choice for the API with this key; a side is ``None`` if it does not have the API."""
+    """Return the choice for the API with this key; a side is ``None`` if it does not have the API."""
     mine = client.all_accepted(unstable=unstable) if client is not None else NONE
     theirs = broker.all_advertised(unstable=unstable) if broker is not None else NONE
     version: int | None = None
@@ -112,7 +111,7 @@ def choose(key: int, client: Api | None, broker: Api | None, listener: str | Non
 
 
 def _disjoint(client: Api, broker: Api, mine: range, theirs: range) -> str:
-    """The reason why ``mine`` and ``theirs`` have no version in common."""
+    """Return the reason why ``mine`` and ``theirs`` have no version in common."""
     if set(client.all_accepted(unstable=True)) & set(broker.all_advertised(unstable=True)):
         return "unstable"
     if not theirs:

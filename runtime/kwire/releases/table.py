@@ -21,7 +21,7 @@ Accepted versions include the unstable ones; an empty text for advertised versio
 class Releases(Mapping[str, Release]):
     """All releases, oldest first, by name. ``"4.1"`` finds the newest known release of that line.
 
-    An unknown name raises :class:`~kwire.errors.UnknownReleaseError`. Compares by identity.
+    An unknown name raises ``kwire.errors.UnknownReleaseError``. Compares by identity.
     """
 
     __eq__ = object.__eq__
@@ -64,7 +64,7 @@ class Releases(Mapping[str, Release]):
         return isinstance(name, str) and self._known(name) is not None
 
     def _known(self, name: str) -> str | None:
-        """The release with this name, or the newest of this line; ``None`` if there is none."""
+        """Return the release with this name, or the newest release of this line, or ``None``."""
         if name in self._sources:
             return name
         line = [known for known in self._sources if known.startswith(f"{name}.") or name.startswith(f"{known}.")]
@@ -84,11 +84,11 @@ class Releases(Mapping[str, Release]):
     def negotiate(
         self, client: object, broker: object, *, listener: str | None = None, unstable: bool = False
     ) -> Negotiation:
-        """The version of each API that ``client`` and ``broker`` would use, or the reason why there is none.
+        """Return the version of each API that ``client`` and ``broker`` would use, or the reason for its absence.
 
-        Each side is the name of a release, a :class:`Release`, a :class:`BrokerAnswer`, a decoded
-        ApiVersionsResponse, or a mapping from API keys or names to ranges. ``listener`` leaves out APIs that the
-        broker does not offer there; ``None`` is any listener. ``unstable`` enables unstable versions on both sides.
+        Each side is the name of a release, a ``Release``, a ``BrokerAnswer``, a decoded ApiVersionsResponse, or a
+        mapping from API keys or names to ranges. ``listener`` leaves out APIs that the broker does not offer there.
+        ``None`` is any listener. ``unstable`` enables unstable versions on both sides.
 
         If a broker is given by its versions and not as a release, only the advertised versions are known. It is
         assumed to accept the versions that releases with the same advertised versions accept [KAFKA-18659].
@@ -109,20 +109,23 @@ class Releases(Mapping[str, Release]):
         listener: str | None = None,
         unstable: bool = False,
     ) -> list[Change]:
-        """The APIs for which a client uses another version, or none, when broker ``after`` replaces ``before``."""
+        """Return the APIs for which a client uses another version, or none, when broker ``after`` replaces
+        ``before``.
+        """
         old = self.negotiate(client, before, listener=listener, unstable=unstable)
         new = self.negotiate(client, after, listener=listener, unstable=unstable)
         both = [Change(old[key], new[key]) for key in old if key in new]
         return [change for change in both if change.before.version != change.after.version]
 
     def fit(self, broker: BrokerAnswer) -> BrokerFit:
-        """The known releases that are nearest to a broker, and how it differs from the newest of them."""
+        """Return the known releases that are nearest to a broker, and how it differs from the newest of them."""
         return fit(broker, self._releases, self._name)
 
     def of(self, broker: BrokerAnswer) -> Release:
-        """A broker as a release, with its address for a name.
+        """Return a broker as a release, with its address as its name.
 
-        It is assumed to accept what :meth:`negotiate` says, and to deprecate what the nearest release does.
+        It is assumed to accept the versions that ``negotiate`` describes, and to deprecate the versions that the
+        nearest release deprecates.
         """
         nearest = self._releases[self.fit(broker).releases[-1]].apis
         apis = self._peer(broker, announced=True)
@@ -136,7 +139,10 @@ class Releases(Mapping[str, Release]):
         )
 
     def _peer(self, side: object, *, announced: bool) -> Mapping[int, Api]:
-        """The APIs of one side. ``announced``: its ranges are the advertised versions, and it may accept fewer."""
+        """Return the APIs of one side.
+
+        ``announced``: its ranges are the advertised versions, and it may accept fewer.
+        """
         if isinstance(side, str):
             return self[side].apis
         if isinstance(side, Release):
@@ -170,8 +176,9 @@ class Releases(Mapping[str, Release]):
         return self._rows[key][-1][2] if key in self._rows else f"api key {key}"
 
     def _accepted(self, key: int, offered: range) -> range:
-        """The versions accepted by a broker that advertises ``offered``, as in the release with the nearest lower
-        offer."""
+        """Return the versions accepted by a broker that advertises ``offered``, as in the release with the nearest
+        lower offer.
+        """
         known = [release.apis[key] for release in self._releases.values() if key in release.apis]
         similar = [
             api

@@ -1,7 +1,7 @@
-"""The layout around a logged message: its time, and the JSON string that may contain it.
+"""The layout around a logged message, with its time, and the JSON string that may contain it.
 
-Covers log4j patterns, the prefixes of docker, Kubernetes and journald, and the JSON layouts of log4j, Logstash and
-others.
+Covers log4j patterns, the prefixes of docker, Kubernetes and journald, and JSON layouts such as log4j's and
+Logstash's.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ can represent all of them in every zone."""
 
 
 def micros(prefix: str, zone: tzinfo) -> int | None:
-    """The time before a message, in microseconds since the epoch; ``None`` if there is none.
+    """Return the time before a message, in microseconds since the epoch, or ``None`` if it has no time.
 
     Reads ISO dates and log4j's variants (``[2026-11-21 16:33:41,379]``, ``21 Nov 2026 16:33:41,379``), and seconds or
-    fractions of seconds since the epoch. If there are several times, the first with a zone wins, else the first;
-    times without a zone are in ``zone``.
+    fractions of seconds since the epoch. If there are several times, the first with a zone wins, else the first.
+    Times without a zone are in ``zone``.
     """
     first = None
     for pattern in _DATES:
@@ -56,11 +56,11 @@ def micros(prefix: str, zone: tzinfo) -> int | None:
 
 
 def located(text: str, mark: str) -> tuple[str, str, int] | None:
-    """The message that starts with ``mark``: the text before it, the text that contains it, and its offset there;
-    ``None`` if there is none.
+    """Return the message that starts with ``mark``, or ``None`` if the text has none.
 
-    The text is ``text`` itself or, if that is or ends with a JSON object, the string inside it that has the mark,
-    with time and level of the object before the message.
+    The result has the text before the message, the text that contains it, and its offset there. The containing text
+    is ``text`` itself or, if that is or ends with a JSON object, the string inside it that has the mark. Then time
+    and level of the object stand before the message.
     """
     start = text.find(mark)
     if start < 0:
@@ -89,7 +89,7 @@ def _unwrapped(text: str, mark: str, start: int) -> tuple[str, str] | None:
 
 
 def _strings(found: Any, mark: str, depth: int = 0) -> Iterator[str]:
-    """Strings that contain ``mark``. Collectors nest them two or three levels deep."""
+    """Yield strings that contain ``mark``. Collectors nest them two or three levels deep."""
     for value in found.values() if depth < 4 else ():
         if type(value) is str and mark in value:
             yield value
@@ -110,7 +110,7 @@ def _facts(found: dict[str, Any]) -> Iterator[str]:
 
 @lru_cache(maxsize=64)
 def _minute(year: str, month: str, day: str, hour: str, minute: str, zone: tzinfo) -> int:
-    """The start of a minute in microseconds since the epoch. Cached: most lines share it with the one before.
+    """Return the start of a minute in microseconds since the epoch. Cached: most lines share it with the one before.
 
     ``ValueError`` or ``OverflowError`` if it is out of range.
     """

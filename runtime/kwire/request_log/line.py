@@ -48,7 +48,7 @@ zones may contain a ``-``."""
 
 
 def addresses(connection: str) -> tuple[Address, Address] | None:
-    """The two ends in a broker's name for a connection, its own first; ``None`` if the name has another form."""
+    """Return the two ends in a broker's name for a connection, its own first, or ``None`` for other names."""
     ends = _CONNECTION.fullmatch(connection)
     return (Address(ends[1], int(ends[2])), Address(ends[3], int(ends[4]))) if ends else None
 
@@ -70,15 +70,16 @@ class LoggedHeader:
 class RequestLogLine:
     """One request and its response.
 
-    Missing parts are ``None``. ``prefix`` is the text before the logger's message, by default time and level:
-    ``[2026-11-21 16:33:41,379] DEBUG``; if the line is JSON, it is composed from its keys. ``connection`` is the
-    broker's name for the connection, ``local`` and ``remote`` are its two ends. ``more`` has everything else, under
-    the broker's names: optional parts (``temporaryMemoryBytes``, ``messageConversionsTime``) and those that later
-    releases will add.
+    Missing parts are ``None``. ``prefix`` is the text before the logger's message, by default time and level, as in
+    ``[2026-11-21 16:33:41,379] DEBUG``. If the line is JSON, it is composed from its keys. ``connection`` is the
+    broker's name for the connection, ``local`` and ``remote`` are its two ends. ``more`` has all other parts under
+    the broker's names, both optional parts (``temporaryMemoryBytes``, ``messageConversionsTime``) and parts that
+    later releases add.
 
-    Times are in milliseconds. ``request`` and ``response`` are ``None`` if there was none, such as after a Produce
-    with acks 0, and in lines of brokers before 2.8, which have ``request_text`` and ``response_text`` instead. A
-    request with ``is_forwarded`` reached a controller in an Envelope, which itself is not logged.
+    Times are in milliseconds. ``request`` and ``response`` are ``None`` if they do not exist, such as the response
+    after a Produce with acks 0. They are also ``None`` in lines of brokers before 2.8, which have ``request_text``
+    and ``response_text`` instead. A request with ``is_forwarded`` reached a controller in an Envelope, which itself
+    is not logged.
     """
 
     prefix: str
@@ -107,8 +108,11 @@ class RequestLogLine:
 
     @property
     def body_version(self) -> int:
-        """The version in which request and response were logged: that of the header, or 0 for an ApiVersions request
-        in a version unknown to the broker, which answers it in version 0 [KAFKA-WIRE 6]."""
+        """Version in which request and response were logged.
+
+        It is the version in the header, or 0 for an ApiVersions request in a version unknown to the broker, which
+        answers it in version 0 [KAFKA-WIRE 6].
+        """
         if self.header.api_key != API_VERSIONS:
             return self.header.api_version
         return 0 if UNSUPPORTED_VERSION in self.error_codes else self.header.api_version
@@ -122,7 +126,7 @@ class RequestLogLine:
 
     @property
     def response_throttle_ms(self) -> int | None:
-        """How long the response asks the client to pause, in milliseconds; ``None`` if it has no such field."""
+        """Pause that the response asks of the client, in milliseconds. ``None`` if it has no such field."""
         if self.response is not None:
             delay = self.response.get("throttleTimeMs")
             return delay if type(delay) is int else None
@@ -139,17 +143,18 @@ class RequestLogLine:
         return known_software(name), known_software(version)
 
     def time(self, zone: tzinfo) -> int | None:
-        """The time of the line, in microseconds since the epoch; ``None`` if the layout has none.
+        """Return the time of the line, in microseconds since the epoch; ``None`` if the layout has none.
 
         ``zone`` is the broker's time zone, used where the layout has none.
         """
         return micros(self.prefix, zone)
 
     def request_message(self, protocol: MessageRegistry, *, empty_records: bool = False) -> Message | None:
-        """The request as a codec object, ``None`` if there is none.
+        """Return the request as a codec object, or ``None`` if the line has none.
 
-        ``UnknownApiError`` or ``UnknownVersionError`` if the API key or its version is unknown, ``JsonFormError`` if
-        the JSON does not fit this version, or if only the size of records was logged and ``empty_records`` is false.
+        Raise ``UnknownApiError`` or ``UnknownVersionError`` if the API key or its version is unknown. Raise
+        ``JsonFormError`` if the JSON does not fit this version, or if only the size of records was logged and
+        ``empty_records`` is false.
         """
         if self.request is None:
             return None
@@ -157,10 +162,10 @@ class RequestLogLine:
         return cls.from_json(self.request, self.body_version, empty_records=empty_records)
 
     def response_message(self, protocol: MessageRegistry, *, empty_records: bool = False) -> Message | None:
-        """The response as a codec object, ``None`` if there is none; see :meth:`request_message`.
+        """Return the response as a codec object, or ``None`` if the line has none.
 
-        Brokers log only the size of the records in a Fetch response, and no records at all for ShareFetch and
-        FetchSnapshot.
+        Errors are as in ``request_message``. Brokers log only the size of the records in a Fetch response, and no
+        records at all for ShareFetch and FetchSnapshot.
         """
         if self.response is None:
             return None
@@ -168,9 +173,9 @@ class RequestLogLine:
         return cls.from_json(self.response, self.body_version, empty_records=empty_records)
 
     def request_model(self, protocol: MessageRegistry, models: Mapping[str, Any]) -> Any:
-        """The request as a model of its version, ``None`` if there is none.
+        """Return the request as a model of its version, or ``None`` if the line has none.
 
-        ``UnknownApiError`` or ``UnknownVersionError`` if the API key or its version is unknown, and pydantic's
+        Raise ``UnknownApiError`` or ``UnknownVersionError`` if the API key or its version is unknown, and pydantic's
         ``ValidationError`` if the JSON does not fit this version.
         """
         if self.request is None:
@@ -178,7 +183,10 @@ class RequestLogLine:
         return self._model(models, protocol.request(self.header.api_key).__name__, self.request)
 
     def response_model(self, protocol: MessageRegistry, models: Mapping[str, Any]) -> Any:
-        """The response as a model of its version, ``None`` if there is none; see :meth:`request_model`."""
+        """Return the response as a model of its version, or ``None`` if the line has none.
+
+        Errors are as in ``request_model``.
+        """
         if self.response is None:
             return None
         return self._model(models, protocol.response(self.header.api_key).__name__, self.response)
@@ -187,7 +195,7 @@ class RequestLogLine:
         return models[name].for_version(self.body_version).model_validate(body)
 
     def enveloped(self, protocol: MessageRegistry, policy: Policy = STRICT) -> tuple[Request, Response | None] | None:
-        """The request in an Envelope, and its response if it was answered.
+        """Return the request in an Envelope, and its response if it was answered.
 
         ``None`` if the line is about another API. An Envelope is logged if its request must not be forwarded.
         """
@@ -214,12 +222,12 @@ def _software_in_text(line: RequestLogLine) -> Json:
 
 
 def known_software(software: Any) -> str | None:
-    """A logged software name or version; ``None`` if it is unknown."""
+    """Return a logged software name or version; ``None`` if it is unknown."""
     return software if type(software) is str and software and software != UNKNOWN else None
 
 
 def _codes(body: Json) -> set[int]:
-    """Values of keys such as ``errorCode`` and ``partitionErrorCode``, at any depth, except 0."""
+    """Return values of keys such as ``errorCode`` and ``partitionErrorCode``, at any depth, except 0."""
     codes: set[int] = set()
     left: list[Any] = [body]
     while left:

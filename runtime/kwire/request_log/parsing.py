@@ -12,11 +12,11 @@ from kwire.request_log.text import MARK, NAMES, TIMES, is_text, text_values
 
 
 def parse_line(text: str) -> RequestLogLine | None:
-    """A line of the request log, in any layout; ``None`` for other lines.
+    """Return a line of the request log, in any layout, or ``None`` for other lines.
 
     The message may be a string inside JSON, which some layouts and collectors write. In lines of brokers before 2.8 a
-    value may contain line breaks; ``text`` must then have all of these lines. :class:`RequestLogError` if the line is
-    broken.
+    value may contain line breaks, and ``text`` must then have all of these lines. Raise ``RequestLogError`` if the
+    line is broken.
     """
     found = located(text, MARK)
     if found is None:
@@ -56,7 +56,7 @@ class _Place:
         return _Place(self.text, f"{self.path}.{name}" if self.path else name)
 
     def wrong(self, reason: str, position: int | None = None) -> RequestLogError:
-        """An error at a character of the line, or at its JSON as a whole."""
+        """Return an error at a character of the line, or at its JSON as a whole."""
         at = self.text.find(MARK) + len(MARK) if position is None else position
         return RequestLogError(
             reason,
@@ -110,7 +110,7 @@ _CLIENT: _Keys = {
 
 
 def _json_values(place: _Place, found: Json) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The values of the header, and those of the rest of the line."""
+    """Return the values of the header, and the values of the rest of the line."""
     bodies = {name: _body(place.within(name), found.pop(name, None)) for name in ("request", "response")}
     header = _inner(place, found, "requestHeader", _HEADER)
     for name in ("requestApiKey", "requestApiVersion"):
@@ -121,12 +121,12 @@ def _json_values(place: _Place, found: Json) -> tuple[dict[str, Any], dict[str, 
 
 
 def _body(place: _Place, found: Any) -> Json | None:
-    """The object of a body; Kafka writes an empty string if there is none."""
+    """Return the object of a body. Kafka writes an empty string for a missing body."""
     return None if found is None or found == "" else _object(place, found)
 
 
 def _inner(place: _Place, found: Json, name: str, keys: _Keys) -> dict[str, Any]:
-    """The values of an object inside ``found``, in which only unknown keys remain."""
+    """Return the values of an object inside ``found``, in which only unknown keys remain."""
     inside = place.within(name)
     inner = _object(inside, found.pop(name, {}))
     values = _taken(inside, inner, keys)
@@ -136,7 +136,7 @@ def _inner(place: _Place, found: Json, name: str, keys: _Keys) -> dict[str, Any]
 
 
 def _taken(place: _Place, found: Json, keys: _Keys) -> dict[str, Any]:
-    """The values of ``keys``, by attribute, removed from ``found``."""
+    """Return the values of ``keys``, by attribute, removed from ``found``."""
     values: dict[str, Any] = {}
     for name, (attribute, kind) in keys.items():
         value = found.pop(name, None)

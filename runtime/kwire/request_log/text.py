@@ -82,12 +82,13 @@ _FACT = re.compile(rf"(?:^|,)({'|'.join((*TIMES, *NAMES, *_MORE, 'clientInformat
 _SOFTWARE = re.compile(r"ClientInformation\(softwareName=(.{0,255}?), softwareVersion=(.{0,255}?)\)", re.DOTALL)
 _NUMBER = re.compile(r"\d{1,15}(?:\.\d{1,9})?", re.ASCII)
 _LOGGER = re.compile(r"[\w.$]+\)?(?::\d+)?")
-"""What Kafka's default layout appends to the message after a blank and ``(``. A principal before it may contain
-blanks."""
+"""Text that Kafka's default layout appends to the message after a blank and ``(``. A principal before it may contain
+blanks.
+"""
 
 
 def is_text(text: str, begin: int) -> bool:
-    """Whether ``text`` at ``begin`` starts with a message in this notation, possibly cut off."""
+    """Return whether ``text`` at ``begin`` starts with a message in this notation, possibly cut off."""
     rest = text[begin : begin + 16].rstrip()
     if rest in ("", "{"):
         return False
@@ -95,7 +96,10 @@ def is_text(text: str, begin: int) -> bool:
 
 
 def text_values(text: str, begin: int) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The values of the header, and those of the rest of the line. ``ValueError`` if a part is missing."""
+    """Return the values of the header, and the values of the rest of the line.
+
+    Raise ``ValueError`` if a part is missing.
+    """
     tail = next(iter(deque(_CONNECTION.finditer(text, begin), 1)), None)
     if tail is None:
         raise ValueError("the line ends before its connection and times")
@@ -112,7 +116,7 @@ def text_values(text: str, begin: int) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def _header(message: str) -> tuple[dict[str, Any], str]:
-    """The values of the header, and the text after it."""
+    """Return the values of the header, and the text after it."""
     for layout in _HEADERS:
         if found := layout.match(message):
             return _numbers(found.groupdict()), message[found.end() :].removeprefix(" -- ")
@@ -141,7 +145,7 @@ def _numbers(found: dict[str, str | None]) -> dict[str, Any]:
 
 
 def _facts(tail: str) -> dict[str, Any]:
-    """The values after the connection, separated by commas; a principal may contain commas."""
+    """Return the values after the connection, separated by commas; a principal may contain commas."""
     values: dict[str, Any] = {}
     more: dict[str, Any] = {}
     marks = list(_FACT.finditer(tail))

@@ -30,11 +30,11 @@ _HEADERS = {
 """The layout of a header, and the names of its fields, by magic."""
 _KINDS = {"b": "int8", "h": "int16", "i": "int32", "I": "uint32", "q": "int64"}
 MAX_RECORDS = 1000
-"""The most records of a batch that get spans of their own; one span counts the others."""
+"""Maximum records of a batch that get spans of their own. One span counts the rest."""
 MAX_BYTES = 1024
-"""How many bytes of a key or value a span has: a batch of a few bytes may decompress to large ones."""
+"""Maximum bytes of a key or value in a span. A batch of a few bytes may decompress to large values."""
 MAX_HEADERS = 8
-"""How many headers of a record a span has, each with a tenth of ``MAX_BYTES``."""
+"""Maximum headers of a record that get spans, each with a tenth of ``MAX_BYTES``."""
 MAX_COUNTED = 1_000_000
 """The most records of compressed batches that are read in all."""
 MAX_DECOMPRESSED = 256 << 20
@@ -56,7 +56,7 @@ class RecordsBudget:
 def expand_records(
     data: bytes, start: int, end: int, path: str, depth: int, left: RecordsBudget | None = None
 ) -> Iterator[Span]:
-    """The batches in ``data[start:end]``; their spans cover it without gaps, even if it is invalid.
+    """Yield the batches in ``data[start:end]``; their spans cover it without gaps, even if it is invalid.
 
     Calls with the same ``left`` share the limits of compressed batches. Records beyond them are not read."""
     left = left or RecordsBudget()
@@ -73,7 +73,7 @@ def expand_records(
 
 
 def time_text(milliseconds: int) -> str:
-    """A timestamp as date and time; empty where there is none."""
+    """Return a timestamp as date and time, empty if it is unset."""
     try:
         found = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=milliseconds)
     except OverflowError:
@@ -82,7 +82,7 @@ def time_text(milliseconds: int) -> str:
 
 
 def _size(data: bytes, start: int, end: int) -> int:
-    """The size of the batch at ``start``, or 0 if it is not all there."""
+    """Return the size of the batch at ``start``, or 0 if it is not all there."""
     size = OVERHEAD + int.from_bytes(data[start + 8 : start + OVERHEAD], "big", signed=True)
     return size if MAGIC < size <= end - start else 0
 
@@ -130,8 +130,9 @@ def _batch(data: bytes, start: int, end: int, path: str, depth: int, left: Recor
 
 
 def _count(batch: bytes, left: RecordsBudget) -> tuple[int | None, DecodeError | None]:
-    """The number of records in a batch, if they can be read, and the errors in it. Records beyond a limit are not
-    counted; then the error is ``BEYOND``."""
+    """Return the number of records in a batch, if they can be read, and the errors in it. Records beyond a limit are
+    not counted; then the error is ``BEYOND``.
+    """
     problem, size = None, min(DEFAULT_LIMIT, left.size)
     for verify in (True, False):
         try:

@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 def trace_request(
     protocol: MessageRegistry, payload: bytes, policy: Policy = STRICT, *, expand: Expand | None = None
 ) -> Trace:
-    """The payload of a request, as ``decode_request`` reads it, and of the request in it if that is an Envelope."""
+    """Return the payload of a request, as ``decode_request`` reads it, and of the request in it if that is an
+    Envelope.
+    """
     found = _request(protocol, payload, policy, expand)
     spans: list[Span] = []
     for span in found.spans:
@@ -54,7 +56,7 @@ def trace_response(
     *,
     expand: Expand | None = None,
 ) -> Trace:
-    """The payload of a response, as ``decode_response`` reads it."""
+    """Return the payload of a response, as ``decode_response`` reads it."""
     try:
         _, offset, cls, version = protocol.response_header(payload, api_key, version, policy)
     except DecodeError as problem:
@@ -66,7 +68,7 @@ def trace_response(
 
 
 def trace_frame(frame: bytes, payload: Trace) -> Trace:
-    """The trace of a frame, from that of its payload, which follows four bytes of size."""
+    """Return the trace of a frame from the trace of its payload, which follows four bytes of size."""
     size = int.from_bytes(frame[:4], "big", signed=True)
     for span in payload.spans:
         span.start, span.end, span.content = span.start + 4, span.end + 4, span.content + 4
@@ -78,7 +80,7 @@ def trace_frame(frame: bytes, payload: Trace) -> Trace:
 
 
 def _within(outer: Span, found: Trace) -> Iterator[Span]:
-    """The spans of the content of ``outer``, in its place; an error in it is not an error of the whole."""
+    """Yield the spans of the content of ``outer``, in its place; an error in it is not an error of the whole."""
     base, nested = outer.content, outer.depth + 1
     for span in found.spans:
         path = f"{outer.path}.{span.path}".rstrip(".")
@@ -91,6 +93,6 @@ def _within(outer: Span, found: Trace) -> Iterator[Span]:
 
 
 def _header(cls: type[Message], payload: bytes, end: int, policy: Policy) -> Trace:
-    """The trace of a header that ends at ``end``; only one version of the header fits."""
+    """Return the trace of a header that ends at ``end``; only one version of the header fits."""
     traces = [trace_message(cls, payload, version, policy, whole=False) for version in cls.VALID_VERSIONS]
     return next(found for found in traces if not found.error and found.end == end)

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 def trace_record(
     protocol: MessageRegistry, topic: str, key: bytes | None, value: bytes | None, policy: Policy = STRICT
 ) -> tuple[Trace | None, Trace | None]:
-    """Key and value as :func:`kwire.logs.decode_record` reads them; ``None`` for one that the record lacks.
+    """Return the traces of key and value, as ``kwire.logs.decode_record`` reads them, ``None`` for a missing part.
 
-    ``ValueError`` for a topic that is not internal.
+    Raise ``ValueError`` for a topic that is not internal.
     """
     if kind := connect_topic(topic):
         return trace_connect(kind, key, value)

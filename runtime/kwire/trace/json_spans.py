@@ -18,7 +18,7 @@ _LONGEST_NAME = 64
 
 
 def trace_connect(kind: str, key: bytes | None, value: bytes | None) -> tuple[Trace | None, Trace | None]:
-    """Key and value of a record in Kafka Connect's topic of this kind; see :func:`trace_record`."""
+    """Return the traces of key and value, as ``trace_record`` does, for Kafka Connect's topic of this kind."""
     name = None if key is None else connect_record(kind, key)
     keys = None if key is None else _key(kind, name, key)
     if value is None:
@@ -40,9 +40,9 @@ def _key(kind: str, name: str | None, key: bytes) -> Trace:
 
 
 def trace_json(data: bytes, title: str, secret: Rule | None) -> Trace:
-    """``data`` with a span for each value, up to its end or the first byte that is not JSON.
+    """Return ``data`` with a span for each value, up to its end or the first byte that is not JSON.
 
-    Only the last :data:`~kwire.trace.spans.MAX_SPANS` values have spans.
+    Only the last ``kwire.trace.spans.MAX_SPANS`` values have spans.
     """
     spans: deque[Span] = deque(maxlen=MAX_SPANS)
     names: list[str] = []
@@ -67,7 +67,7 @@ def trace_json(data: bytes, title: str, secret: Rule | None) -> Trace:
 
 
 def _span(data: bytes, node: Node, start: int, names: list[str]) -> Span:
-    """From the end of the value before, so that there are no gaps."""
+    """Return a span from the end of the value before, so that no gaps remain."""
     container = node.kind in ("object", "array")
     value: object = ... if container else json.loads(data[node.content : node.end])
     text = ""

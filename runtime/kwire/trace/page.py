@@ -1,6 +1,6 @@
-"""Traces as one HTML page for people: bytes beside fields, which highlight each other. It needs no other files.
+"""Traces as one HTML page for people, with bytes beside fields, which highlight each other. It needs no other files.
 
-Texts are from the wire, and so untrusted: they are escaped, and what cannot be seen is replaced first. The
+Texts are from the wire, and so untrusted. They are escaped, after invisible characters are replaced. The
 Content-Security-Policy of the page allows its one script and its one style by their hashes, and nothing else.
 """
 
@@ -60,13 +60,13 @@ class Page:
             self._names[f"{part.cls.__name__} v{part.version}"] = None
 
     def text(self) -> str:
-        """The page as HTML."""
+        """Return the page as HTML."""
         more = f"<p>and {counted(self._left_out, 'frame')} more</p>\n" if self._left_out else ""
         return _page(_text(", ".join(self._names) or "Bytes"), "".join([*self._sections, more]))
 
 
 def trace_page(traces: Mapping[str, Trace], guide: Guide, note: Note | None = None) -> str:
-    """Return the page of traces by their titles, as :class:`Page` makes it."""
+    """Return the page of traces by their titles, as ``Page`` makes it."""
     page = Page(guide, note)
     for title, found in traces.items():
         page.add(title, found)
@@ -86,7 +86,7 @@ def _page(title: str, sections: str) -> str:
 
 
 def messages_of(found: Trace, guide: Guide) -> list[Part]:
-    """The messages in a trace, headers first, by their headings."""
+    """Return the messages in a trace, headers first, by their headings."""
     parts = []
     for number, span in enumerate(found.spans):
         name, _, version = span.name.rpartition(" v")
@@ -96,8 +96,11 @@ def messages_of(found: Trace, guide: Guide) -> list[Part]:
 
 
 def addresses(found: Trace, guide: Guide) -> list[str]:
-    """Where the guide has what a trace shows: its messages without headers, or, of one that ended in an error, the
-    field that is wrong; the header if nothing else was read."""
+    """Return the addresses in the guide for the messages of a trace, without headers.
+
+    For a trace that ended in an error, return the address of the wrong field. If only the header was read, return its
+    address.
+    """
     path = _plain(found.error.path) if found.error else ""
     return [
         guide.message(part.cls, part.version, path if path in _fields(part.cls) else "")
@@ -106,7 +109,7 @@ def addresses(found: Trace, guide: Guide) -> list[str]:
 
 
 def _shown(parts: list[Part]) -> list[Part]:
-    """The messages without their headers; the header if there is nothing else."""
+    """Return the messages without their headers; the header if there is nothing else."""
     return [part for part in parts if not part.cls.__module__.endswith(".headers")] or parts
 
 
@@ -133,7 +136,7 @@ def _section(number: int, title: str, found: Trace, guide: Guide, note: Note | N
 
 
 def _links(found: Trace, spans: Sequence[Span], guide: Guide) -> Iterator[tuple[int, str]]:
-    """The index of each span that is of a message or of one of its fields, with its address."""
+    """Yield the index of each span that is of a message or of one of its fields, with its address."""
     parts = messages_of(found, guide)
     for part, after in zip(parts, [*[one.start for one in parts[1:]], len(spans)], strict=True):
         outer, fields = spans[part.start].path, _fields(part.cls)
@@ -144,7 +147,7 @@ def _links(found: Trace, spans: Sequence[Span], guide: Guide) -> Iterator[tuple[
 
 
 def _fields(cls: type[Message]) -> frozenset[str]:
-    """The paths of all fields of a message, without indexes."""
+    """Return the paths of all fields of a message, without indexes."""
     return frozenset(_plain(path) for path, _, _ in walk(cls))
 
 
@@ -165,7 +168,7 @@ def _row(at: int, span: Span, cells: tuple[str, ...], link: str, wrong: bool) ->
 
 
 def _dump(found: Trace, spans: Sequence[Span]) -> str:
-    """Lines of bytes, neighbours of one span together. Bytes of secrets are dots."""
+    """Return lines of bytes, neighbours of one span together. Bytes of secrets are dots."""
     size = min(len(found.data), MAX_BYTES)
     owners = [-1] * size
     for at, span in enumerate(spans):

@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     """Data, start and end of a block of records in it, path and depth → spans."""
 
 MAX_SPANS = 20_000
-"""How many spans the trace of a message has by default: the last ones, and one in place of those before."""
+"""Default maximum spans in the trace of a message. The last spans stay, and one span replaces the rest."""
 
 LEFT_OUT = "left out"
-"""The name of a span that replaces others; its value is their number."""
+"""Name of a span that replaces omitted spans. Its value is their number."""
 
 
 @dataclass(slots=True)
@@ -83,12 +83,12 @@ class Trace:
             span.secret = False
 
     def then(self, cls: type[Message], version: int, policy: Policy, expand: Expand | None = None) -> Trace:
-        """This trace followed by that of a message that extends to the end of the data."""
+        """Return this trace followed by the trace of a message that extends to the end of the data."""
         body = trace_message(cls, self.data, version, policy, offset=self.end, expand=expand)
         return Trace(self.data, self.spans + body.spans, body.error, body.secret)
 
     def unread(self, reason: str) -> Trace:
-        """This trace and the rest of the data, hidden since it is unknown; unchanged if an error ended it."""
+        """Return this trace and the rest of the data, hidden since it is unknown; unchanged if an error ended it."""
         if self.error:
             return self
         start, end = self.end, len(self.data)
@@ -107,7 +107,7 @@ def trace_message(
     expand: Expand | None = None,
     most: int = MAX_SPANS,
 ) -> Trace:
-    """The message at ``offset`` of ``data``, up to its end or the first error; never raises for bad data.
+    """Return the message at ``offset`` of ``data``, up to its end or the first error; never raises for bad data.
 
     ``whole`` and ``policy`` have the same meaning as for ``decode``. ``expand`` turns blocks of records into spans,
     see ``expand_records``. The first span is a heading with the name and version of the message. Only the last
@@ -134,7 +134,7 @@ def trace_message(
 
 
 def _mark_secrets(cls: type[Message], spans: list[Span]) -> None:
-    """Mark the secrets of a message, and what is inside of them, by the other fields of their structs."""
+    """Mark the secrets of a message, and their contents, by the other fields of their structs."""
     found = [(outer, *rule) for outer, rules in places(cls) for rule in rules]
     structs: dict[str, dict[str, object]] = {}
     for span in spans if found else ():
@@ -184,7 +184,7 @@ class _Tracer(Reader):
             self.add(span)
 
     def named(self, value: object, kind: str) -> str:
-        """The name of a value in the enum of its field; empty if it has none."""
+        """Return the name of a value in the enum of its field; empty if it has none."""
         return self.enum.name_of(value) if self.enum and kind in INTEGER_RANGES else ""
 
     def section(self, cls: type[Any], values: dict[str, Any], count: int) -> None:

@@ -22,7 +22,9 @@ _TITLES = ("offset", "bytes", "field", "type", "value")
 
 
 def show(found: Trace, note: Note | None = None, *, last: int | None = None) -> str:
-    """All lines, or the ``last`` ones up to the invalid byte or the end; a mark below that byte gives the reason."""
+    """Return all lines, or the ``last`` ones up to the invalid byte or the end; a mark below that byte gives the
+    reason.
+    """
     spans = spans_of(found)
     wrong = marked(found, spans)
     count = len(spans) if last is None else last
@@ -43,8 +45,9 @@ def show(found: Trace, note: Note | None = None, *, last: int | None = None) -> 
 
 
 def annotate(error: DecodeError, lines: int = 20) -> str:
-    """The error, and below it the last ``lines`` that were read before the failure: offset, bytes, field, type and
-    value, with a mark below the byte that is wrong. For an error in records, the lines of the batch."""
+    """Return the error, and below it the last ``lines`` that were read before the failure: offset, bytes, field, type
+    and value, with a mark below the byte that is wrong. For an error in records, the lines of the batch.
+    """
     found = Trace(error.data, [], error)
     if error.origin and error.version is not None:
         cls, offset, policy = error.origin
@@ -57,7 +60,7 @@ def annotate(error: DecodeError, lines: int = 20) -> str:
 
 
 def as_json(found: Trace, note: Note | None = None, *, most: int | None = None) -> dict[str, object]:
-    """The same as data: every span with its bytes, and the error or null.
+    """Return the same as data: every span with its bytes, and the error or null.
 
     Of a span, at most ``most`` bytes and characters are shown, and an ellipsis if there are more; by default all.
     """
@@ -83,17 +86,17 @@ def as_json(found: Trace, note: Note | None = None, *, most: int | None = None) 
 
 
 def spans_of(found: Trace) -> list[Span]:
-    """All spans, and one or two of kind ``?`` for the bytes that were not read."""
+    """Return all spans, and one or two of kind ``?`` for the bytes that were not read."""
     return [*found.spans, *_unread(found)]
 
 
 def _count(spans: list[Span]) -> int:
-    """The number of spans, with those that were left out."""
+    """Return the number of spans, including spans that were left out."""
     return sum(span.value if span.name == LEFT_OUT and type(span.value) is int else 1 for span in spans)
 
 
 def _unread(found: Trace) -> Iterator[Span]:
-    """Spans for the bytes that were not read. One starts at the invalid byte, to be marked."""
+    """Yield spans for the bytes that were not read. One starts at the invalid byte, to be marked."""
     end, size, error = found.end, len(found.data), found.error
     if error and end < error.offset <= size:
         yield _rest(found, end, error.offset)
@@ -112,13 +115,13 @@ def _rest(found: Trace, start: int, end: int) -> Span:
 
 
 def marked(found: Trace, spans: list[Span]) -> int:
-    """The index of the span with the invalid byte, or of the last one."""
+    """Return the index of the span with the invalid byte, or of the last one."""
     at = found.error.offset if found.error else found.end
     return next((index for index, span in enumerate(spans) if span.start <= at < span.end), len(spans) - 1)
 
 
 def columns(span: Span, data: bytes, note: Note | None = None) -> tuple[str, str, str, str, str]:
-    """What is shown of a span: offset, bytes, name with its indentation, type, and value with its meaning."""
+    """Return the columns of a span: offset, bytes, name with its indentation, type, and value with its meaning."""
     has_place = span.end > span.start or span.kind == "?"
     value = _hidden(span) if span.secret else span.text or cut(value_text(span), VALUE)
     return (
@@ -153,7 +156,7 @@ def _hidden(span: Span) -> str:
 
 
 def value_text(span: Span) -> str:
-    """The whole value of a span, or what describes it."""
+    """Return the whole value of a span, or what describes it."""
     value = span.value
     if span.text:
         return span.text

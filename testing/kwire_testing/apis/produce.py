@@ -52,7 +52,10 @@ def _appended(
 
 
 def _check_transaction(call: Call, name: str, partition: Partition, batch: Batch) -> None:
-    """Raise :class:`Refused` unless the partition is part of the transaction. Since version 12 this makes it so."""
+    """Raise ``Refused`` unless the partition is part of the transaction.
+
+    Since version 12, Produce adds the partition to it.
+    """
     producers = call.cluster.producers
     with as_older(call.version, since=1 << 15):
         producer = producers.find(name, batch.producer_id, batch.producer_epoch)
