@@ -202,6 +202,8 @@ NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
         (IsNotNull(("error_codes",)), None),
         (EqualTo(("no", "such"), 1), None),
         (Not(EqualTo(("no", "such"), 1)), None),
+        (EqualTo(("api", "part"), "Fetch"), None),
+        (EqualTo(("no_such",), 1), None),
     ],
 )
 def test_filters_become_conditions_if_they_mean_the_same(given: Filter, expected: Condition | None) -> None:
