@@ -145,6 +145,21 @@ def test_packets_without_room_are_dropped_and_counted(
     assert [(one.reason, one.packets) for one in found if isinstance(one, Broken)] == [(DROPPED, count)]
 
 
+def test_a_silent_interface_is_captured(tmp_path: Path, files: Path) -> None:
+    """The head of a file says so, before any packet comes."""
+    cutter, head = Cutter(Ring(files, PLENTY), LO), capture_in(tmp_path, TALK)[:24]
+    for number in range(24):
+        assert not cutter.begun
+        cutter.add(head[number : number + 1])
+    assert cutter.begun
+
+
+@pytest.mark.parametrize(("used", "room"), [(0, True), (10, True), (11, False)])
+def test_a_folder_has_room_for_one_more_file_within_its_limit(files: Path, used: int, room: bool) -> None:
+    (files / "one").write_bytes(bytes(used))
+    assert Ring(files, ring.FILE_BYTES + 10).has_room == room
+
+
 def test_every_dropped_packet_is_told_once(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Kernels count from the beginning of the capture, and are asked again and again."""
     monkeypatch.setattr(ring, "FILE_SECONDS", 0.0)
