@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from kwire_inspect.tables.relations import Relation
 
 AT_ONCE = 4
-"""Typed tables that are written in parallel: small ones take longer to start than to write."""
+"""Number of typed tables that are written in parallel. Small tables need longer to start than to write."""
 
 
 class SparkEngine:
@@ -114,7 +114,8 @@ class SparkEngine:
 
 
 def _check_format(session: Any, name: str) -> None:
-    """Raise :class:`OptionError` for a format that Spark does not have: writing fails only after all work."""
+    """Raise :class:`OptionError` for a format that Spark does not have. Otherwise the write would fail after all
+    work."""
     from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
 
     sources = session._jvm.org.apache.spark.sql.execution.datasources.DataSource

@@ -1,6 +1,6 @@
 """Checks of the folders to which Spark writes tables.
 
-Errors that are certain are raised before Spark starts, and all others before anything is read.
+Errors that are certain are raised before Spark starts, and all other errors before any input is read.
 """
 
 from __future__ import annotations
@@ -19,8 +19,10 @@ OWN_SETTINGS = ("HADOOP_CONF_DIR", "PYSPARK_GATEWAY_PORT")
 
 
 def checked_output(out: str) -> str:
-    """The folder as Spark names it: ``s3a`` for ``s3``. :class:`OptionError` if it is certain that nothing can be
-    written there, as far as this can be known without Spark."""
+    """Return the folder as Spark names it, with ``s3a`` for ``s3``.
+
+    Raises :class:`OptionError` if Spark certainly cannot write there, as far as this is known before Spark starts.
+    """
     try:
         scheme, _, rest = out.partition("://")
         if scheme.lower() not in S3:
@@ -34,7 +36,7 @@ def checked_output(out: str) -> str:
 
 
 def _check_classes(out: str) -> None:
-    """:class:`OptionError` if Spark has no classes but its own, and ``hadoop-aws`` is not among these."""
+    """Raise :class:`OptionError` if Spark has only its own classes, and ``hadoop-aws`` is not among them."""
     home = spark_home()
     jars = home / "jars"
     if any(map(os.environ.get, OWN_CLASSES)) or _settings(home) or any(jars.glob("hadoop-aws-*.jar")):

@@ -19,7 +19,7 @@ _LAYOUT = LAYOUTS["packets"]
 
 
 def packet_batches(found: Iterable[Packet | Broken], schema: pa.Schema = PACKETS) -> Iterator[pa.RecordBatch]:
-    """Packets as batches with columns of ``PACKETS``; broken parts of a file become rows with a ``problem``."""
+    """Yield packets as batches with columns of ``PACKETS``. Broken parts of a file become rows with a ``problem``."""
     rows: list[Row] = []
     size = 0
     for one in found:
@@ -37,7 +37,7 @@ def packet_batches(found: Iterable[Packet | Broken], schema: pa.Schema = PACKETS
 
 
 def packet_of(row: Any) -> Packet:
-    """The packet of a row of ``PACKETS``, with its time as ``micros``."""
+    """Return the packet of a row of ``PACKETS``, with its time as ``micros``."""
     return Packet(
         bytes(row.key),
         row.micros / 1e6,

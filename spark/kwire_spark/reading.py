@@ -1,8 +1,9 @@
 """Files of any type as DataFrames: FRAMES, EXCHANGES, REFUSALS and RECORDS of :mod:`kwire_inspect.schemas`.
 
-Each function takes paths, like :func:`kwire_inspect.inputs.find`, or its ``Inputs``, and reads the files of the
-matching types, or tables that an earlier run wrote; without any, the DataFrame is empty. Only ``columns`` are
-computed, all by default. Further options are those of the sources, with or without ``_`` in names.
+The arguments of each function are paths, as for :func:`kwire_inspect.inputs.find`, or its ``Inputs``. Each function
+reads the files of the matching types, or tables that an earlier run wrote. Without any, the DataFrame is empty. Only
+``columns`` are computed, all by default. Further options are the options of the sources, with or without ``_`` in
+names.
 """
 
 from __future__ import annotations
@@ -36,47 +37,48 @@ SOURCES = {
     "logs": "kafka_log",
     "metrics": "kafka_metrics",
 }
-"""The source that reads each kind of input."""
+"""Source of each kind of input."""
 
 
 def read_frames(
     *paths: Inputs | str | Path, columns: Sequence[str] = (), spark: SparkSession | None = None, **options: Option
 ) -> DataFrame:
-    """What was seen on the connections of captures: ``columns.FRAMES``."""
+    """Read the events on the connections of captures, as ``columns.FRAMES``."""
     return _read(paths, "frames", FRAMES, columns, spark, options)
 
 
 def read_exchanges(
     *paths: Inputs | str | Path, columns: Sequence[str] = (), spark: SparkSession | None = None, **options: Option
 ) -> DataFrame:
-    """Requests with their responses, from captures and request logs: ``columns.EXCHANGES``."""
+    """Read requests with their responses, from captures and request logs, as ``columns.EXCHANGES``."""
     return _read(paths, "exchanges", EXCHANGES, columns, spark, options)
 
 
 def read_counted(*paths: Inputs | str | Path, spark: SparkSession | None = None, **options: Option) -> DataFrame:
-    """The same, counted where they are read: what ``tables.clients`` needs of them, as ``counting.COUNTED``."""
+    """Read requests with their responses, counted where they are read, as ``counting.COUNTED``. ``tables.clients``
+    needs only these counts."""
     return _read(paths, "exchanges", COUNTED, (), spark, options)
 
 
 def read_refusals(
     *paths: Inputs | str | Path, columns: Sequence[str] = (), spark: SparkSession | None = None, **options: Option
 ) -> DataFrame:
-    """Requests that a broker refused, from server logs: ``columns.REFUSALS``."""
+    """Read requests that a broker refused, from server logs, as ``columns.REFUSALS``."""
     return _read(paths, "refusals", REFUSALS, columns, spark, options)
 
 
 def read_records(
     *paths: Inputs | str | Path, columns: Sequence[str] = (), spark: SparkSession | None = None, **options: Option
 ) -> DataFrame:
-    """Records of log segments and snapshots: ``columns.RECORDS``."""
+    """Read records of log segments and snapshots, as ``columns.RECORDS``."""
     return _read(paths, "records", RECORDS, columns, spark, options)
 
 
 def read_clients(
     *paths: Inputs | str | Path, spark: SparkSession | None = None, **options: Option
 ) -> Clients[DataFrame]:
-    """Clients that were counted before, by brokers in their metrics or in tables, and the problems beside them."""
-    passed(options, "metrics")  # fail before anything is looked for
+    """Read clients that were counted before, by brokers in their metrics or in tables, and their problems."""
+    passed(options, "metrics")  # fail before the search for files
     found = [path if isinstance(path, Inputs) else find([path]) for path in paths]
     inputs = [replace(part, tables=of_clients(part.tables)) for part in found]
     tables = [read_stored(name, *inputs, spark=spark) for name in ("clients", "problems")]
@@ -90,12 +92,12 @@ def read_clients(
 
 
 def read_metrics(*paths: Inputs | str | Path, spark: SparkSession | None = None, **options: Option) -> DataFrame:
-    """What brokers count in their metrics, as ``columns.COUNTED``."""
+    """Read the counts of brokers in their metrics, as ``columns.COUNTED``."""
     return _read(paths, "metrics", COUNTED, (), spark, options)
 
 
 def read_stored(name: str, *inputs: Inputs, spark: SparkSession | None = None) -> DataFrame:
-    """The tables of this kind, of ``stored.SCHEMAS``, that an earlier run wrote."""
+    """Read the tables of this kind, of ``stored.SCHEMAS``, that an earlier run wrote."""
     return _read(inputs, name, SCHEMAS[name], (), spark, {})
 
 
@@ -107,7 +109,7 @@ def _read(
     spark: SparkSession | None,
     options: dict[str, Option],
 ) -> DataFrame:
-    """The rows of ``table`` with columns of ``full``, which are its own or counts of them."""
+    """Read the rows of ``table`` with columns of ``full``, which are its own columns or counts of them."""
     texts = passed(options, table)
     if unknown := sorted(set(columns) - set(full.names)):
         raise ValueError(f"unknown column {', '.join(unknown)}, expected one of {', '.join(full.names)}")
@@ -127,10 +129,10 @@ def _read(
         for earlier in stored
     ]
     if not tables:
-        return spark.createDataFrame([], schema).where("false")  # so Spark leaves it out of what it runs
+        return spark.createDataFrame([], schema).where("false")  # so Spark leaves it out of its plan
     return reduce(lambda left, right: left.unionByName(right), tables)
 
 
 def literal(path: str) -> str:
-    """A path that Spark does not take for a pattern."""
+    """Return a path in which Spark finds no pattern."""
     return re.sub(r"([\\\[\]{}*?])", r"\\\1", path)

@@ -16,7 +16,7 @@ from kwire_spark.types import spark_schema
 
 
 class SparkBackend:
-    """The same functions for DataFrames."""
+    """Functions of ``tables.relations`` for DataFrames."""
 
     def query(self, text: str, tables: Mapping[str, DataFrame]) -> DataFrame:
         # Spark drops its names for the tables after this, and with the name of a persisted table what it keeps of it:
@@ -56,7 +56,7 @@ class SparkBackend:
 
     @contextmanager
     def kept(self, table: DataFrame) -> Iterator[DataFrame]:
-        if table.is_cached:  # by the caller, who needs it afterwards
+        if table.is_cached:  # cached by the caller, who needs it afterwards
             yield table
             return
         try:
@@ -71,5 +71,6 @@ def _spark(table: DataFrame) -> Backend:
 
 
 def _in_utc(value: Any) -> Any:
-    """Spark returns times to Python as naive local times, even if the session has a different time zone."""
+    """Return a time in UTC. Spark returns times to Python as naive local times, even if the session has another time
+    zone."""
     return value.astimezone(UTC) if isinstance(value, datetime) else value

@@ -1,8 +1,9 @@
 """A Spark session with kwire's sources: quiet, with bounded memory, and local by default.
 
-A new session starts one JVM. Only this user can read what it writes on this machine, and its temporary files are in
-one folder. Spark writes to its standard error before it reads any log setting. This output is redirected to a file;
-if Spark does not start, the error message contains its last lines. Errors of jobs are raised in Python as usual.
+A new session starts one JVM. Only this user can read the files that it writes on this machine. Its temporary files
+are in one folder. Spark writes to its standard error before it reads any log setting. This output is redirected to a
+file. If Spark does not start, the error message contains its last lines. Errors of jobs are raised in Python as
+usual.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ Spark needs Java 17 or newer. Install it:
 or set JAVA_HOME to an existing installation."""
 LOOPBACK = "127.0.0.1"
 PRIVATE = "kwire-spark-"
-"""The beginning of the names of folders for temporary files."""
+"""Prefix of the names of folders for temporary files."""
 LOG_SETTINGS = Path(__file__).with_name("log4j2.properties")
 
 SETTINGS = {
@@ -52,35 +53,39 @@ SETTINGS = {
     "spark.sql.python.filterPushdown.enabled": "true",
     "spark.sql.sources.partitionOverwriteMode": "static",
 }
-"""Defaults for every session, local or not; settings given to ``spark-submit`` take precedence. Shuffle files are
-encrypted with a key in memory: ``watch`` shuffles packets, which contain passwords until they are decoded. Workers
-that make typed tables get at most 16 MB, or one row, at a time. Row groups of Parquet are in the heap while they are
-written, and 16 rows while they are read, of which one may have 40 MB."""
+"""Defaults for every session, local or not. Settings given to ``spark-submit`` take precedence.
+
+Shuffle files are encrypted with a key in memory, because ``watch`` shuffles packets, which contain passwords until
+they are decoded. Workers that make typed tables get at most 16 MB, or one row, at a time. The heap holds row groups
+of Parquet while they are written, and 16 rows while they are read. A row may have 40 MB.
+"""
 
 TRACE = re.compile(r"(\s|\\t)*(at .*)?$")
-"""Empty lines, and those of stack traces, also as Spark logs them."""
+"""Empty lines and lines of stack traces, also as Spark logs them."""
 DEFAULTS = "core-default.xml"
-"""Where Hadoop has settings that nobody made."""
+"""Hadoop's own source of default settings."""
 
 ERROR_LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
-"""Loggers of pyspark that print each error as JSON with the JVM's stack trace, before it is raised: turned off."""
+"""Loggers of pyspark that print each error as JSON with the JVM's stack trace, before it is raised. They are turned
+off."""
 
 
 class JavaMissingError(KwireError):
-    """Java is missing or too old for Spark; the message says what to install."""
+    """Java that is missing or too old for Spark. The message explains what to install."""
 
 
 class SparkNotStartedError(KwireError):
-    """Spark's JVM ended while starting; the message has its last lines of output."""
+    """End of Spark's JVM during its start. The message has its last lines of output."""
 
 
 def spark_session(master: str | None = None, *, brief: bool = False, **settings: str) -> SparkSession:
-    """A session with kwire's sources registered: the active one, that of ``spark-submit``, or a new one.
+    """Return a session with kwire's sources registered: the active session, the session of ``spark-submit``, or a new
+    session.
 
-    ``master`` is Spark's, for a new session by default all cores of this machine. ``settings`` are settings of Spark
-    with ``_`` in place of ``.``; an active session ignores those that cannot change at run time. ``brief`` is for
-    work of a minute or two on this machine: the JVM compiles less, which saves a report two fifths of its CPU time,
-    and ``decode`` of 1 GB a seventh. Raises :class:`JavaMissingError` and :class:`SparkNotStartedError`.
+    ``master`` is Spark's master, for a new session by default all cores of this machine. ``settings`` are settings of
+    Spark with ``_`` in place of ``.``. An active session ignores settings that cannot change at run time. ``brief``
+    is for work of a minute or two on this machine: the JVM compiles less, which saves a report two fifths of its CPU
+    time, and ``decode`` of 1 GB a seventh. Raises :class:`JavaMissingError` and :class:`SparkNotStartedError`.
     """
     from pyspark.sql import SparkSession
 
@@ -115,7 +120,7 @@ def _new_session(master: str, settings: dict[str, str], brief: bool = False) -> 
         PySparkLogger.getLogger(name).disabled = True
     local = _local_settings(brief) if master.startswith("local") else {}
     conf = SparkConf().setAppName("kwire").setMaster(master).setAll([*(SETTINGS | local | settings).items()])
-    if SparkContext._gateway is None:  # else the JVM of a stopped session is reused
+    if SparkContext._gateway is None:  # otherwise the JVM of a stopped session is reused
         output = private_folder() / "output.log"
         if local:
             os.environ.setdefault("SPARK_LOCAL_IP", LOOPBACK)
@@ -132,7 +137,7 @@ def _new_session(master: str, settings: dict[str, str], brief: bool = False) -> 
 
 
 def _submitted_session(master: str | None, settings: dict[str, str]) -> SparkSession:
-    """The session of the application that ``spark-submit`` started, whose settings precede :data:`SETTINGS`."""
+    """Return the session of the application that ``spark-submit`` started. Its settings precede :data:`SETTINGS`."""
     from pyspark import SparkConf, SparkContext
     from pyspark.sql import SparkSession
 
@@ -147,15 +152,13 @@ def _submitted_session(master: str | None, settings: dict[str, str]) -> SparkSes
 
 
 def _local_settings(brief: bool) -> dict[str, str]:
-    """For driver and workers in one process: no ports beyond loopback, no files in the current folder, and no files
-    that other users can read."""
+    """Return settings for driver and workers in one process, without ports beyond loopback, files in the current
+    folder, or files that other users can read."""
     folder = private_folder()
     options = f"-Dlog4j2.configurationFile={LOG_SETTINGS.as_uri()} -XX:+UseSerialGC -Xshare:auto"
     options += f" -Djava.io.tmpdir={folder}"
     if brief:
-        options += (
-            " -XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m"  # by default 48m here: typed tables fill it
-        )
+        options += " -XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m"  # typed tables fill the default of 48m
     return {
         "spark.driver.bindAddress": LOOPBACK,
         "spark.driver.host": LOOPBACK,
@@ -170,25 +173,25 @@ def _local_settings(brief: bool) -> dict[str, str]:
 
 @cache
 def private_folder() -> Path:
-    """A new folder for temporary files of this process, which only this user can read.
+    """Create a folder for temporary files of this process, which only this user can read.
 
-    It is removed when the process ends, and those of processes that were killed when the next one starts.
+    It is removed when the process ends. If a process was killed, the next process to start removes its folder.
     """
     temporary = Path(tempfile.gettempdir())
     for left in temporary.glob(f"{PRIVATE}*"):
         with suppress(OSError), claimed(left) as is_ours:
             if is_ours and left.lstat().st_uid == os.getuid():
-                shutil.rmtree(left)  # which refuses links
+                shutil.rmtree(left)  # refuses links
     made = Path(tempfile.mkdtemp(prefix=f".{PRIVATE}"))
     held = ExitStack()
     held.callback(shutil.rmtree, folder := temporary / made.name[1:], ignore_errors=True)
     held.enter_context(claimed(made))
     atexit.register(held.close)
-    return made.rename(folder)  # other processes find it when it is claimed
+    return made.rename(folder)  # other processes only find it once it is claimed
 
 
 def _use_environment(configuration: Any) -> None:
-    """Let ``s3a`` have the endpoint and region that inputs have, unless Spark's settings say others."""
+    """Give ``s3a`` the endpoint and region that inputs have, unless Spark's settings set them."""
     endpoint = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL")
     region = os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION")
     wanted = {
@@ -203,7 +206,7 @@ def _use_environment(configuration: Any) -> None:
 
 
 def spark_home() -> Path:
-    """The folder of Spark: that of pyspark, unless SPARK_HOME names another."""
+    """Return the folder of Spark, which is the folder of pyspark unless SPARK_HOME names another folder."""
     from importlib.util import find_spec
 
     found = find_spec("pyspark")
@@ -217,7 +220,8 @@ def _cores() -> int:
 
 
 def _heap_mb() -> int:
-    """An eighth of the memory, from 1 to 4 GB: rows only pass through the heap, and aggregates spill to disk."""
+    """Return an eighth of the memory, from 1 to 4 GB. Rows only pass through the heap, and aggregates spill to
+    disk."""
     try:
         total = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2**20
     except (ValueError, OSError, AttributeError):  # not available on every system
@@ -226,9 +230,9 @@ def _heap_mb() -> int:
 
 
 def check_java() -> int:
-    """The major version of the Java that Spark will use: JAVA_HOME takes precedence over PATH.
+    """Return the major version of the Java that Spark will use. JAVA_HOME takes precedence over PATH.
 
-    Raises :class:`JavaMissingError` if there is none, or one older than :data:`MIN_JAVA`.
+    Raises :class:`JavaMissingError` if Java is missing or older than :data:`MIN_JAVA`.
     """
     home = os.environ.get("JAVA_HOME")
     java = str(Path(home, "bin", "java")) if home else shutil.which("java")
@@ -243,7 +247,7 @@ def check_java() -> int:
 
 
 def _java_version(java: str) -> int | None:
-    """17 of ``openjdk version "17.0.15" 2025-04-15``, 8 of ``java version "1.8.0_402"``."""
+    """Return 17 for ``openjdk version "17.0.15" 2025-04-15``, and 8 for ``java version "1.8.0_402"``."""
     try:
         ran = subprocess.run([java, "-version"], capture_output=True, text=True, errors="replace", timeout=60)
     except (OSError, subprocess.TimeoutExpired):

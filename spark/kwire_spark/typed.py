@@ -1,13 +1,14 @@
 """Typed tables: one for each API and for each kind of record, with messages as columns of structs.
 
-``messages(exchanges, "Fetch")`` takes EXCHANGES of captures or request logs; ``typed_records(records,
-"OffsetCommit")`` takes RECORDS of log segments. Both keep all other columns, which pass through the workers: select
-the needed columns first. The structs are those of ``kwire_kafka.arrow``, or of another ``protocol``, unions of all
-versions; a field that the version lacks is null. Bytes that cannot be decoded are a null struct, with a ``reason``;
-so are those of over ``max_decoded`` bytes, unless a few large values, such as records, make up nearly all of it.
+``messages(exchanges, "Fetch")`` converts EXCHANGES of captures or request logs. ``typed_records(records,
+"OffsetCommit")`` converts RECORDS of log segments. Both keep all other columns, which pass through the workers, so
+select the needed columns first. The structs are defined in ``kwire_kafka.arrow``, or in another ``protocol``, as
+unions of all versions. A field that the version lacks is null. Bytes that cannot be decoded become a null struct,
+with a ``reason``. So do bytes above ``max_decoded``, unless a few large values, such as records, make up nearly all
+of them.
 
-``names`` is a table of names of topics, as ``topic_names`` returns it, which is brought to this process and to the
-workers. Structs with the id of a topic get its name, if they have none.
+``names`` is a table of names of topics, as ``topic_names`` returns it. It is sent to this process and to the workers.
+Structs with the id of a topic get its name, if they have none.
 """
 
 from __future__ import annotations
@@ -41,10 +42,11 @@ def messages(
     names: DataFrame | None = None,
     max_decoded: int = MAX_DECODED,
 ) -> DataFrame:
-    """The exchanges of one API, with ``request`` and ``response``, or only one of them (``parts``), as structs.
+    """Return the exchanges of one API, with ``request`` and ``response``, or only one of them (``parts``), as
+    structs.
 
-    ``api`` is an API key, or a name such as ``Fetch``, including former names. Needs the columns ``api_key``,
-    ``version`` and those of ``parts``. :class:`~kwire.errors.UnknownApiError` if there is no such API.
+    ``api`` is an API key, or a name such as ``Fetch``, including former names. Needs the columns ``api_key`` and
+    ``version``, and the columns in ``parts``. Raises :class:`~kwire.errors.UnknownApiError` for an unknown API.
     """
     if not parts or not set(parts) <= set(PARTS):
         raise ValueError(f"expected parts {' and '.join(PARTS)}, got {', '.join(parts) or 'none'}")
@@ -65,7 +67,7 @@ def typed_records(
     names: DataFrame | None = None,
     max_decoded: int = MAX_DECODED,
 ) -> DataFrame:
-    """The records of one kind: ``key`` and ``value`` as structs, and ``version``, that of the value.
+    """Return the records of one kind: ``key`` and ``value`` as structs, and the ``version`` of the value.
 
     ``name`` is one of ``kwire_inspect.tables.record_structs.record_kinds()``. Needs the columns ``topic``,
     ``control``, ``key`` and ``value``. A tombstone has a null value and no ``reason``. Control records have ``type``

@@ -1,7 +1,7 @@
-"""Converts Arrow types to Spark's, so that columns and their descriptions are defined in one place.
+"""Conversion of Arrow types to Spark's, so that columns and their descriptions are defined in one place.
 
 The description of a field is in its metadata under ``comment``, in Arrow as in Spark, where ``DESCRIBE`` and catalogs
-show it. Arrow types that Spark lacks (unsigned and half-precision numbers, unions) are a ``TypeError``.
+show it. Arrow types that Spark lacks (unsigned and half-precision numbers, unions) raise a ``TypeError``.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def spark_schema(columns: Iterable[pa.Field]) -> StructType:
-    """The Spark schema of an Arrow schema: same names, same order, null where Arrow allows it."""
+    """Return the Spark schema of an Arrow schema: same names, same order, null where Arrow allows it."""
     from pyspark.sql.types import StructType
 
     schema = StructType()
@@ -29,7 +29,7 @@ def spark_schema(columns: Iterable[pa.Field]) -> StructType:
 
 
 def spark_type(kind: pa.DataType) -> DataType:
-    """The Spark type of values of an Arrow type."""
+    """Return the Spark type of values of an Arrow type."""
     from pyspark.sql.pandas.types import from_arrow_type
     from pyspark.sql.types import ArrayType
 
@@ -42,7 +42,7 @@ def spark_type(kind: pa.DataType) -> DataType:
 
 
 def selected(schema: pa.Schema, asked: StructType) -> pa.Schema:
-    """The requested columns of ``schema``, in the requested order.
+    """Return the requested columns of ``schema``, in the requested order.
 
     Raises ``ValueError`` for a column that does not exist or has a different type, apart from comments and nulls.
     """

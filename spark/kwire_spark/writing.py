@@ -1,7 +1,7 @@
-"""Tables as files, replaced as a whole, with the same result when a job runs again.
+"""Tables as files, replaced as a whole. A repeated job gives the same result.
 
-Takes a DataFrame, a folder and a name, and returns the path of the table. Files are accessed through Hadoop, so the
-folder may be ``hdfs://`` or ``s3a://`` as well as local.
+``write`` writes a DataFrame to a folder under a name, and returns the path of the table. Hadoop accesses the files,
+so the folder may be ``hdfs://`` or ``s3a://`` as well as local.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ HINTS = {
     "NoSuchBucket": "there is no such bucket",
     "Status Code: 403": "access is denied: check the credentials, and the rights to list and write",
 }
-"""What to do about errors of Hadoop."""
+"""Advice for errors of Hadoop."""
 FILES = frozenset({"parquet", "orc", "json", "csv", "text", "avro"})
-"""Formats that are folders of files. Others, such as Delta Lake, replace a table atomically themselves."""
+"""Formats that are folders of files. Other formats, such as Delta Lake, replace a table atomically themselves."""
 
 
 def write(
@@ -41,20 +41,20 @@ def write(
     origin: Origin = UNKNOWN,
     **options: str,
 ) -> str:
-    """Write ``table`` to ``folder/name``, replacing an earlier one, and return that path.
+    """Write ``table`` to ``folder/name``, replacing an earlier table, and return that path.
 
-    ``name`` may begin with folders. A file, folder or link that was not written here is an
-    :class:`~kwire_inspect.options.OptionError`. Files are written to ``_name.writing`` and then renamed. If a job is
-    killed the old table survives, possibly as ``_name.replaced``, which the next run restores. Where a rename copies,
-    as on S3, replacing takes as long as that. Formats that are not folders of files (:data:`FILES`) replace tables in
-    their own way.
+    ``name`` may begin with folders. If a file, folder or link was not written here, an
+    :class:`~kwire_inspect.options.OptionError` is raised. Files are written to ``_name.writing`` and then renamed. If
+    a job is killed the old table survives, possibly as ``_name.replaced``, which the next run restores. On file
+    systems where a rename copies, such as S3, the replacement needs the time of the copy. Formats that are not
+    folders of files (:data:`FILES`) replace tables in their own way.
 
-    In CSV, a text that a spreadsheet would evaluate as a formula is prefixed with ``'``, and what a terminal would
-    act on is escaped.
+    In CSV, texts that a spreadsheet would evaluate as a formula get the prefix ``'``, and characters that a terminal
+    would act on are escaped.
 
-    ``by_date`` adds a column ``date``, the UTC date of ``time``, and partitions by it; ``partition_by`` names further
-    columns. Each task writes at most one file to each partition. ``origin`` says what the table is made of, for
-    reports on it. ``options`` are those of the format.
+    ``by_date`` adds a column ``date``, the UTC date of ``time``, and partitions by it. ``partition_by`` names further
+    columns. Each task writes at most one file to each partition. ``origin`` describes the origin of the table, for
+    reports on it. ``options`` are options of the format.
     """
     if by_date:
         table, partition_by = _dated(table), [*partition_by, DATE]
@@ -77,7 +77,7 @@ def write_clients(seen: Clients[DataFrame], folder: str, format: str = "parquet"
 
 
 def check_folder(spark: SparkSession, folder: str) -> None:
-    """Write a small file to a folder of any file system, and remove it. :class:`OptionError` if that fails."""
+    """Write a small file to a folder of any file system, and remove it. Raise :class:`OptionError` if that fails."""
     from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
 
     path = f"{folder.rstrip('/')}/_kwire.check"
@@ -95,7 +95,8 @@ def check_folder(spark: SparkSession, folder: str) -> None:
 
 
 def exists(spark: SparkSession, path: str) -> bool:
-    """Whether there is a table, on any file system, after restoring one that a killed job has moved away."""
+    """Return whether a table exists, on any file system. A table that a killed job has moved away is restored
+    first."""
     files = _Files(spark, path)
     files.restore(path)
     return files.exists(path)
@@ -110,7 +111,7 @@ def _writer(table: DataFrame, format: str, partition_by: Sequence[str], options:
 
 
 def _csv_cell(text: Column) -> Column:
-    """As :func:`~kwire_inspect.reports.text.csv_cell`."""
+    """Return a cell as :func:`~kwire_inspect.reports.text.csv_cell` does."""
 
     def escaped(character: Column) -> Column:
         escape = F.format_string("\\u%04x", F.ascii(character))
@@ -122,7 +123,7 @@ def _csv_cell(text: Column) -> Column:
 
 
 def _dated(table: DataFrame) -> DataFrame:
-    """The table with ``date``, computed in UTC regardless of the session's time zone."""
+    """Return the table with ``date``, computed in UTC regardless of the session's time zone."""
     day = F.date_from_unix_date(F.floor(F.unix_micros("time") / F.lit(86_400_000_000)).cast("int"))
     return table.withColumn(DATE, day)
 

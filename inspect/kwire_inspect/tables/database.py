@@ -29,8 +29,8 @@ PER_OPERATOR = "SET operator_memory_limit = '32MiB'"
 ROWS = 2048
 """Rows that DuckDB hands over at a time."""
 MAX_PARTS = 4096
-"""Number of parts in which groups are computed that do not fit into memory. DuckDB keeps some of their texts
-there."""
+"""Number of parts in which groups are computed that do not fit into memory. Some of their texts stay
+in memory."""
 LONG = 2048
 """Maximum bytes of values that are not kept in a file."""
 MAX_VALUE = 1 << 30

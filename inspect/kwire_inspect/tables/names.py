@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from kwire.protocol import MessageRegistry
 
 NO_ID = "AAAAAAAAAAAAAAAAAAAAAA"
-"""Id of all zeros, which means that there is no id."""
+"""Id of all zeros, which stands for a missing id."""
 NAMES = ("name", "topic", "topic_name")
 """Possible names of the field for the topic's name next to ``topic_id``. Without such a field, ``topic`` is added."""
 TOPICS = pa.schema([(name, pa.string()) for name in ("topic_id", "topic", "cluster_id")])

@@ -171,7 +171,7 @@ def watch(
         console.status("Starting Spark …") as status,
     ):
         spark = spark_session(master, brief=False, **given.settings)
-        signal.signal(signal.SIGINT, signal.getsignal(signal.SIGTERM))  # Spark has put a handler of its own there
+        signal.signal(signal.SIGINT, signal.getsignal(signal.SIGTERM))  # Spark has installed its own handler there
         exchanges = follow(
             given.packets(spark),
             rows="exchanges",
@@ -186,7 +186,7 @@ def watch(
         progress = ProgressPrinter(console)
         progress.begin(given.name, f"page is {out}/readiness.html" if live else f"table is {out}/clients")
         end = time.monotonic() + seconds if seconds else float("inf")
-        pending = True  # the table may be there from before
+        pending = True  # the table may exist from an earlier run
         while query.isActive and not given.problem and time.monotonic() < end:
             if interrupted.wait(POLL_SECONDS):
                 break
@@ -216,13 +216,13 @@ def watch(
 
 @contextmanager
 def interruption() -> Iterator[Event]:
-    """An event that is set by the first SIGINT or SIGTERM; a second one ends the process at once."""
+    """Provide an event that the first SIGINT or SIGTERM sets. A second signal ends the process at once."""
     interrupted = Event()
     with ExitStack() as handlers:
 
         def interrupt(*_: object) -> None:
             interrupted.set()
-            handlers.close()  # which restores the previous ones
+            handlers.close()  # restores the previous handlers
 
         for number in (signal.SIGINT, signal.SIGTERM):
             handlers.callback(signal.signal, number, signal.getsignal(number))
@@ -231,7 +231,8 @@ def interruption() -> Iterator[Event]:
 
 
 class ProgressPrinter:
-    """Totals of a query's batches; prints a warning whenever packets were dropped because they arrived too late."""
+    """Totals of a query's batches. It prints a warning whenever packets were dropped because they arrived too
+    late."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -242,25 +243,25 @@ class ProgressPrinter:
         return f"{counted(self.packets, 'packet')} in {counted(self.batches, 'batch', 'batches')}"
 
     def begin(self, name: str, result: str) -> None:
-        """Print the name of the input, and where the result will be."""
+        """Print the name of the input, and the place of the result."""
         from rich.text import Text
 
         self._console.print(Text(f"Watching {visible(name, 1000)}; the {visible(result, 1000)}"), soft_wrap=True)
 
     def doing(self, name: str, *, reading: bool) -> str:
-        """Return the totals, once there are any, and whether packets are being read or awaited."""
+        """Return the totals, once they exist, and whether packets are being read or awaited."""
         doing = f"{'reading' if reading else 'waiting for'} {visible(name)} …"
         return f"{self} so far; {doing}" if self.batches else doing[0].upper() + doing[1:]
 
     def lost(self, packets: int) -> None:
-        """Say how many packets were dropped while capturing, in all, when there are more than before."""
+        """Print the total number of packets that the capture dropped, if it has grown."""
         if packets > self.missing:
             self.missing = packets
             told = f"[yellow]dropped[/yellow] {counted(packets, 'packet')} while capturing, up to now: capture fewer "
             self._console.print(f"{told}(--filter), or less of each (--snap-length)", highlight=False)
 
     def update(self, query: StreamingQuery) -> bool:
-        """Add the batches since the last update; whether there are any."""
+        """Add the batches since the last update, and return whether there are any."""
         from kwire_spark.streams.connections import too_late
 
         batches = [

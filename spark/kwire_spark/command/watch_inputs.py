@@ -1,4 +1,4 @@
-"""What ``watch`` reads: captures that arrive in a folder, packets of interfaces, or of a Kafka topic."""
+"""The inputs of ``watch``: captures that arrive in a folder, packets of interfaces, or packets of a Kafka topic."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 ALL = "tcp"
-"""What is captured unless something else is asked for."""
+"""Default filter of the capture."""
 PACKETS_AT_ONCE = 200_000
-"""Largest number of records in a batch."""
+"""Maximum number of records in a batch."""
 NO_CONNECTOR = (
     "Spark lacks its connector for Kafka, spark-sql-kafka-0-10: name a folder with its jars by --connector "
     "(docs/watch.md says how to make one)"
@@ -25,39 +25,39 @@ NO_CONNECTOR = (
 
 
 class WatchInput:
-    """``name`` is what it reads, in words. What it captures with runs ``within`` a block."""
+    """Base class of inputs. ``name`` describes the input in words. Its capture runs in a ``within`` block."""
 
     name = ""
 
     @property
     def settings(self) -> dict[str, str]:
-        """Of the Spark session that it needs."""
+        """Settings of the Spark session that it needs."""
         return {}
 
     def within(self) -> AbstractContextManager[object]:
         return nullcontext()
 
     def packets(self, spark: SparkSession) -> DataFrame:
-        """The stream."""
+        """Return the stream of packets."""
         raise NotImplementedError
 
     @property
     def dropped(self) -> int:
-        """How many packets were lost before they could be read, as far as that is known."""
+        """Number of packets that were lost before they could be read, as far as known."""
         return 0
 
     @property
     def problem(self) -> str:
-        """Why nothing more will come; empty if more may."""
+        """Reason why no more packets will come. It is empty if more may come."""
         return ""
 
     def end(self) -> bool:
-        """Let nothing more come; whether what has come is lost unless it is read now."""
+        """Stop the input, and return whether the packets that have arrived are lost unless they are read now."""
         return False
 
 
 class FolderInput(WatchInput):
-    """Captures that others write."""
+    """Captures that other programs write."""
 
     def __init__(self, folder: str, settled: int) -> None:
         if not Path(folder).is_dir():
@@ -70,11 +70,14 @@ class FolderInput(WatchInput):
 
 
 class InterfacesInput(WatchInput):
-    """What dumpcap or tcpdump captures, in files that are removed when they were read."""
+    """Packets that dumpcap or tcpdump captures, in files that are removed after they were read."""
 
     def __init__(self, interfaces: Sequence[str], pcap_filter: str, snap_length: int, most: int) -> None:
-        """``pcap_filter`` is libpcap's; all of TCP if it is empty, but not where Spark's own traffic is: it would
-        grow by what it captures."""
+        """Prepare a capture. ``pcap_filter`` is a filter of libpcap.
+
+        An empty filter captures all of TCP. On interfaces with Spark's own traffic, an empty filter is an error,
+        because the traffic would grow by the capture.
+        """
         if not pcap_filter and (own := [name for name in interfaces if name == ANY or name.startswith("lo")]):
             raise OptionError(
                 f"Spark's own traffic is on {own[0]}: name the brokers' ports with --ports, or a --filter"
@@ -108,13 +111,15 @@ class InterfacesInput(WatchInput):
 
 
 class TopicInput(WatchInput):
-    """Records of a Kafka topic, each a packet."""
+    """Records of a Kafka topic. Each record is a packet."""
 
     def __init__(
         self, topic: str, servers: str | None, config: str | None, link_type: int, connector: str | None
     ) -> None:
-        """``config`` is a properties file of a consumer, ``connector`` a folder with Spark's connector and what it
-        needs, unless Spark has them."""
+        """Prepare to read a topic. ``config`` is a properties file of a consumer.
+
+        ``connector`` is a folder with Spark's connector and its dependencies, unless Spark has them.
+        """
         from kwire.client import SecurityError, read_properties
         from kwire_inspect.capture.packets import LINKS
 
@@ -157,7 +162,8 @@ class TopicInput(WatchInput):
 
 
 def filter_for(ports: frozenset[int], given: str | None) -> str:
-    """libpcap's filter for the connections of these brokers, unless one is given; empty without both.
+    """Return libpcap's filter for the connections of these brokers, unless a filter is given. Without both, it is
+    empty.
 
     >>> filter_for(frozenset({9092, 9093}), None)
     'tcp port 9092 or tcp port 9093'

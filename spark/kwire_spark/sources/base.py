@@ -26,7 +26,7 @@ NEEDED = pa.schema([EXCHANGES.field(name) for name in EXCHANGE_COLUMNS])
 
 
 class TaskReader(DataSourceReader):
-    """The tasks of a reader: planned on the driver, and read in workers."""
+    """Tasks of a reader, planned on the driver and read in workers."""
 
     def __init__(self, reader: Reader) -> None:
         self.reader = reader
@@ -39,8 +39,8 @@ class TaskReader(DataSourceReader):
 
 
 class PushingReader(TaskReader):
-    """A reader to which Spark pushes the filters of a query, and applies them again. Only used with the option
-    ``pushdown``: Spark 4.3 keeps pushed filters with the DataFrame."""
+    """Reader to which Spark pushes the filters of a query, and applies them again. It is only used with the option
+    ``pushdown``, because Spark 4.3 keeps pushed filters with the DataFrame."""
 
     def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:
         self.reader.conditions = conditions(filters, self.reader.columns(self.reader.options))
@@ -48,28 +48,28 @@ class PushingReader(TaskReader):
 
 
 class CountingReader(TaskReader):
-    """A reader of exchanges that are counted where they are read: few rows pass through Java. Other tasks may have
-    requests of the same connections, so each connection is counted by itself."""
+    """Reader of exchanges that are counted where they are read, so that few rows pass through Java. Other tasks may
+    have requests of the same connections, so each connection is counted by itself."""
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         return counted(super().read(partition), most=0)
 
 
 def refuse_standard_input(paths: Sequence[str]) -> None:
-    """:class:`OptionError` if the standard input is among ``paths``: it is not that of Spark's workers."""
+    """Raise :class:`OptionError` if the standard input is among ``paths``, because Spark's workers cannot read it."""
     if STDIN in paths:
         raise OptionError(f"{STDIN} is the standard input, which is read without Spark: write it to a file")
 
 
 class Source(DataSource):
-    """A source that is named after its module, such as ``kafka_log``."""
+    """Source that is named after its module, such as ``kafka_log``."""
 
     reads: ClassVar[type[Reader]]
     kind: ClassVar[str]
-    """The kind of its inputs, in ``OPTIONS``."""
+    """Kind of its inputs, in ``OPTIONS``."""
 
     def given(self) -> Options:
-        """Return the options. :class:`OptionError` for a name that the source does not have."""
+        """Return the options. Raise :class:`OptionError` for a name that the source does not have."""
         return Options(self.options, OPTIONS[self.kind])
 
     @classmethod

@@ -9,7 +9,7 @@
                    capture: a connection may begin in one file and continue in another.
 ``rows``           ``frames`` (default): ``columns.FRAMES``; ``exchanges``: ``columns.EXCHANGES``
 ``ports``          server ports, such as ``9092,19092-19095``: only connections to these are read. By default, if the
-                   beginning of a connection was not captured, its bytes tell which side is the client; if they do
+                   beginning of a connection was not captured, its bytes show which side is the client; if they do
                    not, a row with a ``problem`` has their number.
 ``start``, ``end`` times: packets before ``start``, and from ``end`` on, are ignored
 ``mode``           ``permissive`` (default): a broken part of a file becomes a row with a ``problem``; ``failfast``:
@@ -18,7 +18,7 @@
 ``maxDecoded``     bodies of frames above this size (default: 2m) are only decoded if a few large values, such as
                    records, make up nearly all of it; otherwise ``reason`` says so, and there are no error codes
 ``maxHeld``        limit of the bytes that all connections of a task keep while they wait for the rest of frames or
-                   for responses (default: 32m). Beyond it those with most are dropped, and rows say so.
+                   for responses (default: 32m). Beyond it the largest are dropped, and rows report it.
 ``bodies``         ``all`` (default): those that the columns need are decoded; ``outcome`` is ``undecodable`` where
                    that fails. ``codes``: of exchanges without bytes, only those that identify clients are decoded,
                    and error codes are looked up in the bytes of responses, without decoding them
@@ -28,16 +28,16 @@
 ``pushdown``       ``true`` lets filters of the query reduce the work: see below (default: false)
 =================  ===================================================================================================
 
-Every task reads all packets but decodes only its own connections, selected by a hash, from beginning to end: so
-connections may span files and hours, and tasks exchange no data.
+Every task reads all packets but decodes only its own connections, selected by a hash, from beginning to end.
+Connections may therefore span files and hours, and tasks exchange no data.
 
-Columns that are not in a schema given by ``.schema("api string, version smallint")`` are not computed; without those
-for the outcome of a request, bodies are not even decoded.
+Columns that are not in a schema given by ``.schema("api string, version smallint")`` are not computed. Without the
+columns for the outcome of a request, bodies are not even decoded.
 
-With ``pushdown``, filters on connection and server, and on the client of frames, spare the connections, those on api
-the decoding of others; rows that do not pass stay in the worker. A filter on time only drops rows: earlier facts
-about a connection, such as its client, are still known. It is for a DataFrame that one query reads once: Spark 4.3
-keeps pushed filters with the DataFrame, so another query on it would get the rows of the first query's filters.
+With ``pushdown``, filters on connection and server, and on the client of frames, skip connections. Filters on api
+skip the decoding of other frames. Rows that do not pass stay in the worker. A filter on time only drops rows. Earlier
+facts about a connection, such as its client, are still known. Use it for a DataFrame that a single query reads. Spark
+4.3 keeps pushed filters with the DataFrame, so another query on it would get the rows of the first query's filters.
 """
 
 from __future__ import annotations

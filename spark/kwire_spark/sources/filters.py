@@ -46,12 +46,12 @@ _TESTS: dict[type[Filter], str] = {
 
 
 def conditions(filters: Iterable[Filter], schema: pa.Schema) -> list[Condition]:
-    """The filters that can be judged by the value of a column."""
+    """Return the filters that can be judged by the value of a column."""
     return [judged for pushed in filters if (judged := condition(pushed, schema)) is not None]
 
 
 def condition(pushed: Filter, schema: pa.Schema) -> Condition | None:
-    """A Spark filter as a condition on a row; ``None`` if only Spark can evaluate it."""
+    """Return a Spark filter as a condition on a row, or ``None`` if only Spark can evaluate it."""
     if isinstance(pushed, Not):
         positive = condition(pushed.child, schema)
         if positive is None or isinstance(pushed.child, EqualNullSafe):  # null satisfies its negation
@@ -77,7 +77,7 @@ def _plain(kind: pa.DataType) -> bool:
 
 
 def _value(value: Any, kind: pa.DataType) -> Any:
-    """A value to compare with those of a column; ``None`` if that is better left to Spark."""
+    """Return a value to compare with the values of a column, or ``None`` if Spark must compare it."""
     if pa.types.is_string(kind):
         return value if isinstance(value, str) else None
     if pa.types.is_integer(kind):

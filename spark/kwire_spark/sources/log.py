@@ -29,15 +29,15 @@
 ``pushdown``         ``true`` lets filters of the query skip files and batches: see below (default: false)
 ===================  =================================================================================================
 
-Columns that are not in a schema given by ``.schema("topic string, offset bigint")`` are not computed; without columns
+Columns that are not in a schema given by ``.schema("topic string, offset bigint")`` are not computed. Without columns
 of the record itself, records are not even decompressed.
 
-With ``pushdown``, filters on topic and partition skip files, and those on offset and time skip batches. It is for a
-DataFrame that one query reads once. Spark 4.3 keeps pushed filters with the DataFrame: another query on it, or
+With ``pushdown``, filters on topic and partition skip files, and filters on offset and time skip batches. It is for a
+DataFrame that one query reads once. Spark 4.3 keeps pushed filters with the DataFrame. Another query on it, or
 another part of the same query, would silently get the rows of the first query's filters. The options are always safe.
 
 An incomplete batch at the end of the newest segment of a partition is a row with a ``problem`` in both modes and not
-an error: it is normal while a broker writes, or after it was killed. Anywhere else it is damage.
+an error, because it is normal while a broker writes, or after it was killed. Anywhere else it is damage.
 """
 
 from __future__ import annotations

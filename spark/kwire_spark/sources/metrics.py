@@ -12,9 +12,9 @@
 ``protocol``       the generated package that defines the messages (default: kwire_kafka), installed on all workers
 =================  ===================================================================================================
 
-Read are series of DeprecatedRequestsPerSec, which brokers have from 3.7 on. They count since the broker's start, by
-API, version and software: rows have neither client id nor address nor time. One dump of each broker is needed: those
-of several files are added up.
+The source reads series of DeprecatedRequestsPerSec, which brokers have from 3.7 on. They count since the broker's
+start, by API, version and software. Rows have neither client id nor address nor time. One dump of each broker is
+needed, because the counts of several files are added up.
 """
 
 from __future__ import annotations

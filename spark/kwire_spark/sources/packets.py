@@ -14,9 +14,9 @@
 ``consume``       whether a stream removes each file when it was processed (default: false)
 ================  ====================================================================================================
 
-Rows are ``columns.PACKETS`` with all bytes, secrets included: ``streaming.follow`` removes those. The checkpoint of
-the query lists the files that were read for as long as they exist: remove old files from the folder, as a ring buffer
-does by itself.
+Rows are ``columns.PACKETS`` with all bytes, secrets included. ``streaming.follow`` removes the secrets. The
+checkpoint of the query lists the files that were read for as long as they exist. Remove old files from the folder, as
+a ring buffer does by itself.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 
 class PacketReader(Reader):
-    """A task for each file."""
+    """Reader with a task for each file."""
 
     @classmethod
     def columns(cls, options: Options) -> pa.Schema:
@@ -60,7 +60,7 @@ class PacketReader(Reader):
 
 
 class PacketStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """Its offsets are the files that were taken so far, by path, each with its size."""
+    """Stream of packets. Its offsets are the files that were read so far, by path, each with its size."""
 
     def __init__(self, options: Options, schema: StructType) -> None:
         if remote := [path for path in options.paths() if is_remote(path)]:
@@ -82,7 +82,7 @@ class PacketStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._only = frozenset(self._ready())
 
     def latestOffset(self, start: dict[str, int], limit: ReadLimit) -> dict[str, int]:
-        """Deleted files are forgotten when the next files are read."""
+        """Return the files to read up to the end of the next batch. Deleted files are forgotten at this point."""
         ready = self._ready()
         wanted = ready if self._only is None else ready.keys() & self._only
         new = [path for path in wanted if ready[path] != start.get(path)]
@@ -94,8 +94,8 @@ class PacketStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return kept | {path: ready[path] for path in new}
 
     def partitions(self, start: dict[str, int], end: dict[str, int]) -> Sequence[InputPartition]:
-        """The paths of new files; for files that have grown, the position from which to report them. A file that
-        became smaller is a new one with the same name: ring buffers reuse file names."""
+        """Return the paths of new files, and for files that have grown, the position from which to report them. A
+        file that became smaller is a new file with the same name, because ring buffers reuse file names."""
         return [
             InputPartition((path, start[path] if start.get(path, size) < size else None))
             for path, size in end.items()
@@ -108,14 +108,14 @@ class PacketStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return packet_batches(file_packets(path) if taken is None else [Broken(path, taken, grown)], self._schema)
 
     def commit(self, end: dict[str, int]) -> None:
-        """The files of a batch were processed: the checkpoint has them."""
+        """Remove the files of a processed batch, which the checkpoint lists."""
         for path in end if self._consumes else ():
             with suppress(OSError):
                 Path(path).unlink()
 
     def _ready(self) -> dict[str, int]:
-        """The files that do not grow any more, with their sizes; there may be none yet. Empty files are not read yet:
-        their writer buffers the first packets for a while."""
+        """Return the files that do not grow any more, with their sizes. Empty files are not read yet, because their
+        writer buffers the first packets for a while. The result may be empty."""
         try:
             paths = self._options.files()
         except OptionError:

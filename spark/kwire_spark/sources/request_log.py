@@ -19,10 +19,10 @@
 =================  ===================================================================================================
 
 Brokers from 2.8 on log requests and responses as JSON. They become ``request`` and ``response``, without secrets; the
-records of Produce and Fetch are not in the log and therefore empty. Older brokers log text, from which there are
-header, times, connection, principal, error codes and throttle time; before 1.0 without anything of the response.
+records of Produce and Fetch are not in the log and therefore empty. Older brokers log text, from which rows get
+header, times, connection, principal, error codes and throttle time. Before 1.0, the response is missing.
 
-Columns that are not in a schema given by ``.schema("api string, version smallint")`` are not computed: without
+Columns that are not in a schema given by ``.schema("api string, version smallint")`` are not computed. Without
 ``request``, ``response`` and ``reason`` a log is read several times as fast. With ``pushdown`` (see ``kafka_log``),
 filters on time, api, version and client spare the lines.
 """

@@ -18,8 +18,8 @@
 =================  ===================================================================================================
 
 A broker of 4.0 or later reports unsupported versions only here. Older brokers report APIs that a listener does not
-serve, and unreadable requests: those are rows as well, with the information from the entry. Everything else in the
-log is ignored: a log without refusals is not an error.
+serve, and unreadable requests. These are rows as well, with the information from the entry. Everything else in the
+log is ignored. A log without refusals is not an error.
 """
 
 from __future__ import annotations

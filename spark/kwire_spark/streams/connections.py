@@ -1,4 +1,5 @@
-"""Converts a stream of packets to frames or exchanges, keeping the state of every connection between batches."""
+"""Conversion of a stream of packets to frames or exchanges. It keeps the state of every connection between
+batches."""
 
 from __future__ import annotations
 
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 ROWS_AT_ONCE = 4096
 
 UPDATED = "kwire was updated since the last batch: what its state had of these connections is lost, they begin here"
-"""Why a connection is read from here on, as if it were captured late."""
+"""Reason to read a connection from this packet on, as if the capture had begun late."""
 
 
 def follow(
@@ -45,16 +46,18 @@ def follow(
     max_held: int = STATE,
     key_log: str = "",
 ) -> DataFrame:
-    """The ``columns.FRAMES`` or ``columns.EXCHANGES`` of a stream of ``PACKETS``, with rows for broken input.
+    """Return the ``columns.FRAMES`` or ``columns.EXCHANGES`` of a stream of ``PACKETS``, with rows for broken input.
 
     Only ``columns`` are computed, all unless given. Packets of a connection may be spread over batches, and
-    disordered within one. ``late`` limits how late packets may arrive compared with those of other connections, such
-    as when several hosts deliver captures: Spark drops later packets, and counts them in
-    ``numRowsDroppedByWatermark`` of the query's progress. A connection in which nothing happens for ``idle_seconds``
-    by the packets' clock is taken for closed. ``ports`` are the server ports, if known. ``protocol`` has
-    the messages, of Kafka by default. ``max_decoded`` is that of ``kafka_capture``; ``max_held`` bytes of unfinished
-    frames and waiting requests are kept of each connection between batches. ``key_log`` is the path, on all workers,
-    of a file to which clients write the secrets of TLS connections; the state has none of them.
+    disordered within one batch. ``late`` limits how late packets may arrive compared with packets of other
+    connections, such as when several hosts deliver captures. Spark drops later packets, and counts them in
+    ``numRowsDroppedByWatermark`` of the query's progress. A connection without events for ``idle_seconds``, by the
+    packets' clock, counts as closed.
+
+    ``ports`` are the server ports, if known. ``protocol`` has the messages, by default Kafka's messages. The source
+    ``kafka_capture`` describes ``max_decoded``. Each connection keeps up to ``max_held`` bytes of unfinished frames
+    and waiting requests between batches. ``key_log`` is the path, on all workers, of a file to which clients write
+    the secrets of TLS connections. The state contains none of these secrets.
     """
     from pyspark.sql import functions as F
     from pyspark.sql.streaming.state import GroupStateTimeout
@@ -76,7 +79,7 @@ def follow(
 
 @dataclass(frozen=True, slots=True)
 class Follower:
-    """Processes the packets between two endpoints: ``advance`` is called for each pair in each batch."""
+    """Processor of the packets between two endpoints. ``advance`` is called for each pair in each batch."""
 
     projection: ConnectionProjection
     ports: Collection[int]
@@ -85,7 +88,7 @@ class Follower:
     key_log: str = ""
 
     def advance(self, flow: tuple[Any], parts: Iterator[pd.DataFrame], state: GroupState) -> Iterator[pd.DataFrame]:
-        """The rows of ``parts``, frames of ``PACKETS`` with ``micros``; the state is an ``Ends``, as bytes.
+        """Yield the rows of ``parts``, frames of ``PACKETS`` with ``micros``. The state is an ``Ends``, as bytes.
 
         All packets that a batch has of one pair of ends are in memory at once, to be put in order.
         """
@@ -111,23 +114,23 @@ class Follower:
         state.setTimeoutTimestamp(max(ends.closes_ms(self.idle_ms), state.getCurrentWatermarkMs() + 1))
 
     def _broken(self, parts: Iterator[pd.DataFrame]) -> Iterator[Row]:
-        """Rows without endpoints report broken parts of a file."""
+        """Yield rows for broken parts of a file, which have no endpoints."""
         for part in parts:
             columns = ("source", "position", "problem", "unread", "packets")
             for source, position, reason, unread, packets in zip(*(part[name] for name in columns), strict=True):
                 yield from self.projection.broken(source, position, reason, _count(unread), _count(packets))
 
     def _frames(self, rows: Iterator[Row]) -> Iterator[pd.DataFrame]:
-        """Yields rows a few at a time, and nothing if there are none."""
+        """Yield rows a few at a time, and no frame without rows."""
         while some := list(islice(rows, ROWS_AT_ONCE)):
             yield self.projection.batch(some).to_pandas(integer_object_nulls=True)
 
 
 def _count(value: float | None) -> int:
-    """A number of a column in which pandas has NaN where Arrow has null."""
+    """Return a number of a column. Pandas has NaN where Arrow has null."""
     return 0 if value is None or value != value else int(value)
 
 
 def too_late(progress: Iterable[StreamingQueryProgress]) -> int:
-    """How many packets came so late that Spark dropped them, in these batches of a query."""
+    """Return the number of packets in these batches that came so late that Spark dropped them."""
     return sum(state["numRowsDroppedByWatermark"] for batch in progress for state in batch["stateOperators"])

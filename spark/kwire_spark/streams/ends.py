@@ -1,4 +1,4 @@
-"""The state a stream keeps for two endpoints between batches: that of TCP and that of their connection."""
+"""The state that a stream keeps for two endpoints between batches: the state of TCP and of their connection."""
 
 from __future__ import annotations
 
@@ -19,30 +19,30 @@ from kwire_inspect.rows import Row
 from kwire_inspect.tls import KeyLog, TlsConnection, begun
 
 NO_KEYS = KeyLog()
-"""Nothing is decrypted."""
+"""No keys, so that no connection is decrypted."""
 
 OTHERS = frozenset({("collections", "deque"), ("re", "_compile")})
-"""Where the state of a connection refers to anything beside classes of kwire."""
+"""Objects other than classes of kwire to which the state of a connection refers."""
 
 STATE = 4 << 20
 """Default limit of the bytes that wait for more in the state of a connection between batches."""
 
 PATIENCE = 60.0
-"""For how many seconds a TLS connection waits until the key log has its secrets."""
+"""Seconds for which a TLS connection waits until the key log has its secrets."""
 
 STORED_BY = f"kwire {__version__}\n".encode()
-"""How a state begins: other versions have other classes."""
+"""First bytes of a state. Other versions have other classes."""
 
 PRIVATE = "not kept between batches: they may be secret"
 
 
 class OtherVersionError(KwireError):
-    """A state that another version of kwire has stored."""
+    """State that another version of kwire has stored."""
 
 
 class Ends:
-    """Converts the packets between two endpoints to rows; ``key`` is that of either side's packets,
-    ``ports`` are those of servers, if known, and ``keys`` decrypt TLS."""
+    """Converter of the packets between two endpoints to rows. ``key`` is the key of either side's packets, ``ports``
+    are the ports of servers, if known, and ``keys`` decrypt TLS."""
 
     def __init__(
         self, key: bytes, ports: Collection[int], projection: ConnectionProjection, keys: KeyLog = NO_KEYS
@@ -58,11 +58,11 @@ class Ends:
 
     @classmethod
     def restored(cls, stored: bytes, projection: ConnectionProjection, keys: KeyLog = NO_KEYS) -> Self:
-        """What ``stored`` gave. ``projection`` must equal that of the job when the state was saved. The keys of TLS
-        connections follow from ``keys`` again.
+        """Return the state that ``stored`` gave. ``projection`` must equal the projection of the job when the state
+        was saved. The keys of TLS connections follow from ``keys`` again.
 
-        Raises :class:`OtherVersionError`, and ``pickle.UnpicklingError`` for bytes that name anything but classes of
-        kwire and a few others.
+        Raises :class:`OtherVersionError`, and ``pickle.UnpicklingError`` for bytes that name objects other than
+        classes of kwire and a few known objects.
         """
         if not stored.startswith(STORED_BY):
             raise OtherVersionError("another version of kwire has stored this state")
@@ -70,29 +70,29 @@ class Ends:
         return ends
 
     def stored(self) -> bytes:
-        """The state as bytes, without the projection, which is large and the same for all endpoints, and without the
-        secrets of TLS and what follows from them."""
+        """Return the state as bytes. They lack the projection, which is large and the same for all endpoints, and the
+        secrets of TLS with everything that follows from them."""
         file = BytesIO()
         file.write(STORED_BY)
         _Pickler(file, self._projection, self._keys).dump(self)
         return file.getvalue()
 
     def add(self, packet: Packet) -> Iterator[Row]:
-        """The rows that a packet completes."""
+        """Yield the rows that a packet completes."""
         self._time = max(self._time, packet.time)
         self._place = packet.source, packet.position
         yield from self._rows(self._tcp.add(packet))
 
     def trim(self, most: int) -> Iterator[Row]:
-        """Drop what waits for more if it takes over ``most`` bytes; the rows that say so."""
+        """Drop waiting bytes if there are over ``most`` of them, and yield the rows that report the loss."""
         if self._open is not None and self._open.held > most:
             yield from self._drop(f"not kept: more than {most} bytes of the connection were waiting")
 
     def pause(self, most: int = STATE) -> Iterator[Row]:
-        """Drop what must not be stored between batches, and what waits beyond ``most``; the rows that say so, and
-        what was not read up to now.
+        """Drop data that must not be stored between batches, and waiting bytes beyond ``most``. Yield the rows that
+        report this, and the data that was not read up to now.
 
-        Packets that wait for others are delivered, since they may be parts of anything.
+        Packets that wait for other packets are delivered, since they may be parts of anything.
         """
         yield from self._rows(self._tcp.give_up())
         if self._captured is not None and self._tls is not None:
@@ -105,7 +105,7 @@ class Ends:
         yield from self.trim(most)
         if isinstance(self._open, ConnectionRows):
             self._open.forget()
-        if self._open is not None and self._projection.table == "exchanges":  # frames have rows for it
+        if self._open is not None and self._projection.table == "exchanges":  # frames have their own rows for it
             yield from self._open.unread(self._gap(self._open.connection))
 
     def _drop(self, reason: str, *, secrets: bool = False) -> Iterator[Row]:
@@ -114,15 +114,15 @@ class Ends:
             yield from self._open.rows(events, self._gap(self._open.connection))
 
     def _gap(self, connection: Connection) -> Piece:
-        """The place up to which packets were read."""
+        """Return the place up to which packets were read."""
         return Piece(connection, "gap", CLIENT, b"", 0, self._time, *self._place)
 
     def close(self) -> Iterator[Row]:
-        """The rows that remain."""
+        """Yield the remaining rows."""
         yield from self._rows(self._tcp.close())
 
     def closes_ms(self, idle_ms: int) -> int:
-        """When to close this if no more packets arrive, in milliseconds since the epoch."""
+        """Return the time to close this if no more packets arrive, in milliseconds since the epoch."""
         reset = self._tcp.reset
         return int(self._time * 1000) + idle_ms if reset is None else int((reset + GRACE) * 1000)
 
@@ -130,7 +130,7 @@ class Ends:
         return self._plain_rows(plain for piece in pieces for plain in self._decrypted(piece))
 
     def _decrypted(self, piece: Piece) -> Iterator[Piece]:
-        """What a piece carries, if it is of a TLS connection that is decrypted."""
+        """Yield the contents of a piece. A piece of a TLS connection is decrypted if its keys are known."""
         if self._keys is not NO_KEYS and piece.connection is not self._captured:
             self._captured, self._tls = piece.connection, begun(piece, self._keys, PATIENCE)
         if self._tls is None:
@@ -152,7 +152,8 @@ class Ends:
 
 
 def _outside(projection: ConnectionProjection, keys: KeyLog) -> dict[str, object]:
-    """What the state refers to by name: it is the same for all endpoints, or must not be stored."""
+    """Return the objects to which the state refers by name. They are the same for all endpoints, or must not be
+    stored."""
     return {"projection": projection, "protocol": projection.protocol, "keys": keys}
 
 
@@ -175,7 +176,7 @@ class _Unpickler(pickle.Unpickler):
         return self._outside[name]
 
     def find_class(self, module: str, name: str) -> Any:
-        """A class by its own name: whoever can write to the checkpoint must not name functions of other modules."""
+        """Return a class by its own name. Writers to the checkpoint must not name functions of other modules."""
         if (module, name) in OTHERS:
             return super().find_class(module, name)
         if any(f"{module}.".startswith(f"{package}.") for package in self._packages) and "." not in name:

@@ -21,18 +21,18 @@ if TYPE_CHECKING:
 BATCH = "batch"
 _ADDED = pa.field(BATCH, pa.int64(), metadata={"comment": "The batch that was added last."})
 KEPT = {"clients": CLIENTS.append(_ADDED), "problems": PROBLEMS.append(_ADDED)}
-"""The columns of the tables."""
+"""Columns of the tables."""
 
 
 def keep_clients(exchanges: DataFrame, folder: str, *, format: str = "parquet", inputs: str = "") -> DataStreamWriter:
-    """A query that adds the rows of ``exchanges`` to the tables ``folder/clients`` and ``folder/problems``; start it
-    with any trigger.
+    """Return a query that adds the rows of ``exchanges`` to the tables ``folder/clients`` and ``folder/problems``.
+    Start it with any trigger.
 
-    Of exchanges only ``EXCHANGE_COLUMNS`` of ``tables.clients`` are needed. Each table is replaced as a whole, in one
+    ``exchanges`` need only the ``EXCHANGE_COLUMNS`` of ``tables.clients``. Each table is replaced as a whole, in one
     step. It records the last batch added, so that a batch that Spark repeats after a failure is not added twice. The
-    tables belong to the checkpoint next to them, ``folder/_clients.checkpoint``; a missing checkpoint is a
-    ``ValueError``. A connection counts once in each batch. ``inputs`` are those of the stream, in words, for
-    reports on the tables.
+    tables belong to the checkpoint next to them, ``folder/_clients.checkpoint``. A missing checkpoint raises a
+    ``ValueError``. A connection counts once in each batch. ``inputs`` describes the inputs of the stream in words,
+    for reports on the tables.
     """
     path, checkpoint = f"{folder.rstrip('/')}/clients", f"{folder.rstrip('/')}/_clients.checkpoint"
     if exists(exchanges.sparkSession, path) and not exists(exchanges.sparkSession, checkpoint):
@@ -44,7 +44,7 @@ def keep_clients(exchanges: DataFrame, folder: str, *, format: str = "parquet", 
 def add_batch(folder: str, format: str, batch: DataFrame, number: int, inputs: str = "") -> None:
     """Add the exchanges of the batch with this ``number``, counted from 0, unless it was added before."""
     with clients(batch).kept() as seen:
-        for name in ("problems", "clients"):  # a report needs both, and begins when there are clients
+        for name in ("problems", "clients"):  # a report needs both tables, and begins when clients exist
             _add(folder, name, format, seen, number, Origin(inputs))
 
 

@@ -27,14 +27,14 @@ _CONTROLS = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 
 
 def packets_in(records: DataFrame, link_type: int = ETHERNET) -> DataFrame:
-    """``PACKETS`` of a stream, or a table, with the columns of Spark's ``kafka`` source.
+    """Return ``PACKETS`` of a stream, or a table, with the columns of Spark's ``kafka`` source.
 
-    The value of a record is one packet as captured on the link; ``link_type`` is the link's number in pcap files (1
-    Ethernet, 101 IP, 113 and 276 Linux cooked). Its time is the record's timestamp, unless the first eight bytes of
-    the key are another, in microseconds since the epoch, big-endian: a producer's clock has milliseconds. ``source``
-    is topic and partition, ``position`` the offset. Tunnels are followed as in files. Packets without TCP are left
-    out; a record without a valid time is reported in ``problem``, and so are encapsulations that are not read and
-    records that are no packets.
+    The value of a record is one packet as captured on the link. ``link_type`` is the link's number in pcap files (1
+    Ethernet, 101 IP, 113 and 276 Linux cooked). The time of the packet is the timestamp of the record. The first
+    eight bytes of the key may hold a more exact time, in microseconds since the epoch, big-endian, because a
+    producer's clock has milliseconds. ``source`` is topic and partition, ``position`` the offset. Tunnels are
+    followed as in files. Packets without TCP are left out. ``problem`` reports records without a valid time,
+    encapsulations that are not read, and records that are no packets.
     """
     if link_type not in LINKS:
         raise ValueError(f"link type {link_type} is unknown, expected one of {', '.join(map(str, LINKS))}")
@@ -43,7 +43,7 @@ def packets_in(records: DataFrame, link_type: int = ETHERNET) -> DataFrame:
 
 
 def packet_rows(link_type: int, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """``PACKETS`` of records: topic, partition, offset, timestamp in microseconds, key, value."""
+    """Yield ``PACKETS`` of records: topic, partition, offset, timestamp in microseconds, key, value."""
     return packet_batches(_packets(batches, LINKS[link_type]))
 
 
@@ -65,7 +65,7 @@ def _packets(batches: Iterable[pa.RecordBatch], link: Link) -> Iterator[Packet |
             continue
         yield from unwrapper.add(frame, 0, len(frame), len(frame), link.layer, time / 1e6, offset)
     for unwrapper in unwrappers.values():
-        unwrapper.has_tcp = True  # what other records have is not known here
+        unwrapper.has_tcp = True  # the contents of other records are unknown here
         yield from unwrapper.close()
         yield from unwrapper.report.take()
 
@@ -76,8 +76,8 @@ def _records(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[Any, ...]]:
 
 
 def _other(value: bytes) -> str:
-    """What the value of a record is that certainly is no packet; empty if it may be one. The bytes of a packet are
-    never all text, because of its flags."""
+    """Describe the value of a record that certainly is no packet. The text is empty for a possible packet. The bytes
+    of a packet are never all text, because of its flags."""
     if not value:
         return "empty"
     if value[:4] in (*MAGICS, MAGIC):
@@ -86,6 +86,6 @@ def _other(value: bytes) -> str:
 
 
 def _time(key: bytes, micros: int | None) -> int | None:
-    """The first that is possible. Producers choose their keys, so a key may be a name and not a time."""
+    """Return the first possible time. Producers choose their keys, so a key may be a name and not a time."""
     told = (int.from_bytes(key[:8], "big") if len(key) >= 8 else None, micros)
     return next((time for time in told if time is not None and 0 <= time < LATEST * 1_000_000), None)
