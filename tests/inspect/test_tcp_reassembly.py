@@ -260,13 +260,14 @@ def test_a_late_packet_is_waited_for_as_long_as_its_receiver_waits() -> None:
     ]
 
 
+@pytest.mark.parametrize("side", [CLIENT, SERVER])
 @pytest.mark.parametrize(("seconds", "lost"), [(1.0, False), (1.25, True)])
-def test_bytes_that_the_other_side_has_are_waited_for_one_second(seconds: float, lost: bool) -> None:
-    made = packets(Conversation([(CLIENT, 0.0, b"ab")]), size=1, ending=0)
+def test_bytes_that_the_other_side_has_are_waited_for_one_second(seconds: float, lost: bool, side: Direction) -> None:
+    made = packets(Conversation([(side, 0.0, b"ab")]), size=1, ending=0)
     hello, a, b, acknowledged = made[:3], made[3], made[5], made[6]
     late = [replace(packet, time=EPOCH + seconds) for packet in (acknowledged, a)]
     pieces = reassembled([*hello, b, acknowledged, *late])
-    assert told(pieces) == [*([("gap", CLIENT, 1), (CLIENT, b"b")] if lost else [(CLIENT, b"ab")]), ("closed",)]
+    assert told(pieces) == [*([("gap", side, 1), (side, b"b")] if lost else [(side, b"ab")]), ("closed",)]
 
 
 def test_packets_in_pairs_that_are_swapped_lose_nothing_however_many_there_are() -> None:
