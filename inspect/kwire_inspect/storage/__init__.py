@@ -1,6 +1,6 @@
-"""Where inputs are, and their bytes: files of this machine, the standard input, members of archives.
+"""Opens inputs by their names: files of this machine, the standard input, members of archives, objects of stores.
 
-Everything that reads an input opens it here, by its name.
+Everything that reads an input opens it here.
 """
 
 from __future__ import annotations

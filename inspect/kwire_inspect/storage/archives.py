@@ -1,8 +1,8 @@
-"""Members of tar and zip archives, read where they are: of a plain tar as parts of its file, of a compressed one as
-parts of a temporary file without a name.
+"""Reads members of tar and zip archives in place.
 
-Names of members are never paths of this machine. What an archive can cost is limited: members, decompressed bytes,
-and the memory for headers.
+Members of a plain tar are parts of its file. Members of a compressed tar are parts of a temporary file without a
+name. Names of members are never paths of this machine. The number of members, the decompressed bytes and the memory
+for headers are limited.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ from kwire_inspect.storage.decompression import HEAD, DamagedStreamError, decomp
 Open = Callable[[], BinaryIO]
 
 BETWEEN = "!/"
-"""Between the name of an archive and that of a member, as in Java's addresses."""
+"""Separator of the names of archive and member, as in Java's addresses."""
 MAX_MEMBERS = 65_536
 MAX_BYTES = 4 << 30
-"""Limit of the bytes that a compressed archive takes in a temporary file, or a zip when it is decompressed."""
+"""Maximum bytes of a decompressed archive: in the temporary file of a tar, or of a zip."""
 MAX_ZEROS = 64 << 30
-"""The same of zeros, which take no room: Kafka allocates index files in advance."""
+"""Maximum zero bytes of a decompressed archive. They need no room. Kafka allocates index files in advance."""
 MAX_HEADER = 1 << 20
-"""Limit of a header of a tar, which is read into memory whatever size it claims."""
+"""Maximum bytes of a tar's header, which is read into memory whatever size it claims."""
 MAX_LIST = 32 << 20
-"""The same of the list of members of a zip."""
+"""Maximum bytes of a zip's list of members."""
 BUFFER = 1 << 17
 TAR, ZIP = b"ustar", (b"PK\x03\x04", b"PK\x05\x06")
 TAR_AT = 257
@@ -45,7 +45,7 @@ KNOWN = {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}
 
 
 def is_archive(head: bytes) -> bool:
-    """Whether a file with these first bytes, decompressed, is an archive."""
+    """Return whether a file with these first bytes, decompressed, is an archive."""
     return head[TAR_AT : TAR_AT + len(TAR)] == TAR or head.startswith(ZIP)
 
 
@@ -56,9 +56,10 @@ class _TooManyError(Exception):
 
 @dataclass(slots=True)
 class Archive:
-    """An archive whose list of members was read. ``problem`` says why that ended early; empty if it did not.
+    """An archive with its list of members.
 
-    ``skipped`` has members that cannot be read, with reasons.
+    ``problem`` is the reason why the list is incomplete, empty if it is complete. ``skipped`` has members that cannot
+    be read, with reasons.
     """
 
     members: dict[str, Open] = field(default_factory=dict)
@@ -67,18 +68,19 @@ class Archive:
     problem: str = ""
 
     def opened(self, member: str) -> BinaryIO:
-        """A file to read and to seek in. ``FileNotFoundError`` if there is no such member."""
+        """Open a member to read and to seek. Raise ``FileNotFoundError`` for an unknown member."""
         self.size(member)
         return self.members[member]()
 
     def size(self, member: str) -> int:
-        """Bytes of a member."""
+        """Return the bytes of a member."""
         if member not in self.sizes:
             raise FileNotFoundError(2, "no such member of the archive", member)
         return self.sizes[member]
 
     def take(self, name: str, size: int, open_it: Open, reason: str = "") -> bool:
-        """Add a member, of several of the same name the last one. False if the archive has too many."""
+        """Add a member. The last of several members with the same name counts. Return false if the archive has too
+        many."""
         if len(self.members) + len(self.skipped) >= MAX_MEMBERS:
             self.problem = str(_TooManyError())
             return False
@@ -97,9 +99,9 @@ MAX_KNOWN = 4
 
 
 def archive(name: str, stamp: str, open_it: Open) -> Archive:
-    """The archive in the file that ``open_it`` opens. ``OSError`` if it cannot be opened.
+    """Return the archive in the file that ``open_it`` opens. Raise ``OSError`` if it cannot be opened.
 
-    Its list of members is kept while its ``stamp`` is the same and few others are read.
+    Its list of members is cached while its ``stamp`` is the same and few other archives are read.
     """
     if name not in _known or _known[name][0] != stamp:
         _known.pop(name, None)
@@ -110,7 +112,7 @@ def archive(name: str, stamp: str, open_it: Open) -> Archive:
 
 
 def _read(file: BinaryIO) -> Archive:
-    """The list of members; the archive keeps the file open, or a temporary one with the decompressed bytes."""
+    """Read the list of members. The archive keeps the file open, or a temporary file with the decompressed bytes."""
     found = Archive()
     start = file.peek(HEAD)[:HEAD]  # type: ignore[attr-defined]
     if start.startswith(ZIP):
@@ -131,7 +133,7 @@ def _read(file: BinaryIO) -> Archive:
 
 
 def _unpack(packed: BinaryIO, spool: BinaryIO) -> str:
-    """Decompress to a temporary file, in which zeros take no room. Returns why that ended early, if so."""
+    """Decompress to a temporary file, in which zeros need no room. Return why that ended early, or an empty text."""
     stored = total = 0
     problem = ""
     try:
@@ -179,7 +181,10 @@ def _headers(tar: tarfile.TarFile) -> Iterator[tarfile.TarInfo]:
 
 
 def _after_members(file: BinaryIO, at: int) -> str:
-    """What is wrong where headers end, which a block of zeros must say: ``tarfile`` takes any other for it."""
+    """Return what is wrong at the end of the headers, or an empty text. ``tarfile`` accepts any end.
+
+    The end must be a block of zeros.
+    """
     file.seek(at)
     if file.read(tarfile.BLOCKSIZE) != bytes(tarfile.BLOCKSIZE):
         return f"damaged or cut tar at byte {at}"
@@ -228,7 +233,7 @@ class _TooLongError(ValueError):
 
 
 class _Limited(io.RawIOBase):
-    """A file of which never more than ``most`` bytes are read at once."""
+    """A file that limits a single read to ``most`` bytes."""
 
     def __init__(self, file: BinaryIO, most: int) -> None:
         self._file, self.most = file, most
@@ -250,7 +255,7 @@ class _Limited(io.RawIOBase):
 
 
 class _LimitedList(_Limited):
-    """A zip whose list of members is limited in number too: each takes more memory than its entry."""
+    """A file of a zip that also limits the number of members, because each needs more memory than its entry."""
 
     def read(self, size: int = -1) -> bytes:
         data = super().read(size)
@@ -260,7 +265,8 @@ class _LimitedList(_Limited):
 
 
 class _Part(io.RawIOBase):
-    """``size`` bytes of a file from ``start`` on. Several can read one file, also from several threads."""
+    """A part of a file: ``size`` bytes from ``start`` on. Several parts can read one file, also from several
+    threads."""
 
     _lock = Lock()
 
@@ -296,7 +302,7 @@ def _telling() -> Iterator[None]:
 
 
 class _Unzipped(io.RawIOBase):
-    """A member of a zip, whose damage is an ``OSError``."""
+    """A member of a zip. Damage raises ``OSError``."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file

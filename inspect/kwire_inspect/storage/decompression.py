@@ -1,4 +1,4 @@
-"""Decompression in bounded memory, by the first bytes of a file: gzip, zstd, bzip2, xz and LZ4."""
+"""Decompresses gzip, zstd, bzip2, xz and LZ4 in bounded memory. The first bytes of a file decide the format."""
 
 from __future__ import annotations
 
@@ -13,38 +13,39 @@ from itertools import islice
 from typing import BinaryIO, cast
 
 CHUNK = 1 << 17
-"""How many bytes are read at a time: few enough to stay in a core's cache while they are processed."""
+"""Bytes to read at a time, few enough to stay in a core's cache while they are processed."""
 GZIP = b"\x1f\x8b"
 ZSTD = b"\x28\xb5\x2f\xfd"
 BZIP2 = re.compile(rb"BZh[1-9][1\x17]")
 XZ = b"\xfd7zXZ\0"
 LZ4 = b"\x04\x22\x4d\x18"
 SKIPPABLE = b"\x2a\x4d\x18"
-"""A skippable zstd frame begins with these after any byte."""
+"""Bytes at the beginning of a skippable zstd frame, after any first byte."""
 HEAD = 6
-"""How many bytes tell the format."""
+"""Bytes that identify the format."""
 STEP = 1 << 8
-"""How many bytes of zstd are decompressed at a time: they yield at most 8 MB, since a block has at least 4 bytes."""
+"""Bytes of zstd to decompress at a time. They yield at most 8 MB, since a block has at least 4 bytes."""
 SMALL_STEP = 1 << 12
-"""How many bytes are taken from Arrow at a time: an error loses no more than these."""
+"""Bytes to read from Arrow at a time. An error loses no more bytes."""
 MAX_FREE = 1 << 26
-"""Decompressed bytes of a file that are read in any case."""
+"""Decompressed bytes of a file that are always allowed."""
 MAX_RATIO = 200
-"""How many times its bytes a larger file may become. With ``zstd -19``, a request log of one client's heartbeats
-becomes 54 times smaller, and a capture of them 7 times."""
+"""Maximum ratio of decompressed to compressed bytes of a larger file. With ``zstd -19``, a request log of a client's
+heartbeats becomes 54 times smaller, and a capture of them 7 times."""
 MAX_WINDOW = 1 << 27
-"""The memory limit for zstd and xz: the default limit of the command line tool of zstd."""
+"""Maximum memory for zstd and xz in bytes, the default of zstd's command line."""
 
 
 class DamagedStreamError(Exception):
-    """The file is truncated or continues with invalid data; the data before that is valid."""
+    """The file is truncated or continues with invalid data. All data before is valid."""
 
 
 def decompressed(file: BinaryIO, *, believe: bool = True) -> Generator[bytes, None, None]:
-    """The bytes of a file in chunks of some 128 KB, at most 8 MB, decompressed if its first bytes say so.
+    """Yield the bytes of a file in chunks of about 128 KB, at most 8 MB, decompressed if the first bytes show a
+    format.
 
-    Unless ``believe``, not more than :data:`MAX_RATIO` times the bytes of the file.
-    :class:`DamagedStreamError` at the end of the bytes that could be decompressed.
+    Unless ``believe`` is set, the limit is ``MAX_RATIO`` times the bytes of the file. Raises
+    ``DamagedStreamError`` after the bytes that could be decompressed.
     """
     start = file.peek(HEAD)[:HEAD]  # type: ignore[attr-defined]
     reads = next((reads for reads, known in _FORMATS if known(start)), None)
@@ -52,7 +53,7 @@ def decompressed(file: BinaryIO, *, believe: bool = True) -> Generator[bytes, No
 
 
 class _Counted(io.RawIOBase):
-    """A file that counts the bytes which are read of it."""
+    """A file that counts the bytes read from it."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
@@ -68,7 +69,7 @@ class _Counted(io.RawIOBase):
 
 
 def _bounded(file: BinaryIO, reads: Callable[[BinaryIO], Iterator[bytes]]) -> Iterator[bytes]:
-    """Decompressed bytes, up to :data:`MAX_FREE` or :data:`MAX_RATIO` times those that were read of the file."""
+    """Yield decompressed bytes, up to ``MAX_FREE``, or ``MAX_RATIO`` times the bytes read from the file."""
     counted, size = _Counted(file), 0
     for chunk in reads(cast(BinaryIO, counted)):
         size += len(chunk)
@@ -78,7 +79,7 @@ def _bounded(file: BinaryIO, reads: Callable[[BinaryIO], Iterator[bytes]]) -> It
 
 
 def is_compressed_head(start: bytes) -> bool:
-    """Whether a file with these first bytes is decompressed."""
+    """Return whether a file with these first bytes is decompressed."""
     return any(known(start) for _, known in _FORMATS)
 
 
@@ -88,7 +89,7 @@ def _plain(file: BinaryIO) -> Iterator[bytes]:
 
 
 def _gunzipped(file: BinaryIO) -> Iterator[bytes]:
-    """All members of a gzip file. Zeros after the last member are padding, as for gzip itself."""
+    """Yield all members of a gzip file. Zeros after the last member are padding, as for gzip itself."""
     rest = b""
     while rest := rest.lstrip(b"\0") or file.read(CHUNK).lstrip(b"\0"):
         member = zlib.decompressobj(wbits=31)
@@ -110,7 +111,7 @@ def _gunzipped(file: BinaryIO) -> Iterator[bytes]:
 
 
 def _until_broken(member: zlib._Decompress, rest: bytes) -> Iterator[bytes]:
-    """The data before an error, in small pieces."""
+    """Yield the data before an error, in small pieces."""
     with suppress(zlib.error):
         while rest and not member.eof:
             yield member.decompress(rest, 64)
@@ -118,7 +119,7 @@ def _until_broken(member: zlib._Decompress, rest: bytes) -> Iterator[bytes]:
 
 
 def _unzstd(file: BinaryIO) -> Iterator[bytes]:
-    """All frames of a zstd file."""
+    """Yield all frames of a zstd file."""
     import zstandard
 
     frames = zstandard.ZstdDecompressor(max_window_size=MAX_WINDOW)
@@ -139,12 +140,12 @@ def _unzstd(file: BinaryIO) -> Iterator[bytes]:
 
 
 def _bunzipped(file: BinaryIO) -> Iterator[bytes]:
-    """All streams of a bzip2 file."""
+    """Yield all streams of a bzip2 file."""
     yield from _streams(file, "bzip2", bz2.BZ2Decompressor)
 
 
 def _unxz(file: BinaryIO) -> Iterator[bytes]:
-    """All streams of an xz file. Zeros after a stream are padding."""
+    """Yield all streams of an xz file. Zeros after a stream are padding."""
     yield from _streams(file, "xz", lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=MAX_WINDOW))
 
 
@@ -168,7 +169,7 @@ def _streams(
 
 
 def _unlz4(file: BinaryIO) -> Iterator[bytes]:
-    """All frames of an LZ4 file."""
+    """Yield all frames of an LZ4 file."""
     import pyarrow as pa
 
     stream = pa.CompressedInputStream(pa.PythonFile(file, mode="r"), "lz4")
@@ -195,4 +196,4 @@ _FORMATS: tuple[tuple[Callable[[BinaryIO], Iterator[bytes]], Callable[[bytes], b
     (_unxz, lambda start: start.startswith(XZ)),
     (_unlz4, lambda start: start.startswith(LZ4)),
 )
-"""What reads a format, and whether first bytes are of it."""
+"""Reader of each format, with the test whether first bytes have this format."""

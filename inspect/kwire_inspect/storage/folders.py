@@ -1,4 +1,4 @@
-"""Folders for results: they are private, and one process at a time writes to them."""
+"""Folders for results. They are private, and only one process at a time writes to them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 
 def private_folder(path: str | Path) -> Path:
-    """Create a folder, and those it is in, for this user alone; those that exist stay as they are."""
+    """Create a folder and its parents, readable only for this user. Folders that exist stay as they are."""
     path = Path(path)
     for folder in (*reversed(path.parents), path):
         folder.mkdir(0o700, exist_ok=True)
@@ -19,9 +19,9 @@ def private_folder(path: str | Path) -> Path:
 
 @contextmanager
 def claimed(folder: Path) -> Iterator[bool | None]:
-    """Claim a folder within a ``with`` block: false if another process, or block, has claimed it.
+    """Claim a folder within a ``with`` block. Yield false if another process, or block, has claimed it.
 
-    ``None`` on systems and file systems that cannot lock a folder.
+    Yield ``None`` on systems and file systems that cannot lock a folder.
     """
     if sys.platform == "win32":
         yield None

@@ -26,13 +26,13 @@ from kwire_inspect.storage.decompression import CHUNK, HEAD, decompressed, is_co
 from kwire_inspect.storage.stores import GLOB, MASKED, SCHEME, MaskedPlace, RemotePlace, masked, refuse_secrets
 
 STDIN = "-"
-"""The name of the standard input, as an input and in tables."""
+"""Name of the standard input, as an input and in tables."""
 PEEK = 1 << 20
-"""Number of bytes of the standard input that can be read again."""
+"""Bytes of the standard input that can be read again."""
 _HIDDEN = re.compile(r"\.(?!\.?$)")
 Made = TypeVar("Made")
 AT_ONCE = 16
-"""Requests to a store."""
+"""Maximum concurrent requests to a store."""
 
 
 class LocalPlace:
@@ -42,49 +42,50 @@ class LocalPlace:
         self.name = name
 
     def opened(self, peek: bool = False, expected: str = "") -> BinaryIO:
-        """A file to read from its beginning, or from anywhere with ``seek``.
+        """Open a file to read from its beginning, or from anywhere with ``seek``.
 
-        ``OSError`` if that is not possible, also for pipes, sockets and devices. With ``peek``, the standard input
-        ends early and can be read again afterwards. Another :meth:`listed_stamp` of an object than the ``expected``
-        one is an error.
+        Raises ``OSError`` if that is not possible, also for pipes, sockets and devices. With ``peek``, the standard
+        input ends early and can be read again afterwards. It is an error if the ``listed_stamp`` of an object is
+        not ``expected``.
         """
         return regular(self.name).open("rb")
 
     def check(self) -> None:
-        """``OSError`` if the file is certain to be unreadable."""
+        """Raise ``OSError`` if the file is certain to be unreadable."""
         if Path(self.name).is_dir():
             raise OSError(0, "cannot list the folder", self.name)
         regular(self.name)
 
     def size(self) -> int:
-        """Bytes as they are stored. ``OSError`` if the file is gone."""
+        """Return the stored bytes. Raise ``OSError`` if the file is gone."""
         return Path(self.name).stat().st_size
 
     def stamp(self) -> str:
-        """Changes if the file does. ``OSError`` if it is gone."""
+        """Return a text that changes if the file does. Raise ``OSError`` if it is gone."""
         found = Path(self.name).stat()
         return f"{found.st_size} {found.st_mtime_ns} {found.st_ino}"
 
     def listed_stamp(self) -> str:
-        """The stamp of an object when it was listed; empty for files, which may change while they are read."""
+        """Return the stamp of an object when it was listed, or an empty text for files, which may change during
+        reading."""
         return ""
 
     def is_folder(self) -> bool:
         return Path(self.name).is_dir()
 
     def absolute(self) -> str:
-        """The name for processes with another current folder."""
+        """Return the name for processes with another current folder."""
         return str(Path(self.name).absolute())
 
     def files(self) -> Iterator[str]:
-        """The file itself, the files below a folder, or those that match a pattern, each by its name.
+        """Yield the names of the file itself, the files below a folder, or the files that match a pattern.
 
-        ``FileNotFoundError``, with a message for the user, if there is nothing.
+        Raises ``FileNotFoundError``, with a message for the user, if no file matches.
         """
         if Path(self.name).exists():
             yield from _within(Path(self.name)) if self.is_folder() else [_unmistakable(Path(self.name), self.name)]
             return
-        refuse_secrets(self.name)  # which the next messages would have
+        refuse_secrets(self.name)  # the next messages would have the secret
         if not GLOB.search(self.name):
             raise FileNotFoundError(f"{self.name}: no such file or folder")
         matches = sorted(_matches(self.name))
@@ -97,7 +98,7 @@ class LocalPlace:
                 yield _unmistakable(match)
 
     def siblings(self) -> list[str]:
-        """The names, without folders, of the files in the same folder."""
+        """Return the names, without folders, of the files in the same folder."""
         return [path.name for path in Path(self.name).parent.iterdir()]
 
 
@@ -111,7 +112,7 @@ class StandardInputPlace(LocalPlace):
         standard_input()
 
     def size(self) -> int:
-        return 0  # it does not say
+        return 0  # its size is unknown
 
     def is_folder(self) -> bool:
         return False
@@ -153,7 +154,8 @@ class MemberPlace(LocalPlace):
             yield from (self._named(member) for member in self._archive.members)
 
     def skipped(self) -> dict[str, str]:
-        """Members that cannot be read, and the archive if its list of members is incomplete, each with the reason."""
+        """Return members that cannot be read, and the archive if its list of members is incomplete, each with the
+        reason."""
         found = self._archive
         reasons = {self._named(member): reason for member, reason in found.skipped.items()}
         return reasons | ({self._outer.name: found.problem} if found.problem else {})
@@ -164,7 +166,7 @@ class MemberPlace(LocalPlace):
         return [name for within, _, name in members if within == folder]
 
     def _named(self, member: str) -> str:
-        """The name of a member, as it can be given."""
+        """Return the name of a member as an input."""
         name = f"{self.name}{member}"
         return masked(name) if SCHEME.fullmatch(name) else name
 
@@ -177,7 +179,7 @@ Place: TypeAlias = LocalPlace | RemotePlace
 
 
 def place(name: str) -> Place:
-    """Find an input by its name. Raise :class:`ValueError` for an address with a secret, since tables show names."""
+    """Find an input by its name. Raise ``ValueError`` for an address with a secret, since tables show names."""
     if name == STDIN:
         return StandardInputPlace(name)
     if SCHEME.fullmatch(name):
@@ -195,7 +197,8 @@ def place(name: str) -> Place:
 
 
 def _exists(name: str) -> bool:
-    """Whether there is such a file or folder. A member of an archive may have a longer name than a file can have."""
+    """Return whether this file or folder exists. The name of an archive's member may be longer than a file name can
+    be."""
     try:
         return Path(name).exists()
     except OSError as error:
@@ -205,7 +208,7 @@ def _exists(name: str) -> bool:
 
 
 def _matches(pattern: str) -> Iterator[Path]:
-    """Find what matches. Names that begin with a dot are left out, from the first wildcard on."""
+    """Find the matches. From the first wildcard on, names that begin with a dot are left out."""
     parts = Path(pattern).parts
     first = next(number for number, part in enumerate(parts) if GLOB.search(part))
     found = Path(*parts[:first]).glob(str(Path(*parts[first:])))
@@ -213,10 +216,10 @@ def _matches(pattern: str) -> Iterator[Path]:
 
 
 def _within(folder: Path, followed: set[Path] | None = None) -> Iterator[str]:
-    """Files below a folder. Folders may start with ``_``, since those of Kafka's internal topics do.
+    """Yield the files below a folder. Folders may start with ``_``, since folders of Kafka's internal topics do.
 
-    A folder that cannot be listed is given as a file, so that opening it reports the error. A link to a folder is not
-    followed if that contains it, or if another link to the folder was ``followed``: links may lead in circles.
+    A folder that cannot be listed is yielded as a file, so that opening it reports the error. A link to a folder is
+    not followed if that contains it, or if another link to the folder was ``followed``: links may form circles.
     """
     followed = set() if followed is None else followed
     try:
@@ -239,14 +242,13 @@ def _within(folder: Path, followed: set[Path] | None = None) -> Iterator[str]:
 
 
 def _unmistakable(path: Path, name: str | None = None) -> str:
-    """The name of a file: absolute where a name from the current folder may be taken for an address, or for the
-    standard input."""
+    """Return the name of a file. It is absolute where a relative name may mean an address, or the standard input."""
     first = path.parts[0]
     return str(path.absolute()) if first == STDIN or ":" in first else name or str(path)
 
 
 def regular(path: str | Path) -> Path:
-    """The path of a file to open. Raises ``OSError`` for a pipe, socket or device, which may never end."""
+    """Return the path of a file to open. Raise ``OSError`` for a pipe, socket or device, which may never end."""
     path = Path(path)
     if path.exists() and not path.is_file():
         raise OSError(0, "not a regular file", str(path))
@@ -254,42 +256,43 @@ def regular(path: str | Path) -> Path:
 
 
 def opened(path: str, *, peek: bool = False, expected: str = "") -> BinaryIO:
-    """A file to read from its beginning: see :meth:`LocalPlace.opened`."""
+    """Open a file to read from its beginning. Arguments are as for :meth:`LocalPlace.opened`."""
     return place(path).opened(peek, expected)
 
 
 def size_of(path: str) -> int:
-    """Bytes of a file as it is stored; 0 for the standard input, which does not say. ``OSError`` if it is gone."""
+    """Return the stored bytes of a file, or 0 for the standard input. Raise ``OSError`` if the file is gone."""
     return place(path).size()
 
 
 def is_compressed(path: str) -> bool:
-    """Whether a file is in one of the formats that are decompressed while it is read."""
+    """Return whether a file is in a format that is decompressed while it is read."""
     with opened(path, peek=True) as file:
         return is_compressed_head(file.read(HEAD))
 
 
 def absolute(path: str) -> str:
-    """The name of an input for other processes, which have another current folder."""
+    """Return the name of an input for other processes, which have another current folder."""
     return place(path).absolute()
 
 
 def written(path: Path) -> str:
-    """The name of an input that was made into a path, which has one slash where an address has two.
+    """Return the name of an input that was made into a path, which has one slash where an address has two.
 
-    Names of files that look like this are absolute, so that no folder is taken for a store.
+    Names of files that look like an address are absolute, so that no folder becomes a store.
     """
     scheme, colon, rest = str(path).partition(":/")
     return f"{scheme}://{rest}" if colon and SCHEME.fullmatch(f"{scheme}://{rest}") else str(path)
 
 
 def is_remote(path: str) -> bool:
-    """Whether a name is an address of a store."""
+    """Return whether a name is an address of a store."""
     return SCHEME.fullmatch(path) is not None
 
 
 def map_inputs(function: Callable[[str], Made], paths: Sequence[str]) -> list[Made]:
-    """What a function makes of each input: of several objects at a time, since each waits for its store."""
+    """Return the results of a function for all inputs. Several objects are read at a time, since each waits for its
+    store."""
     if sum(isinstance(place(path), RemotePlace) for path in paths) < 2:
         return [function(path) for path in paths]
     with ThreadPoolExecutor(AT_ONCE) as threads:
@@ -310,9 +313,9 @@ class Window:
         self._chunks = _chunks(path, peek)
 
     def advance(self, at: int) -> bool:
-        """Drop the data before ``at`` and append more; false if there is no more.
+        """Drop the data before ``at`` and append more. Return false at the end of the stream.
 
-        Raises ``OSError``, or ``DamagedStreamError`` if decompression fails; nothing is dropped then.
+        Raises ``OSError``, or ``DamagedStreamError`` if decompression fails. Then no data is dropped.
         """
         chunk = next(self._chunks, None)
         if chunk is None:
@@ -333,10 +336,10 @@ def _chunks(path: str, peek: bool) -> Generator[bytes, None, None]:
 
 
 class StandardInput:
-    """Bytes of ``stream``, for one reader after the other: they come once.
+    """Bytes of ``stream``, which come once, for several readers in turn.
 
-    A file is opened more than once: for its type, for its first time, and for its rows. So the first :data:`PEEK`
-    bytes are kept until reading goes past them. After :meth:`keep`, a temporary file without a name has all of them.
+    A file is opened several times: for its type, for its first time, and for its rows. So the first ``PEEK``
+    bytes are kept until reading goes past them. After ``keep``, a temporary file without a name has all of them.
     """
 
     def __init__(self, stream: BinaryIO) -> None:
@@ -346,15 +349,17 @@ class StandardInput:
         self._keeps = self._ended = False
 
     def keep(self) -> None:
-        """Let everything be read again. Call it before reading has gone past the first :data:`PEEK` bytes."""
+        """Let everything be read again. Call it before reading has gone past the first ``PEEK`` bytes."""
         self._keeps = True
 
     def opened(self, peek: bool = False) -> BinaryIO:
-        """A file with all bytes, or with ``peek`` with the first, after which others can read from the beginning."""
+        """Open a file with all bytes. With ``peek``, it has the first bytes, and later readers start at the beginning
+        again."""
         return io.BufferedReader(_FromStart(self, PEEK if peek else None), PEEK)
 
     def read(self, position: int, size: int) -> bytes:
-        """Up to ``size`` bytes at ``position``, none at the end. ``OSError`` if they cannot be read again."""
+        """Return up to ``size`` bytes at ``position``, none at the end. Raise ``OSError`` if they cannot be read
+        again."""
         if position < self._size:
             if self._store is None:
                 raise OSError(0, "the standard input can be read only once", STDIN)
@@ -375,7 +380,7 @@ class StandardInput:
 
 
 class _FromStart(io.RawIOBase):
-    """A reader of its own, up to ``limit`` bytes."""
+    """A reader with its own position, up to ``limit`` bytes."""
 
     def __init__(self, source: StandardInput, limit: int | None) -> None:
         self._source = source
@@ -398,7 +403,7 @@ _known: list[StandardInput] = []
 
 
 def standard_input() -> StandardInput:
-    """That of this process. ``OSError`` if it is closed, or a terminal."""
+    """Return the standard input of this process. Raise ``OSError`` if it is closed, or a terminal."""
     if sys.stdin is None or sys.stdin.closed:
         raise OSError(0, "the standard input is closed", STDIN)
     if not _known or _known[0].stream is not sys.stdin.buffer:

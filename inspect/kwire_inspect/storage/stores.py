@@ -27,32 +27,32 @@ if TYPE_CHECKING:
 
 SCHEME = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]+)://(?P<authority>[^/]*)/*(?P<path>.*)", re.DOTALL)
 _MEANT = re.compile(SCHEME.pattern.replace("://", ":/{1,2}"), re.DOTALL)
-"""An address, or one that lacks a slash."""
+"""Pattern of an address, or of an address that lacks a slash."""
 QUERY = re.compile(r"\?[\w.%-]+=")
 HOST = re.compile(r"(?:\[[0-9A-Fa-f:.%]+\]|[^:?]*)(?::\d+)?")
-"""A host or bucket, with a port; what else follows a colon may be a password that has a slash."""
+"""Pattern of a host or bucket, with a port. Other text after a colon may be a password with a slash."""
 GLOB = re.compile(r"[*?\[]")
 _HIDDEN = re.compile(r"/\.|/_[^/]*\Z")
 MASKED = "…"
-"""Ends the name of an object whose key may have a secret."""
+"""End of the name of an object whose key may have a secret."""
 PEEKED, REQUESTED = 1 << 18, 1 << 22
-"""Bytes of an object in one request, to detect its type and to read it."""
+"""Bytes of an object in a request, to detect its type and to read it."""
 MAX_LISTED = 1_000_000
-"""Objects of which sizes are kept."""
+"""Maximum objects whose sizes are kept."""
 MAX_LISTING_SECONDS, MAX_LISTING_BYTES = 300.0, 1 << 30
-"""Limits of a listing: its time, and the memory by which the process grows meanwhile."""
+"""Maximum seconds of a listing, and maximum bytes by which the process grows meanwhile."""
 LOOKS_EVERY = 0.2
-"""Seconds between two looks at these limits."""
+"""Seconds between two checks of these limits."""
 ENDLESS = "the list of objects is too long, or does not end: name a folder or a pattern with fewer objects"
 CHANGED = "the object changed while it was read: read it again"
 S3 = frozenset({"s3", "s3a", "s3n"})
-"""The names that Hadoop has for it too."""
+"""Schemes of S3, with Hadoop's names for it."""
 GOOGLE = frozenset({"gs", "gcs"})
 AZURE = frozenset({"abfs", "abfss"})
 HADOOP = frozenset({"hdfs", "viewfs"})
 WEB = frozenset({"http", "https"})
 UNNOTICED = GOOGLE | AZURE
-"""Arrow's libraries for these take a whole object for the part of it for which they asked."""
+"""Schemes for which Arrow's libraries do not notice that a store sends a whole object in place of a part."""
 CONNECTION_STRING = "AZURE_STORAGE_CONNECTION_STRING"
 REFUSED = "Hadoop could not reach it, or refused: what it says is above"
 WHOLE = "the store sends whole objects where parts are asked for: download it, or give it to the standard input"
@@ -87,11 +87,11 @@ Folders: TypeAlias = dict[str, set[tuple[str, bool]]]
 
 _listed: dict[str, FileInfo] = {}
 _sends_parts: set[str] = set()
-"""The beginnings of addresses for which this is known."""
+"""Beginnings of addresses whose store is known to send parts."""
 
 
 class RemotePlace:
-    """An object of a store, or a folder, with the methods of :class:`~kwire_inspect.storage.places.LocalPlace`.
+    """An object of a store, or a folder, with the methods of ``LocalPlace``.
 
     It makes no request before a method needs one.
     """
@@ -116,20 +116,20 @@ class RemotePlace:
         return f"{prefix}/{key}" if key else prefix or "/"
 
     def info(self) -> FileInfo:
-        """Ask the store for type, size and time. That takes one or two requests."""
+        """Ask the store for type, size and time, in one or two requests."""
         with telling(self.name):
             try:
                 found = self._system.get_file_info(self.path())
             except OSError as error:
                 if "No response body" in str(error):
-                    self._list(self.key)  # whose answer has a reason
+                    self._list(self.key)  # the answer has a reason
                 raise
         if self.scheme in HADOOP and not found.type.value and not self._system.get_file_info("/").type.value:
-            raise StoreError(self.name, REFUSED)  # nothing is found there, not even the root
+            raise StoreError(self.name, REFUSED)  # the store has no such path, not even the root
         return found
 
     def size(self) -> int:
-        """Return the bytes when it was last listed. Without a listing, ask the store."""
+        """Return the bytes when the object was last listed. Without a listing, ask the store."""
         known = _listed.get(self.name)
         return int((known or self._present()).size or 0)
 
@@ -138,7 +138,7 @@ class RemotePlace:
         return _stamp(self._present())
 
     def listed_stamp(self) -> str:
-        """Return the stamp when it was last listed here; empty without a listing."""
+        """Return the stamp when the object was last listed here, or an empty text without a listing."""
         return _stamp(_listed[self.name]) if self.name in _listed else ""
 
     def is_folder(self) -> bool:
@@ -147,8 +147,8 @@ class RemotePlace:
     def opened(self, peek: bool = False, expected: str = "") -> BinaryIO:
         """Open a file whose reads are requests.
 
-        :class:`StoreError` if its stamp is not the ``expected`` one, or changes before its end is read. ``peek``
-        leaves out the second look.
+        Raises ``StoreError`` if its stamp is not ``expected``, or changes before its end is read. ``peek`` leaves out
+        the second check.
         """
         stamp = "" if peek else self.stamp()
         if expected and not _same(expected, stamp):
@@ -166,7 +166,7 @@ class RemotePlace:
         return self.name
 
     def probe(self) -> None:
-        """Write a small object, and remove it. :class:`StoreError` if that is not possible."""
+        """Write a small object, and remove it. Raise ``StoreError`` if that is not possible."""
         with telling(self.root):
             with self._system.open_output_stream(self.path()) as made:
                 made.write(bytes(1))
@@ -175,7 +175,7 @@ class RemotePlace:
     def files(self) -> list[str]:
         """Return the names of this object, of objects below this folder, or of matches of this pattern, sorted.
 
-        Like local ones, names that begin with ``.`` or ``_`` are left out, but not folders that begin with ``_``.
+        As for local files, names that begin with ``.`` or ``_`` are left out, except folders that begin with ``_``.
         """
         found = self.info()
         if found.is_file:
@@ -184,7 +184,7 @@ class RemotePlace:
         matches = [(self.key.rstrip("/"), False)]
         if found.type.name != "Directory":
             if not GLOB.search(self.key):
-                self._list(self.key)  # whose answer may have a reason, which that to a look at a bucket lacks
+                self._list(self.key)  # the answer may have a reason, unlike the answer about a bucket
                 raise FileNotFoundError(f"{self.name}: no such object or folder")
             matches = list(self._matching())
         if not matches:
@@ -196,7 +196,7 @@ class RemotePlace:
         return [found.base_name for found in self._list(self.key.rpartition("/")[0])]
 
     def _check_parts(self, file: Any) -> None:
-        """Raise :class:`StoreError` if the store sends the first byte where the second is asked for."""
+        """Raise ``StoreError`` if the store sends the first byte in place of the second."""
         beginning = file.read(64)
         if len(set(beginning)) > 1:
             file.seek(1)
@@ -244,7 +244,7 @@ class RemotePlace:
     def _folders(self, folder: str, *, recursive: bool = False) -> Folders:
         """List a folder, or with ``recursive`` all folders below it too.
 
-        Google's store lists only objects, so its folders are made from their keys, always of all that is below.
+        Google's store lists only objects, so its folders are made from the keys of everything below.
         """
         found: Folders = {folder: set()}
         for one in self._list(folder, recursive=recursive or self.scheme in GOOGLE):
@@ -277,7 +277,7 @@ class RemotePlace:
 
 
 class MaskedPlace(RemotePlace):
-    """An object that a store listed with a key that may have a secret: it is not read."""
+    """An object whose listed key may have a secret. It is not read."""
 
     def check(self) -> NoReturn:
         raise StoreError(self.name, "its key may have a secret, which tables would show: copy it to another name")
@@ -296,7 +296,7 @@ class MaskedPlace(RemotePlace):
 
 
 class _Requests(io.RawIOBase):
-    """An object, of which each read is a request; at its end it must still be the same."""
+    """An object whose reads are requests. At its end it must be unchanged."""
 
     def __init__(self, of: RemotePlace, file: Any, stamp: str) -> None:
         self._of, self._file, self._stamp = of, file, stamp
@@ -316,7 +316,7 @@ class _Requests(io.RawIOBase):
             try:
                 data = self._file.read(len(buffer))
             except OSError:
-                self._of.info()  # may have the reason, which the answer to a request for bytes lacks
+                self._of.info()  # it may have the reason, unlike the answer to a request for bytes
                 raise
         size = len(data)
         buffer[:size] = data
@@ -331,14 +331,14 @@ class _Requests(io.RawIOBase):
         super().close()
 
     def _grows(self, now: FileInfo) -> bool:
-        """Whether it is a file to which somebody appends, which no store has."""
+        """Return whether it is a file to which a program appends. Stores have no such files."""
         return self._of.scheme in HADOOP and int(now.size or 0) >= int(self._stamp.split()[0])
 
 
 def _ended(listing: Callable[[], list[FileInfo]], name: str) -> list[FileInfo]:
-    """Return the result of a listing. Raise :class:`StoreError` if it goes past a limit.
+    """Return the result of a listing. Raise ``StoreError`` if it goes past a limit.
 
-    A library asks for more for as long as the store promises it, and cannot be stopped: it goes on in its thread,
+    A library asks for more as long as the store promises more, and cannot be stopped. It continues in its thread,
     which ends with the process.
     """
     made: Future[list[FileInfo]] = Future()
@@ -359,7 +359,7 @@ def _ended(listing: Callable[[], list[FileInfo]], name: str) -> list[FileInfo]:
 
 
 def _peak() -> int:
-    """Bytes of memory that this process had at most; 0 where the system does not say."""
+    """Return the peak memory of this process in bytes, or 0 where the system does not report it."""
     if sys.platform == "win32":
         return 0
     import resource
@@ -368,13 +368,14 @@ def _peak() -> int:
 
 
 def _stamp(found: FileInfo) -> str:
-    """Of whole seconds: what lists objects says more of some stores than what describes one."""
+    """Return size and time in whole seconds. In some stores, a listing has a finer time than the description of an
+    object."""
     seconds = None if found.mtime_ns is None else found.mtime_ns // 1_000_000_000
     return f"{found.size} {seconds}"
 
 
 def _same(listed: str, described: str) -> bool:
-    """Whether two stamps are of one state. A store may take the time for its listing a moment after the other one."""
+    """Return whether two stamps have the same state. A store may note the time for its listing a moment later."""
     (size, then), (now_size, now) = listed.split(), described.split()
     apart = abs(int(now) - int(then)) if then.isdecimal() and now.isdecimal() else int(now != then)
     return size == now_size and apart <= 1
@@ -444,9 +445,9 @@ def from_uri(address: str) -> tuple[FileSystem, str]:
 
 
 def refuse_secrets(name: str) -> None:
-    """Raise :class:`ValueError` for an address with a password or token. The message does not have it.
+    """Raise ``ValueError`` for an address with a password or token. The message does not have it.
 
-    A ``?`` in a key of a store may be of a pattern, unless it gives a value.
+    A ``?`` in a key of a store may belong to a pattern, unless it gives a value.
     """
     found = _MEANT.fullmatch(name)
     if found is None:
@@ -455,7 +456,7 @@ def refuse_secrets(name: str) -> None:
     user, _, host = authority.rpartition("@")
     is_host = HOST.fullmatch(host) is not None
     has_port = ":" in host and scheme not in HADOOP
-    cut = not is_host or (has_port and "@" in key)  # a password with a slash in it
+    cut = not is_host or (has_port and "@" in key)  # a password with a slash
     web = scheme in WEB and ("?" in key or "@" in authority or "@" in key)
     if cut or web or ":" in user or QUERY.search(key):
         shown = host if is_host and "@" not in key else "…"
@@ -485,12 +486,12 @@ class StoreError(OSError):
 
 @contextmanager
 def telling(name: str) -> Iterator[None]:
-    """Raise :class:`StoreError` for any error that a library raises about an object."""
+    """Raise ``StoreError`` for any error that a library raises about an object."""
     try:
         yield
     except StoreError:
         raise
-    except Exception as error:  # libraries of stores raise errors of their own
+    except Exception as error:  # libraries of stores raise their own errors
         raise StoreError(name, reason_of(error)) from error
 
 
