@@ -26,7 +26,7 @@ from kwire_kafka.enums import (
 )
 
 SAME_LEADER = -2
-"""In a PartitionChangeRecord: the leader does not change. Null lists do not change either."""
+"""Value in a PartitionChangeRecord for an unchanged leader. Null lists also mean unchanged."""
 _LISTS = ("isr", "replicas", "adding_replicas", "removing_replicas", "eligible_leader_replicas", "last_known_elr")
 
 Row = dict[str, Any]
@@ -37,7 +37,7 @@ def _name(names: type[ProtocolEnum], value: int) -> str:
 
 
 class Cluster:
-    """All of the cluster's metadata."""
+    """All metadata of the cluster."""
 
     def __init__(self) -> None:
         self.names: dict[Any, str] = {}
@@ -150,7 +150,7 @@ def _partition(cluster: Cluster, value: Any) -> None:
 
 
 def _partition_change(cluster: Cluster, value: Any) -> None:
-    """A change has only the fields that change; a new leader starts a new epoch."""
+    """Apply a change, which has only the changed fields. A new leader starts a new epoch."""
     row = cluster.partitions.get(value.topic_id, {}).get(value.partition_id)
     if row is None:
         return
@@ -161,7 +161,7 @@ def _partition_change(cluster: Cluster, value: Any) -> None:
 
 
 def _remove_topic(cluster: Cluster, value: Any) -> None:
-    """Removes its configuration as well."""
+    """Remove a topic and its configuration."""
     name = cluster.names.pop(value.topic_id, None)
     cluster.partitions.pop(value.topic_id, None)
     for key in [key for key in cluster.configs if key[0] == ConfigResourceType.TOPIC and key[1] == name]:

@@ -21,7 +21,7 @@ MEMBER_STATES: Mapping[str, type[ConsumerMemberState] | type[StreamsMemberState]
     "share": ConsumerMemberState,
     "streams": StreamsMemberState,
 }
-"""The states of members by type of group."""
+"""States of members by type of group."""
 
 _NAMES = re.compile(
     r"(?P<type>Consumer|Share|Streams)Group"
@@ -31,7 +31,7 @@ _NAMES = re.compile(
 
 @dataclass(slots=True)
 class Group:
-    """A group: the values of its records. Those of a classic group are all in ``metadata``."""
+    """A group with the values of its records. A classic group has all values in ``metadata``."""
 
     kind: str
     metadata: Any = None
@@ -42,7 +42,7 @@ class Group:
 
 
 class Groups:
-    """The groups of a partition. One that only committed offsets counts as an empty classic group."""
+    """The groups of a partition. A group that only committed offsets counts as an empty classic group."""
 
     def __init__(self) -> None:
         self._groups: dict[str, Group] = {}
@@ -132,7 +132,7 @@ def _details(group: Group) -> dict[str, Any]:
 
 
 def _state(group: Group) -> str:
-    """The coordinator's name of the state after loading; share groups do not reconcile."""
+    """Return the coordinator's name of the state after loading. Share groups do not reconcile."""
     if group.kind == CLASSIC:
         return "Stable" if group.metadata is not None and group.metadata.members else "Empty"
     if not group.members:
@@ -168,7 +168,7 @@ def _classic_member(name: str, metadata: Any, member: Any) -> dict[str, Any]:
 
 
 def _embedded(member: Any) -> dict[str, Any]:
-    """The subscription and assignment in the consumer's embedded protocol [KAFKA-WIRE 40]."""
+    """Return the subscription and assignment in the consumer's embedded protocol [KAFKA-WIRE 40]."""
     columns: dict[str, Any] = {}
     try:
         if member.subscription:

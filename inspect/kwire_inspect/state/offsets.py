@@ -16,17 +16,18 @@ _TIMES = range(253_402_300_800_000)
 
 
 def moment(milliseconds: int) -> datetime | None:
-    """The time; ``None`` for -1 and for times after the year 9999."""
+    """Return the time, or ``None`` for -1 and for times after the year 9999."""
     return EPOCH + timedelta(milliseconds=milliseconds) if milliseconds in _TIMES else None
 
 
 def topic_id(value: Any) -> str | None:
-    """A topic id as Kafka prints it; ``None`` for the id of all zeros."""
+    """Return a topic id as Kafka prints it, or ``None`` for the id of all zeros."""
     return str(value) if value is not None and any(value) else None
 
 
 def state_name(states: type[ProtocolEnum], value: int) -> str:
-    """A state as Kafka's tools print it, ``PrepareCommit`` for ``PREPARE_COMMIT``; ``unknown 99`` without a name."""
+    """Return a state as Kafka's tools print it: ``PrepareCommit`` for ``PREPARE_COMMIT``, ``unknown 99`` without a
+    name."""
     words = states.name_of(value).split("_")
     return "".join(word.capitalize() for word in words) or f"unknown {value}"
 

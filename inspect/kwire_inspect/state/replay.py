@@ -1,4 +1,5 @@
-"""Replay of partitions of internal topics: sorted RECORDS in, the rows of a ``State`` out, or those that it skips.
+"""Replays partitions of internal topics: reads sorted RECORDS, and returns the rows of a ``State``, or the skipped
+records.
 
 Takes and returns Arrow batches, for ``DataFrame.mapInArrow``.
 """
@@ -23,7 +24,7 @@ from kwire_kafka import PROTOCOL
 COLUMNS = ("source", "topic", "partition", "offset", "producer_id", "transactional", "control", "key", "value")
 """Columns of RECORDS that a replay needs."""
 NEEDED = tuple(dict.fromkeys((*COLUMNS, *(n for n in UNDECODABLE.names if n in RECORDS.names), "problem")))
-"""Columns of RECORDS that :func:`undecodable_records` needs."""
+"""Columns of RECORDS that ``undecodable_records`` needs."""
 CHUNK = 8192
 """Maximum number of rows per batch."""
 
@@ -39,17 +40,17 @@ class Logged(NamedTuple):
 
 
 class State(Protocol):
-    """The state that the records of a partition lead to."""
+    """The state after the records of a partition."""
 
     def add(self, row: Logged) -> None:
         """Apply the next record."""
 
     def rows(self) -> Iterable[dict[str, Any]]:
-        """The rows of the state after all records."""
+        """Return the rows of the state after all records."""
 
 
 class Several:
-    """Several states from the same records; each row is a dict with the name of its state as the only key."""
+    """Several states from the same records. Each row is a dict with the name of its state as the only key."""
 
     def __init__(self, states: Mapping[str, Callable[[], State]]) -> None:
         self._states = {name: new() for name, new in states.items()}
@@ -64,8 +65,10 @@ class Several:
 
 
 def snapshot_end(source: str) -> int | None:
-    """The offset after the last one in a snapshot; -1 for the snapshot written when storage was formatted, ``None``
-    for a log segment."""
+    """Return the offset after the last offset in a snapshot, or ``None`` for a log segment.
+
+    The snapshot written when storage was formatted has -1.
+    """
     file = log_file(source)
     if not isinstance(file, Checkpoint):
         return None
@@ -78,11 +81,11 @@ def replay(
     schema: pa.Schema,
     protocol: MessageRegistry = PROTOCOL,
 ) -> Iterator[pa.RecordBatch]:
-    """The rows of a new state for each partition of a topic.
+    """Yield the rows of a new state for each partition of a topic.
 
-    Records are sorted by partition, then snapshots first, the newest last, then the log by offset. Each snapshot
-    starts over, since it has the whole state; records of the log that the last one includes are skipped. A record
-    that comes twice, from two replicas, counts once.
+    Records are sorted by partition. Snapshots come first, the newest last, and then the log by offset. Each snapshot
+    starts over, since it has the whole state. Records of the log that the last snapshot includes are skipped. A
+    record that comes twice, from two replicas, counts once.
     """
     partition, source, state, last = None, None, new(), -1
     end: int | None = None
@@ -105,8 +108,10 @@ def replay(
 def undecodable_records(
     batches: Iterable[pa.RecordBatch], protocol: MessageRegistry = PROTOCOL
 ) -> Iterator[pa.RecordBatch]:
-    """The records that a replay skips: a batch of ``UNDECODABLE`` for each batch with such records. Those that were
-    left out for their size say so."""
+    """Yield the records that a replay skips, as a batch of ``UNDECODABLE`` for each batch with such records.
+
+    Records that were left out for their size have this reason.
+    """
     for batch in batches:
         undecodable = [
             row | {"kind": record.name, "reason": row["problem"] or record.reason}
@@ -118,12 +123,12 @@ def undecodable_records(
 
 
 def rows_of(batch: pa.RecordBatch, columns: Sequence[str] = COLUMNS) -> Iterator[dict[str, Any]]:
-    """The rows of a batch as dicts with these columns."""
+    """Yield the rows of a batch as dicts with these columns."""
     yield from batch.select(columns).to_pylist()
 
 
 def logged(row: dict[str, Any], protocol: MessageRegistry = PROTOCOL) -> Logged:
-    """A row of RECORDS, decoded. Never raises; ``record.reason`` says why it cannot be decoded."""
+    """Decode a row of RECORDS. Never raises: ``record.reason`` says why a record cannot be decoded."""
     given = row["topic"], row["key"], row["value"]
     record = decode_record(protocol, *given, LIKE_KAFKA, control=row["control"], max_decoded=MAX_DECODED)
     return Logged(row["partition"], row["offset"], row["producer_id"], row["transactional"], record)

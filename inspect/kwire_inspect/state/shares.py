@@ -16,7 +16,8 @@ Batch = tuple[int, int, int, int]
 
 
 class ShareStates:
-    """The state of each group in each partition: snapshots replace it, updates change it, tombstones delete it."""
+    """The state of each group in each partition. Snapshots replace it, updates change it, and tombstones delete
+    it."""
 
     def __init__(self) -> None:
         self._states: dict[Place, dict[str, Any]] = {}
@@ -50,10 +51,10 @@ class ShareStates:
 
 
 def combined(batches: Iterable[Batch], start: int) -> list[Batch]:
-    """Batches without overlaps, from ``start`` on, with adjacent batches of the same kind merged.
+    """Return batches without overlaps, from ``start`` on, with adjacent batches of the same kind merged.
 
-    Where batches overlap, the higher delivery count wins, then the higher state: the same result as the coordinator's
-    ``PersisterStateBatchCombiner``, which merges slightly fewer adjacent batches.
+    In an overlap, the higher delivery count wins, then the higher state. The coordinator's
+    ``PersisterStateBatchCombiner`` has the same result, but merges slightly fewer adjacent batches.
 
     >>> combined([(0, 9, 1, 0), (5, 14, 2, 0), (15, 15, 2, 0)], 3)
     [(3, 4, 1, 0), (5, 15, 2, 0)]
@@ -84,7 +85,7 @@ def _state(value: Any) -> dict[str, Any]:
 
 
 def _updated(old: dict[str, Any], value: Any) -> dict[str, Any]:
-    """The state after an update; -1 means that the start offset or leader epoch is unchanged."""
+    """Return the state after an update. -1 means that the start offset or leader epoch is unchanged."""
     start = old["start_offset"] if value.start_offset == -1 else value.start_offset
     leader_epoch = old["leader_epoch"] if value.leader_epoch == -1 else value.leader_epoch
     batches = combined([*old["batches"], *_batches(value)], start)

@@ -1,6 +1,6 @@
 """Converts request logs, server logs and dumps of metrics of brokers to rows, without Spark.
 
-``splits`` cuts files into parts, ``request_batches`` and ``refusal_batches`` make Arrow batches of them,
+``splits`` cuts files into parts. ``request_batches`` and ``refusal_batches`` make Arrow batches of the parts, and
 ``metrics_batches`` of a whole dump.
 """
 

@@ -1,4 +1,4 @@
-"""Splits of request logs and server logs to Arrow batches."""
+"""Converts splits of request logs and server logs to Arrow batches."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from kwire_inspect.text_logs.requests import RequestRows, request_entries
 
 BATCH_ROWS = 4096
 BATCH_BYTES = 4 << 20
-"""Bytes of lines."""
+"""Bytes of lines in a batch."""
 
 NO_REQUESTS = "no line of this file is about a request"
 
 Rows = Iterable[tuple[int, list[Row]]]
-"""Rows of entries, each with the size of the entry."""
+"""Rows of entries, each with the bytes of the entry."""
 
 
 def request_batches(
     split: Split, projection: Projection, zone: tzinfo, *, failfast: bool = False, longest: int = LONGEST
 ) -> Iterator[pa.RecordBatch]:
-    """The requests in a split of a request log, as the rows and columns of EXCHANGES in ``projection``.
+    """Yield the requests in a split of a request log, as the rows and columns of EXCHANGES in ``projection``.
 
-    Broken lines are rows with a ``problem``, or raise :class:`BrokenInputError` with ``failfast``; so does a file
-    without any request, and lines of more than ``longest`` bytes.
+    Broken lines are rows with a ``problem``, or raise ``BrokenInputError`` with ``failfast``. So do files without any
+    request, and lines of more than ``longest`` bytes.
     """
     with Lines(split.path, split.start, longest, split.stamp) as lines:
         rows = _request_rows(lines, split, RequestRows(projection, zone))
@@ -40,8 +40,10 @@ def request_batches(
 def refusal_batches(
     split: Split, projection: Projection, zone: tzinfo, *, failfast: bool = False, longest: int = LONGEST
 ) -> Iterator[pa.RecordBatch]:
-    """The refusals in a split of a server log, as the rows and columns of REFUSALS in ``projection``; see
-    :func:`request_batches`."""
+    """Yield the refusals in a split of a server log, as the rows and columns of REFUSALS in ``projection``.
+
+    Problems are handled as by ``request_batches``.
+    """
     with Lines(split.path, split.start, longest, split.stamp, near=NEAR) as lines:
         yield from _batches(refusal_rows(lines, split, zone, projection.protocol), lines, split, projection, failfast)
 
@@ -56,7 +58,7 @@ def _request_rows(lines: Lines, split: Split, maker: RequestRows) -> Rows:
 
 
 def _has_requests(split: Split) -> bool:
-    """Whether there are any after this split, which has none."""
+    """Return whether the file has requests after this split, which has none."""
     if split.end is None:
         return False
     with Lines(split.path, split.end) as lines:

@@ -1,4 +1,4 @@
-"""Requests and responses of request logs as the bytes of their frames, without secrets."""
+"""Converts requests and responses of request logs to the bytes of their frames, without secrets."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TEXT = "brokers before 2.8 log request and response as text, without their bytes
 
 
 def payloads(protocol: MessageRegistry, line: RequestLogLine) -> Columns:
-    """The frame payloads of request and response, each ``None`` if missing, and the reason if one cannot be built.
+    """Return the frame payloads of request and response, each ``None`` if missing, and the reason if building fails.
 
     Records are missing where the broker left them out of the log.
     """
@@ -33,7 +33,8 @@ def payloads(protocol: MessageRegistry, line: RequestLogLine) -> Columns:
 
 
 def opened(protocol: MessageRegistry, line: RequestLogLine) -> tuple[Request, Response | None] | None:
-    """The request in an Envelope and its response, if any; ``None`` for other lines and if it cannot be decoded."""
+    """Return the request in an Envelope and its response, if any, or ``None`` for other lines and undecodable
+    requests."""
     try:
         return line.enveloped(protocol)
     except KwireError:
@@ -41,7 +42,8 @@ def opened(protocol: MessageRegistry, line: RequestLogLine) -> tuple[Request, Re
 
 
 def inner_payloads(protocol: MessageRegistry, request: Request, response: Response | None) -> Columns:
-    """``payloads`` of the content of an Envelope, without a reason; ``None`` for anything that cannot be read."""
+    """Return the ``payloads`` of the content of an Envelope, without a reason, with ``None`` for anything
+    unreadable."""
     return {
         "request": _clean(protocol, request),
         "response": None if response is None else _clean(protocol, response),
@@ -76,8 +78,8 @@ def _response(protocol: MessageRegistry, line: RequestLogLine) -> bytes | None:
 
 
 def _tried(make: Callable[[], bytes | None], name: str) -> tuple[bytes | None, str | None]:
-    """The bytes, or the reason why there are none. Errors quote values, except for messages with secrets, where they
-    only name the field."""
+    """Return the bytes, or the reason why they are missing. Errors quote values. In messages with secrets, they only
+    name the field."""
     try:
         return make(), None
     except (KwireError, LookupError) as error:

@@ -1,8 +1,7 @@
-"""The formats in which a broker's metrics are dumped: text for Prometheus, Kafka's JmxTool, JSON of Jolokia and of
-Prometheus' API.
+"""Reads dumps of a broker's metrics: text for Prometheus, Kafka's JmxTool, JSON of Jolokia and of Prometheus' API.
 
-``series_of`` takes a file and gives the series of DeprecatedRequestsPerSec in it, in bounded memory. How the JMX
-exporter names them depends on its rules, so they are known by what all rules leave: the name, and the labels' texts.
+``series_of`` yields the series of DeprecatedRequestsPerSec in a file, in bounded memory. The rules of the JMX
+exporter decide their names. So they are recognized by the parts that all rules keep: the name, and the labels' texts.
 """
 
 from __future__ import annotations
@@ -16,23 +15,24 @@ from typing import Any, NamedTuple
 from kwire_inspect.text_logs.lines import Lines
 
 DEPRECATED = re.compile(rb"deprecated_?requests", re.I)
-"""What is wanted, in all formats."""
+"""Pattern of the metric's name in all formats."""
 MAX_JSON = 16 << 20
-"""Parsing JSON takes many times as much memory."""
+"""Maximum bytes of JSON to parse. Parsing needs a multiple of that in memory."""
 MAX_VALUES = 500_000
-"""Values of JSON that is parsed, as its commas and brackets count them: two bytes may become an object of 64."""
+"""Maximum values of JSON to parse, counted by its commas and brackets. Two bytes may become an object of 64."""
 MAX_COUNTED = 1 << 53
-"""A broker would count for centuries. Numbers in JSON and of Prometheus are exact up to it."""
+"""Maximum count, which a broker would reach after centuries. Numbers in JSON and of Prometheus are exact up to it."""
 MAX_LABELS = 64
 LONGEST = 255
-"""Characters of a label that are kept; Kafka's are shorter."""
+"""Maximum characters to keep of a label. Kafka's labels are shorter."""
 
 Problem = tuple[int, str]
 """Position and reason."""
 
 
 class Series(NamedTuple):
-    """Labels, whose names are in lower case and without ``_``; how many requests; the place in the file, if any."""
+    """Labels with names in lower case and without ``_``, the number of requests, and the place in the file, if
+    known."""
 
     labels: dict[str, str]
     requests: int
@@ -44,20 +44,20 @@ _LABEL = re.compile(r'\s*([A-Za-z_]\w*)\s*=\s*"([^"\\]*+(?:\\.[^"\\]*+)*+)"\s*,?
 _VALUE = re.compile(r"\s*\}\s*([^\s#]+)")
 _ESCAPED = re.compile(r"\\(.)", re.S)
 _RATE = re.compile(r"rate|created|minute|mean|_\d+m\b", re.I)
-"""In names of what is no count."""
+"""Pattern in names of metrics that are no counts."""
 _MERGED = re.compile(r"request_(?P<request>[A-Za-z]+)_version(?:_(?P<version>\d{1,5})_clientSoftwareName)?", re.I)
-"""A label to which rules that allow for two labels only make the first ones: ``(.+)=(.+), (.+)=(.+)``."""
+"""A label that contains further labels, because the rule only makes two labels: ``(.+)=(.+), (.+)=(.+)``."""
 
 _OBJECT = re.compile(r"kafka\.network:(?=.*\bname=DeprecatedRequestsPerSec\b)(.*)", re.S)
 _PROPERTY = re.compile(r'(?:^|,)([^=,]++)=("[^"\\]*+(?:\\.[^"\\]*+)*+"|[^,]*)')
 _ATTRIBUTE = re.compile(r'"?(kafka\.network:.*):Count(?:[,=\t]"?(\d{1,19})"?)?\s*')
-"""An attribute as JmxTool names it, with its value in the formats that have one in each line."""
+"""An attribute as JmxTool names it, with its value in the formats that have a value in each line."""
 _SOFTWARE = re.compile(r"client_?software", re.I)
-"""In names of labels: what clients say of themselves."""
+"""Pattern in names of labels that clients choose themselves."""
 
 
 def series_of(path: str, problems: list[Problem]) -> Iterator[Series]:
-    """The series in a file; what cannot be read is added to ``problems``."""
+    """Yield the series in a file. Add unreadable parts to ``problems``."""
     parts: list[bytes] = []
     size = 0
     begun = False
@@ -73,7 +73,7 @@ def series_of(path: str, problems: list[Problem]) -> Iterator[Series]:
             elif heading and not DEPRECATED.search(line):
                 cells = _cells(line.decode("utf-8", "replace"))
                 if len(cells) == len(heading):
-                    row = position, cells  # the last one counts
+                    row = position, cells  # the last row counts
             elif DEPRECATED.search(line):
                 text = line.decode("utf-8", "replace")
                 if text.startswith('"time"'):
@@ -93,7 +93,7 @@ def series_of(path: str, problems: list[Problem]) -> Iterator[Series]:
 
 
 def _exposed(line: str, position: int) -> Series | None:
-    """A line of text for Prometheus."""
+    """Return the series in a line of text for Prometheus."""
     if not (name := _NAME.match(line)):
         return None
     labels: dict[str, str] = {}
@@ -106,7 +106,7 @@ def _exposed(line: str, position: int) -> Series | None:
 
 
 def _series(name: str, labels: Mapping[str, str], value: object, position: int | None) -> Series | None:
-    """A series, unless it is no count."""
+    """Return a series, or ``None`` if it is no count."""
     if _RATE.search(name) or any(text.endswith("Rate") for key, text in labels.items() if not _SOFTWARE.search(key)):
         return None
     count = _count(value)
@@ -124,7 +124,7 @@ def _series(name: str, labels: Mapping[str, str], value: object, position: int |
 
 
 def _count(value: object) -> int | None:
-    """The value of a counter, which is a whole number."""
+    """Return the value of a counter, which is a whole number."""
     try:
         number = float(value)  # type: ignore[arg-type]
         return int(number) if number.is_integer() and 0 <= number < MAX_COUNTED else None
@@ -133,7 +133,7 @@ def _count(value: object) -> int | None:
 
 
 def _object(name: str, value: object, position: int | None) -> Series | None:
-    """A series by the name of an MBean and its attribute Count."""
+    """Return a series by the name of an MBean and its attribute Count."""
     if not (found := _OBJECT.fullmatch(name)):
         return None
     labels = {key.strip(): _unquoted(text) for key, text in _PROPERTY.findall(found[1])}
@@ -157,7 +157,7 @@ def _cells(line: str) -> list[str]:
 
 
 def _row(heading: list[str], position: int, cells: list[str]) -> Iterator[Series]:
-    """The values of a line, if there is one, in the order of JmxTool's heading."""
+    """Yield the values of a line, if any, in the order of JmxTool's heading."""
     for name, value in zip(heading, cells, strict=False):
         found = _ATTRIBUTE.fullmatch(name)
         if found and (series := _object(found[1], value, position)):
@@ -165,7 +165,7 @@ def _row(heading: list[str], position: int, cells: list[str]) -> Iterator[Series
 
 
 def _json(text: bytes, problems: list[Problem]) -> Iterator[Series]:
-    """The series in an answer of Jolokia, in which names of MBeans are keys, or of Prometheus."""
+    """Yield the series in an answer of Prometheus, or of Jolokia, in which names of MBeans are keys."""
     try:
         waiting: list[Any] = [json.loads(text)]
     except (ValueError, RecursionError):
@@ -183,7 +183,7 @@ def _json(text: bytes, problems: list[Problem]) -> Iterator[Series]:
 def _of_node(node: dict[str, Any]) -> Iterator[Series]:
     metric, value, request = node.get("metric"), node.get("value"), node.get("request")
     if isinstance(values := node.get("values"), list) and values:
-        value = values[-1]  # of a range of time
+        value = values[-1]  # the last value of a range of time
     if isinstance(metric, dict) and isinstance(value, list):
         labels = {_text(key): _text(text) for key, text in metric.items() if isinstance(text, str)}
         if any(DEPRECATED.search(text.encode()) for text in labels.values()):
@@ -200,5 +200,5 @@ def _of_node(node: dict[str, Any]) -> Iterator[Series]:
 
 
 def _text(text: str) -> str:
-    """The text without halves of surrogate pairs, which JSON can have and no table."""
+    """Return the text without halves of surrogate pairs, which JSON may have and tables may not."""
     return text.encode("utf-8", "replace").decode()

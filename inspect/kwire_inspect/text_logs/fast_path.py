@@ -1,8 +1,8 @@
-"""The fast path for lines as brokers since 2.8 write them: request and response are not parsed unless needed.
+"""The fast path for lines as brokers since 2.8 write them: request and response are only parsed if needed.
 
-Lines that differ in any way from what Kafka writes are left to ``kwire.request_log``. Error codes and throttle time
-are found by their keys: in JSON, a quotation mark followed by a colon ends a key, because those inside strings are
-escaped.
+Lines that differ in any way from Kafka's form are left to ``kwire.request_log``. Error codes and throttle time are
+found by their keys. In JSON, a quotation mark followed by a colon ends a key, because quotation marks inside strings
+are escaped.
 """
 
 from __future__ import annotations
@@ -51,14 +51,14 @@ class Header(Struct, rename="camel", gc=False):
 
 
 class Information(Struct, rename="camel", gc=False):
-    """The software of a client as the broker knows it from the connection."""
+    """The software of a client, as the broker knows it from the connection."""
 
     software_name: str
     software_version: str
 
 
 class OwnInformation(Struct, rename="camel", gc=False):
-    """The same in an ApiVersions request since version 3."""
+    """The software of a client in an ApiVersions request, since version 3."""
 
     client_software_name: str = ""
     client_software_version: str = ""
@@ -85,7 +85,7 @@ class Logged(Struct, rename="camel", gc=False):
 
     @property
     def queue_ms(self) -> float:
-        """The time in queues and in sending."""
+        """Milliseconds in queues and in sending."""
         # Since Python 3.12, sum() rounds otherwise than +, and rows of the full parser have the sum.
         return sum((self.request_queue_time_ms, self.response_queue_time_ms, self.send_time_ms))
 
@@ -98,10 +98,10 @@ _object = Decoder(dict[str, Any]).decode
 def fast_row(
     source: str, position: int, line: bytes, start: int, time: Time, projection: Projection, bodies: bool
 ) -> list[Row] | None:
-    """The row of a line whose mark is at ``start``, none if the projection leaves it out; ``None`` if the line needs
-    the full parser. ``request`` and ``response`` are null unless ``bodies`` is set.
+    """Return the row of a line whose mark is at ``start``, or no row if the projection leaves it out.
 
-    Raises ``MsgspecError`` or ``ValueError`` for what is no valid JSON or not what Kafka writes, and
+    Returns ``None`` if the line needs the full parser. ``request`` and ``response`` are null unless ``bodies`` is
+    set. Raises ``MsgspecError`` or ``ValueError`` for invalid JSON or a form that Kafka does not write, and
     ``RecursionError`` for deep nesting.
     """
     logged = _logged(memoryview(line)[start + len(MARK) : line.rfind(b"}") + 1])
@@ -159,7 +159,7 @@ def fast_row(
 
 
 def _outcome(request: Raw, response: bytes, api_key: int, version: int) -> Columns:
-    """The columns of the response."""
+    """Return the columns of the response."""
     if not response:
         return {"outcome": "none" if api_key == PRODUCE and _ACKS_0.search(request) else "answered"}
     found = _ERROR_CODE.findall(response)

@@ -1,4 +1,4 @@
-"""The ends of a connection as the columns of a table, from a broker's name of it."""
+"""Converts a broker's name of a connection to the columns of the connection's ends."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from kwire.request_log import addresses
 from kwire_inspect.connections.request_context import Columns
 
 LONGEST = 600
-"""Limit of the characters of a connection's name: two hosts and ports take fewer."""
+"""Maximum characters of a connection's name. Two hosts and ports need fewer."""
 
 
 def peers(connection: str | None, *, forwarded: bool = False) -> Columns:
-    """The columns of the two ends of ``connection``, the broker's name for it; hosts are written as in captures.
+    """Return the columns of the two ends of ``connection``, the broker's name for it. Hosts are written as in
+    captures.
 
-    A request that was ``forwarded`` to a controller came on the connection of a broker: the identity of its client is
+    A request that was ``forwarded`` to a controller came on the connection of a broker. The identity of its client is
     known, its address is not [KIP-590]. The result is shared: do not change it.
     """
     if connection is None or len(connection) > LONGEST:
@@ -36,7 +37,7 @@ def _peers(connection: str, forwarded: bool) -> Columns:
 
 
 def _host(host: str) -> str:
-    """A host as written in captures: unlike other software, Java does not abbreviate IPv6 addresses."""
+    """Return a host as written in captures. Unlike other software, Java does not abbreviate IPv6 addresses."""
     try:
         return str(ip_address(host.strip("[]/")))
     except ValueError:

@@ -1,7 +1,7 @@
-"""Lines of log files, in bounded memory: parts of large files, compressed files as a whole.
+"""Reads lines of log files in bounded memory: parts of large files, compressed files as a whole.
 
-Takes paths and returns ``Split``s and the lines in them. A line belongs to the split in which it begins, so each line
-of a file is in exactly one split. Positions are of uncompressed bytes.
+Takes paths and returns ``Split`` objects and their lines. A line belongs to the split in which it begins, so each
+line of a file is in exactly one split. Positions count uncompressed bytes.
 """
 
 from __future__ import annotations
@@ -13,19 +13,21 @@ from typing import Self
 from kwire_inspect.storage import CHUNK, DamagedStreamError, Window, is_compressed, opened, place, size_of
 
 LONGEST = 4 << 20
-"""The default limit of the bytes of a line. Parsing JSON takes up to 30 times as much memory."""
+"""Default maximum bytes of a line. Parsing JSON needs up to 30 times its size in memory."""
 
 MAX_PROBLEMS = 1000
-"""How many long lines of a file are reported."""
+"""Maximum reports of long lines in a file."""
 
 Line = tuple[int, bytes]
-"""The position of a line, and its bytes without the line break."""
+"""Position of a line, and its bytes without the line break."""
 
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """The lines of a file that begin from ``start`` on and before ``end``; ``None`` is the end of the file.
-    ``stamp`` is that of an object when it was split."""
+    """The lines of a file that begin from ``start`` up to ``end``, exclusive. ``None`` is the end of the file.
+
+    ``stamp`` is the stamp of an object when it was split.
+    """
 
     path: str
     start: int = 0
@@ -37,16 +39,16 @@ class Split:
 
 
 def splits(files: Sequence[str], size: int) -> list[Split]:
-    """Parts of ``size`` bytes or less; compressed files, and those that cannot be read, are one."""
+    """Return parts of ``size`` bytes or less. A file that is compressed or cannot be read is a single part."""
     return [split for path in files for split in _splits(path, size)]
 
 
 class Lines:
-    """The lines of a file from the first one that begins at or after ``start``, or ``near`` bytes before it.
+    """The lines of a file from the first line that begins at or after ``start``, or ``near`` bytes before it.
 
-    ``problems`` lists the errors of the file with their positions: it cannot be opened or decompressed, or a line has
-    more than ``longest`` bytes, and is skipped. An error before ``start`` has the position ``start``: from there
-    on lines are missing. ``with`` closes the file even if lines are left.
+    ``problems`` lists the errors of the file with their positions. It cannot be opened or decompressed, or a line has
+    more than ``longest`` bytes and is skipped. An error before ``start`` has the position ``start``, because lines
+    are missing from there on. ``with`` closes the file even if lines are left.
     """
 
     def __init__(self, path: str, start: int = 0, longest: int = LONGEST, stamp: str = "", *, near: int = 0) -> None:
@@ -68,11 +70,11 @@ class Lines:
         return self._back.pop() if self._back else next(self._lines)
 
     def give_back(self, line: Line) -> None:
-        """Make this line the next one."""
+        """Make this line the next line."""
         self._back.append(line)
 
     def _read(self, path: str, start: int, stamp: str) -> Generator[Line, None, None]:
-        position = max(start - 1, 0)  # one byte more shows whether a line begins at start
+        position = max(start - 1, 0)  # another byte shows whether a line begins at start
         rest: list[bytes] = []
         size = 0
         skipping = start > 0

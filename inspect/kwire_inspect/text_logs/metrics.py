@@ -1,6 +1,7 @@
-"""Dumps of a broker's metrics as rows of CLIENTS: how often software used versions that are deprecated [KIP-896].
+"""Converts dumps of a broker's metrics to rows of CLIENTS: the number of requests in deprecated versions [KIP-896].
 
-A broker of 3.7 or newer counts such requests since its start by API, version and software, without ids and addresses:
+Since its start, a broker of 3.7 or newer counts these requests by API, version and software, without ids and
+addresses:
 ``kafka.network:type=RequestMetrics,name=DeprecatedRequestsPerSec,request=Fetch,version=2,clientSoftwareName=…``.
 """
 
@@ -22,17 +23,17 @@ from kwire_inspect.text_logs.dumps import MAX_COUNTED, Problem, series_of
 from kwire_inspect.text_logs.refusals import api_keys
 
 MAX_SERIES = 100_000
-"""A broker has some hundreds at most."""
+"""Maximum series of a dump. A broker has at most some hundreds."""
 NONE = dict.fromkeys(("errors", "refused", "connections", "bytes", "begun"), 0)
-"""What metrics do not count."""
+"""Columns that metrics do not count."""
 NAMELESS = "a series without API and version of the requests"
 _VERSION = re.compile(r"[0-9]{1,4}")
 FETCH, BY_CONSUMERS, BY_FOLLOWERS = "Fetch", "FetchConsumer", "FetchFollower"
-"""Fetch requests are counted twice: by this name, and by one that says who sent them."""
+"""Names under which Fetch requests are counted twice: by API, and by sender."""
 
 
 class Counted(NamedTuple):
-    """What a broker counts requests by."""
+    """The labels by which a broker counts requests."""
 
     request: str
     version: int
@@ -43,8 +44,10 @@ class Counted(NamedTuple):
 def metrics_batches(
     path: str, schema: pa.Schema, protocol: MessageRegistry, *, failfast: bool = False
 ) -> Iterator[pa.RecordBatch]:
-    """The rows of a dump, with the columns of COUNTED in ``schema``. What cannot be read is a row with a ``problem``,
-    or raises :class:`BrokenInputError` with ``failfast``."""
+    """Yield the rows of a dump, with the columns of COUNTED in ``schema``.
+
+    Unreadable parts are rows with a ``problem``, or raise ``BrokenInputError`` with ``failfast``.
+    """
     problems: list[Problem] = []
     rows = [*_rows(path, _counted(path, problems), protocol, problems)]
     if not rows and not problems:
@@ -57,8 +60,10 @@ def metrics_batches(
 
 
 def _counted(path: str, problems: list[Problem]) -> dict[Counted, tuple[int, int | None]]:
-    """The counts and the place of the first series of each: those of several brokers in one dump are added up, and
-    what is in it several times counts as it was last."""
+    """Return the counts and the place of the first series of each.
+
+    Counts of several brokers in a dump are added up. Of a repeated series, the last count is used.
+    """
     found: dict[int, tuple[Counted, int, int | None]] = {}  # by a hash: labels may have kilobytes
     nameless = None
     for series in series_of(path, problems):
@@ -79,7 +84,7 @@ def _counted(path: str, problems: list[Problem]) -> dict[Counted, tuple[int, int
 
 
 def _facts(labels: dict[str, str]) -> Counted | None:
-    """What a series counts."""
+    """Return the labels by which a series counts."""
     request, version = labels.get("request"), labels.get("version", "")
     if not request or not _VERSION.fullmatch(version):
         return None

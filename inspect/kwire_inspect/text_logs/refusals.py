@@ -1,7 +1,7 @@
-"""Entries of a broker's server.log that say it refused a request, as rows of REFUSALS.
+"""Converts the refusals of requests in a broker's server.log to rows of REFUSALS.
 
 A broker that does not support the version of a request, or whose listener does not serve its API, closes the
-connection before the request is logged: only these entries show it. An entry is a line that names the connection,
+connection before the request is logged. Only these entries show it. An entry is a line that names the connection,
 followed by the exception. Brokers since 1.0 write two entries for each refusal ::
 
     [2026-11-21 18:22:25,415] ERROR Closing socket for 127.0.0.1:9092-127.0.0.1:54556-1-0 because of error (kafka.…
@@ -29,14 +29,14 @@ if TYPE_CHECKING:
     from kwire.protocol import MessageRegistry
 
 NEAR = 64 << 10
-"""The largest distance in bytes between two entries for one refusal: several threads write at the same time."""
+"""Maximum bytes between two entries for one refusal. Several threads write at the same time."""
 
 MAX_LINES, MAX_BYTES = 300, 1 << 20
-"""How far the end of an entry is looked for."""
+"""Maximum lines and bytes to search for the end of an entry."""
 
 LONGEST_MESSAGE = 1_000
 PREFIX = 200
-"""How many bytes before a message are searched for its time."""
+"""Bytes before a message to search for its time."""
 
 _FIRST = re.compile(
     rb"Closing socket for (?P<closing>\S+) because of error"
@@ -44,14 +44,14 @@ _FIRST = re.compile(
     rb"|(?:Unexpected error from|Failed authentication with) /?(?P<host>[^\s\\\";]+)"
     rb"(?: \(channelId=(?P<channel>[^\s)]+)\))?"
 )
-"""The last two are for clients that authenticate."""
+"""Patterns of the first line. The last two are for clients that authenticate."""
 
 _COLLECTED = re.compile(
     r"(?:\S+ std(?:out|err) [FP] |[\w.-]+ +\| |[A-Z][a-z]{2} [ \d]\d [\d:]{8} \S+ [\w./-]+(?:\[\d+\])?: )"
 )
-"""The prefixes that Kubernetes, docker compose and journald add to every line."""
+"""Prefixes that Kubernetes, docker compose and journald add to every line."""
 _BEHIND = re.compile(r"\s|Caused by: |Suppressed: |\.\.\. \d+ |[\w$]+(?:\.[\w$]+)+(?:: |$)")
-"""The lines of an exception and its stack trace."""
+"""Lines of an exception and its stack trace."""
 
 _REASONS = (
     re.compile(
@@ -71,7 +71,7 @@ _REASONS = (
     re.compile(r"Error parsing request header\. Our best guess of the apiKey(?:Id)? is: (?P<key>-?\d{1,10})"),
     re.compile(r"Unknown API key (?P<key>-?\d{1,10})"),
 )
-"""The patterns are for 4.x, 4.x, 3.x, all, all, all and 1.x."""
+"""Patterns of the reasons in 4.x, 4.x, 3.x, all, all, all and 1.x."""
 
 _NUMBER = re.compile(r"-?[0-9]{1,10}")
 
@@ -80,7 +80,7 @@ _LAYOUT = LAYOUTS["refusals"]
 
 @cache
 def api_keys(protocol: MessageRegistry) -> dict[str, int]:
-    """API keys by the names of constants, without underscores, former ones too."""
+    """Return API keys by the names of constants, without underscores, including former names."""
     names = {name.upper(): key for key, name in protocol.api_names.items()}
     return names | {"ALTERISR": 56, "LISTCLIENTMETRICSRESOURCES": 74}
 
@@ -92,7 +92,7 @@ _SAME = ("connection", "api_key", "api", "version", "problem")
 def refusal_rows(
     lines: Lines, split: Split, zone: tzinfo, protocol: MessageRegistry
 ) -> Iterator[tuple[int, list[Row]]]:
-    """The refusals whose entry begins in ``split``, each once, with the size of the entry.
+    """Yield each refusal whose entry begins in ``split`` once, with the bytes of the entry.
 
     ``lines`` starts ``NEAR`` bytes before the split so that duplicates across the boundary are seen.
     """
@@ -115,7 +115,7 @@ def refusal_rows(
 
 
 def _entry(line: bytes, lines: Lines) -> str:
-    """The text of an entry: its first line and the lines of the exception that follows."""
+    """Return the text of an entry: its first line and the lines of the following exception."""
     parts = [_text(line)]
     size = len(line)
     for position, other in lines:
@@ -129,7 +129,7 @@ def _entry(line: bytes, lines: Lines) -> str:
 
 
 def _text(line: bytes) -> str:
-    """A line without the prefix added by log collectors; for a JSON object, all of its strings."""
+    """Return a line without the prefix of log collectors. Of a JSON object, return all strings."""
     text = line.decode("utf-8", "replace")
     if found := _COLLECTED.match(text):
         text = text[found.end() :]
@@ -152,7 +152,7 @@ def _strings(found: Any, depth: int = 0) -> Iterator[str]:
 def _refusal(
     line: bytes, first: re.Match[bytes], text: str, zone: tzinfo, protocol: MessageRegistry
 ) -> Columns | None:
-    """The columns of an entry; ``None`` if it is not about a refusal."""
+    """Return the columns of an entry, or ``None`` if it is not about a refusal."""
     found = next((match for reason in _REASONS if (match := reason.search(text))), None)
     if found is None:
         cut = "\n" not in text.strip() and not first["host"]
@@ -176,7 +176,7 @@ def _refusal(
 
 
 def _peers(first: re.Match[bytes], told: str | None) -> Columns:
-    """Taken from the name of the connection; old brokers write it only in the reason, or not at all."""
+    """Return the ends from the name of the connection. Old brokers write it only in the reason, or not at all."""
     name = first["closing"] or first["from"] or first["channel"]
     connection = name.decode("utf-8", "replace") if name else told
     if connection is None:
@@ -185,7 +185,7 @@ def _peers(first: re.Match[bytes], told: str | None) -> Columns:
 
 
 def _api(protocol: MessageRegistry, key: str | None, api: str | None) -> tuple[int | None, str | None]:
-    """Number and name of an API; brokers write the number, the name, or the name as a constant."""
+    """Return number and name of an API. Brokers write the number, the name, or the name as a constant."""
     if key is None and api is not None and _NUMBER.fullmatch(api):
         key, api = api, None
     number = int(key) if key is not None else api_keys(protocol).get((api or "").replace("_", "").upper())

@@ -1,6 +1,6 @@
-"""Lines of a request log as rows of EXCHANGES.
+"""Converts lines of a request log to rows of EXCHANGES.
 
-Columns that take time to compute and are not needed are null.
+Columns that are slow to compute and not needed are null.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     from kwire_inspect.rows import Projection, Row
 
 MAX_LINES, MAX_BYTES = 2_000, 4 << 20
-"""How far the end of an entry is searched for."""
+"""Maximum lines and bytes to search for the end of an entry."""
 
 LAYOUT = 80
-"""The number of characters before a message that may belong to its layout."""
+"""Maximum characters before a message that may belong to its layout."""
 
 _LAYOUT = LAYOUTS["logged_exchanges"]
 _USUAL_TIME = re.compile(rb"\[(\d{4}-\d\d-\d\d \d\d:\d\d):(\d\d)[,.](\d{3})\] [A-Z]+ ?")
@@ -41,8 +41,11 @@ _ACKS_0 = re.compile(r"\backs=0\b")
 
 
 def request_entries(lines: Lines, split: Split) -> Iterator[Line]:
-    """The lines of a split that are about requests. In logs of brokers before 2.8, values may contain line breaks:
-    then an entry has all lines up to the end of the message, even after the split."""
+    """Yield the lines of a split that are about requests.
+
+    In logs of brokers before 2.8, values may contain line breaks. Then an entry has all lines up to the end of the
+    message, even after the split.
+    """
     for position, line in lines:
         if not split.has(position):
             return
@@ -54,7 +57,7 @@ def request_entries(lines: Lines, split: Split) -> Iterator[Line]:
 
 
 def _to_the_end(line: bytes, lines: Lines) -> bytes:
-    """``line`` and the lines after it up to the end of the message; ``line`` alone if there is no such end."""
+    """Return ``line`` and its next lines up to the end of the message, or only ``line`` if no end is found."""
     ahead: list[Line] = []
     size = len(line)
     for position, other in lines:
@@ -80,10 +83,10 @@ class RequestRows:
         self._shown = bool(projection.columns & {"request", "response", "reason"})
 
     def rows(self, source: str, position: int, line: bytes, *, retry: bool = True) -> list[Row]:
-        """The row of a line, and one for the content of an Envelope; no rows for lines of other kinds.
+        """Return the row of a line, and a row for the content of an Envelope. Lines of other kinds have no rows.
 
-        A broken line is a row with a ``problem``. If a whole line follows half-written ones, as after a crash, it has
-        a row as well, with ``retry``.
+        A broken line is a row with a ``problem``. If a whole line follows half-written lines, as after a crash, it
+        has a row as well, with ``retry``.
         """
         start = line.find(MARK)
         if start < 0:
@@ -135,7 +138,8 @@ class RequestRows:
             yield self._enveloped(line, shared, *content)
 
     def _enveloped(self, line: RequestLogLine, shared: Columns, request: Request, response: Response | None) -> Row:
-        """The content of an Envelope that the controller refused; only its principal would identify the client."""
+        """Return the content of an Envelope that the controller refused. Only its principal would identify the
+        client."""
         codes = throttle = None
         if response is not None and response.message is not None:
             codes, throttle = error_codes(response.message), throttle_ms(response.message)
@@ -155,7 +159,7 @@ class RequestRows:
 
 
 def _of_connection(line: RequestLogLine) -> Columns:
-    """Durations and listener, which are also those of the content of an Envelope."""
+    """Return durations and listener, which the content of an Envelope shares."""
     waits = (line.request_queue_time_ms, line.response_queue_time_ms, line.send_time_ms)
     known = [wait for wait in waits if wait is not None]
     return {
@@ -169,7 +173,7 @@ def _of_connection(line: RequestLogLine) -> Columns:
 
 
 def _asks_for_none(line: RequestLogLine) -> bool:
-    """Whether the client expects no response: Produce with acks 0."""
+    """Return whether the client expects no response: Produce with acks 0."""
     if line.header.api_key != ApiKey.PRODUCE:
         return False
     if line.request is not None:
@@ -178,14 +182,15 @@ def _asks_for_none(line: RequestLogLine) -> bool:
 
 
 class Clock:
-    """Reads the times before messages: most have the same layout and minute as the previous one."""
+    """Reads the times before messages. Most have the same layout and minute as the previous time."""
 
     def __init__(self, zone: tzinfo) -> None:
         self._zone = zone
         self._minute = (b"", 0)
 
     def time(self, prefix: bytes) -> int | None:
-        """Microseconds since the epoch; ``None`` if there is no time. ``prefix`` is everything before a message."""
+        """Return microseconds since the epoch, or ``None`` without a time. ``prefix`` is everything before a
+        message."""
         usual = _USUAL_TIME.fullmatch(prefix)
         if usual is None:
             return micros(prefix.decode("utf-8", "replace"), self._zone)
