@@ -1,16 +1,16 @@
-"""The columns of the tables, as Arrow schemas; a column's metadata has its description under ``comment``.
+"""The columns of the tables, as Arrow schemas. A column's metadata has its description under ``comment``.
 
 ==============  =====================================================================================================
 ``FRAMES``      frames and other events of connections
 ``EXCHANGES``   requests, each with its response, from captures and request logs
 ``REFUSALS``    requests that a broker refused before processing them, from server logs
 ``RECORDS``     records of log segments and snapshots
-``CLIENTS``     which client used which API versions, from all of these
-``PROBLEMS``    what could not be read of them
+``CLIENTS``     API versions that each client used, from all of these
+``PROBLEMS``    input that could not be read
 ==============  =====================================================================================================
 
-The last column of those that sources return is ``problem``: null, except for rows that report broken input. Such a
-row has the problem there, and its place in ``source`` and ``position``; most of its other columns are null.
+The last column of the tables that sources return is ``problem``. It is null, except in rows that report broken input.
+Such a row has the problem there, and its place in ``source`` and ``position``. Most of its other columns are null.
 """
 
 from __future__ import annotations

@@ -87,7 +87,7 @@ class StoredTable:
 
     @property
     def run(self) -> tuple[str, Path]:
-        """Key that is equal for all tables that one run wrote to one folder."""
+        """Key that all tables of the same run and folder share."""
         return self.origin.written, Path(self.path).parent
 
     @property
