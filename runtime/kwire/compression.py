@@ -131,7 +131,7 @@ def _check_limit(size: int, limit: int, offset: int = 0) -> None:
 
 
 def _read_gzip(data: bytes | memoryview, limit: int) -> bytes:
-    """Return all members; anything else after them is ignored, as in Java."""
+    """Decompress all members. Other bytes after them are ignored, as in Java."""
     out = BytesIO()  # which gives its bytes without a copy
     at = 0
     while True:
@@ -225,7 +225,7 @@ def _write_lz4(data: bytes, magic: int, level: int) -> bytes:
 
 
 def _read_lz4(data: bytes | memoryview, limit: int, magic: int) -> bytes:
-    """Return one frame of independent blocks, the only kind that Kafka reads.
+    """Decompress one frame of independent blocks, the only kind that Kafka reads.
 
     The checksums of blocks and content are not verified, like the latter in Kafka: the batch has its own checksum.
     """
@@ -282,8 +282,8 @@ def _read_lz4_header(data: bytes | memoryview, magic: int) -> tuple[int, int, in
 
 
 def _lz4_header_checksum(descriptor: bytes, magic: int) -> bytes:
-    """Return one byte. For batches of magic 0 Kafka includes the magic number of the frame by mistake (KAFKA-3160);
-    its readers do not verify it there.
+    """Return the checksum, one byte. For batches of magic 0 Kafka includes the magic number of the frame by mistake
+    (KAFKA-3160); its readers do not verify it there.
     """
     return bytes([_xxh32(descriptor if magic else _LZ4_MAGIC + descriptor) >> 8 & 0xFF])
 
@@ -308,7 +308,7 @@ def _rotated(value: int, bits: int) -> int:
 
 
 def _read_zstd(data: bytes | memoryview, limit: int) -> bytes:
-    """Return all frames, into a buffer that grows until they fit: the size in a frame's header is not trusted."""
+    """Decompress all frames into a buffer that grows until they fit. The size in a frame's header is not trusted."""
     import cramjam
 
     if not data:

@@ -32,7 +32,7 @@ class ProtocolEnum(IntEnum):
 
     @classmethod
     def name_of(cls, value: object) -> str:
-        """Return the name of a value; empty if it has none."""
+        """Return the name of a value, or an empty string if it has none."""
         member = cls._value2member_map_.get(value)
         return "" if member is None else member.name
 

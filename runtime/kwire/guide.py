@@ -42,7 +42,7 @@ class Guide:
         return self.base + message_place(module, part_of(cls, module), version if known else None, field=field)
 
     def api(self, name: str, versions: Sequence[int]) -> str:
-        """Return the address of the newest of these versions that the API has, else of the API; empty if it is
+        """Return the address of the newest of these versions that the API has, else of the API, or empty if it is
         unknown.
         """
         if f"{name}Request" not in self.protocol:

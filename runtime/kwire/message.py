@@ -55,7 +55,7 @@ class Message(Struct):
 
     @classmethod
     def header_version(cls, version: int) -> int:
-        """Return the version of the header before this message; ``LookupError`` if it never has one."""
+        """Return the version of the header before this message. Raise ``LookupError`` if it never has one."""
         if not cls.HEADER_VERSIONS:
             raise LookupError(f"{cls.__name__} has no header")
         # Versions before the first one have its header.

@@ -131,7 +131,7 @@ class _Known:
         self.headers: list[int] = [cls.header_version(version) for version in cls.VALID_VERSIONS]
 
     def header(self, version: int) -> int:
-        """Return the version of the header before this version of the message; -1 if the class does not read it."""
+        """Return the header version for this version of the message, or -1 if the class does not read it."""
         number = version - self.first
         return self.headers[number] if 0 <= number < len(self.headers) else -1
 
@@ -238,7 +238,7 @@ class MessageRegistry(MessageMapping["type[Message]"]):
         return tuple(self._types(log))
 
     def record(self, log: str, record_type: int) -> tuple[type[Message] | None, type[Message] | None]:
-        """Return the classes of key and value of a record type; ``None`` if such records have no key or no value."""
+        """Return the classes of key and value of a record type, ``None`` for a missing key or value."""
         names = self._types(log).get(record_type)
         if names is None:
             raise UnknownRecordTypeError(record_type, of=f"log {log!r}")
@@ -393,7 +393,7 @@ def _protocol(package: str) -> MessageRegistry:
 
 
 def _request_header(payload: bytes, number: int, policy: Policy) -> tuple[RequestHeader, int]:
-    """Return ``RequestHeader.decode_from``, which finds the class and its reader by name."""
+    """Call ``RequestHeader.decode_from``, which finds the class and its reader by name."""
     try:
         header, end = RequestHeader._read(payload, 0, number)
         if end <= len(payload):
@@ -404,7 +404,7 @@ def _request_header(payload: bytes, number: int, policy: Policy) -> tuple[Reques
 
 
 def _response_header(payload: bytes, number: int, policy: Policy) -> tuple[ResponseHeader, int]:
-    """Return ``ResponseHeader.decode_from``, likewise."""
+    """Call ``ResponseHeader.decode_from``, likewise."""
     try:
         header, end = ResponseHeader._read(payload, 0, number)
         if end <= len(payload):

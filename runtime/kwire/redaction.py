@@ -114,7 +114,7 @@ def _within(
     request: Request | RequestEvent | None,
     inner: Inner | None,
 ) -> bytes:
-    """Return ``data`` of the field ``name`` of an Envelope without secrets; empty if it cannot be decoded."""
+    """Return ``data`` of the field ``name`` of an Envelope without secrets, or no bytes if it cannot be decoded."""
     try:
         if inner is None or inner.message is None:
             if name == "request_data":

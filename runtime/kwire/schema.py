@@ -225,7 +225,7 @@ def _fields(cls: type[Struct], version: int) -> tuple[tuple[PresentField, ...], 
 
 
 def struct_class(owner: type[Struct], field: Field) -> type[Struct] | None:
-    """Return the class of the value of a field of ``owner``, or of its elements; ``None`` if that is not a struct."""
+    """Return the struct class of a field of ``owner``, or of its elements, or ``None`` for other types."""
     name = field.type.removeprefix("[]")
     if name in SIZES or name in BLOBS:
         return None
@@ -234,7 +234,7 @@ def struct_class(owner: type[Struct], field: Field) -> type[Struct] | None:
 
 
 def enum_class(owner: type[Struct], field: Field) -> type[ProtocolEnum] | None:
-    """Return the enum with the names of the values of a field of ``owner``, or of its elements; ``None`` if it has
+    """Return the enum with the names of the values of a field of ``owner``, or of its elements, or ``None`` if it has
     none.
 
     Enums are in the module ``enums`` of the generated package, which is imported now.

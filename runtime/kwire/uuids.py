@@ -16,7 +16,9 @@ class Uuid(bytes):
 
     @classmethod
     def parse(cls, text: str) -> Uuid:
-        """Return the uuid written as ``text``, 22 characters of URL-safe base64; ``ValueError`` for anything else."""
+        """Return the uuid written as ``text``, 22 characters of URL-safe base64. Raise ``ValueError`` for anything
+        else.
+        """
         try:
             value = binascii.a2b_base64(text.translate(_FROM_URL) + "==", strict_mode=False)
         except ValueError:

@@ -373,7 +373,7 @@ class RecordReader:
         return made
 
     def table(self) -> pa.Table:
-        """Return all that is left as one table."""
+        """Return all remaining records as one table."""
         return pa.Table.from_batches(self, self.schema)
 
 

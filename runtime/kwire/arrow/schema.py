@@ -25,7 +25,7 @@ SCALARS: dict[str, pa.DataType] = {kind: pa.type_for_alias(kind) for kind in NUM
 
 
 def list_of(element: pa.DataType) -> pa.ListType:
-    """Return elements of arrays are never null [KAFKA-WIRE 15]. They are named as in Spark and in Parquet."""
+    """Return a list type. Elements of arrays are never null [KAFKA-WIRE 15], and named as in Spark and in Parquet."""
     return pa.list_(pa.field("element", element, nullable=False))
 
 
@@ -88,7 +88,7 @@ def selected(kind: pa.StructType, paths: Iterable[str], of: str) -> pa.StructTyp
 
 
 def _narrowed(column: pa.Field, paths: list[str], of: str) -> pa.Field:
-    """Return ``column`` with the columns at these paths in it; all of them if a path is empty."""
+    """Return ``column`` with the columns at these paths in it, or all of them if a path is empty."""
     if "" in paths:
         return column
     path = f"{of}.{column.name}"

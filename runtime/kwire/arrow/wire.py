@@ -54,7 +54,7 @@ class Reader:
 
 
 def _joined(frames: Sequence[bytes], starts: Sequence[int]) -> tuple[bytes, list[int]]:
-    """Return all frames in one, and where each begins and the last ends."""
+    """Return all frames joined, with the start of each and the end of the last."""
     if len(frames) == 1 and 0 <= starts[0] <= len(frames[0]):
         bounds = [starts[0], len(frames[0])]
     else:
@@ -154,7 +154,7 @@ def _pieces(column: int, are_texts: bool, found: _Filled, count: int) -> pa.Arra
 
 
 def _texts(found: _Filled, pieces: pa.Array) -> pa.Array:
-    """Return bytes as strings. Those that are not UTF-8 are noted by the message that they are in."""
+    """Return bytes as strings. Invalid UTF-8 is noted by its message."""
     texts = pieces.view(pa.string())
     try:
         texts.validate(full=True)  # faster than a cast

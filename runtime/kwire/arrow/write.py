@@ -33,7 +33,9 @@ ZEROES = {pa.bool_(): False, pa.string(): "", pa.binary(): b""}
 
 
 def absent(kind: pa.DataType, count: int) -> pa.Array:
-    """Return nulls. Columns inside them that are never null still hold values, because Parquet requires them."""
+    """Return an array of nulls. Columns inside them that are never null still hold values, because Parquet requires
+    them.
+    """
     if not pa.types.is_struct(kind):
         return pa.nulls(count, kind)
     return structs_of(kind, [_blank(field, count) for field in kind], pa.array([True] * count, pa.bool_()))

@@ -36,7 +36,7 @@ _HEAD = b"HEAD / HTTP/1.0\r\n\r\n"
 
 
 def parse_address(text: str) -> tuple[str, int]:
-    """Return host and port in ``HOST:PORT``, ``HOST`` or ``[IPV6]:PORT``; ``ValueError`` for anything else."""
+    """Return host and port in ``HOST:PORT``, ``HOST`` or ``[IPV6]:PORT``. Raise ``ValueError`` for anything else."""
     found = _ADDRESS.fullmatch(text)
     port = int(found[3] or DEFAULT_PORT) if found else 0
     if found is None or not 0 < port < 1 << 16:

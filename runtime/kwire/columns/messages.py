@@ -209,7 +209,7 @@ class Machine:
         return pos
 
     def numbers(self, word: i64, shift: i64, column: i64, pos: i64) -> i64:
-        """Return an array of values of fixed size; the position after it."""
+        """Read an array of values of fixed size, and return the position after it."""
         length, pos = read_size(word, self.data, pos)
         if length < 0:
             self.null(word, column)
@@ -241,7 +241,7 @@ class Machine:
             write_i64_le(out, pos | pos << 32)
 
     def present(self, word: i64, table: i64, column: i64, pos: i64, row: i64) -> i64:
-        """Return a nullable struct."""
+        """Read a nullable struct, and return the position after it."""
         marker: i64 = self.data[pos]
         is_null: bool = marker > 127
         if word & MARKED:
@@ -258,7 +258,7 @@ class Machine:
         return self.run(read_i64_le(self.code, table), pos + 1, row, 1)
 
     def tags(self, table: i64, column: i64, pos: i64, row: i64) -> i64:
-        """Return a tagged section that is not empty."""
+        """Read a tagged section that is not empty, and return the position after it."""
         code, data = self.code, self.data
         count, pos = read_uvarint(data, pos)
         if count < 0:
@@ -362,7 +362,7 @@ def passed(data: bytes, pos: i64, count: i64, shape: i64) -> i64:
 
 
 def read_size(word: i64, data: bytes, pos: i64) -> tuple[i64, i64]:
-    """Return a length and the position after it; -1 is null."""
+    """Return a length, -1 for null, and the position after it."""
     length: i64
     if word & COMPACT:
         length = data[pos]

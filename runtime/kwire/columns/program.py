@@ -195,7 +195,7 @@ class _Maker:
         return start
 
     def table(self, words: list[int]) -> int:
-        """Add other words; their address."""
+        """Add other words, and return their address."""
         start = 8 * len(self.words)
         self.words += words
         return start
@@ -244,7 +244,7 @@ class _Maker:
         return _Step(EACH, flags, place.column, self.add(steps))
 
     def tags(self, cls: type[Struct], fields: dict[str, Place]) -> int:
-        """Return the table of the tagged fields of a struct."""
+        """Add the table of the tagged fields of a struct, and return its address."""
         rows: list[tuple[int, int, int, int]] = []
         defaults: list[_Step] = []
         present = {field.name: field for field in present_fields(cls, self.version)}
@@ -264,7 +264,7 @@ class _Maker:
         return self.table([self.add(defaults) if defaults else 0, len(rows), *words])
 
     def blank(self, cls: type[Struct], place: Structs) -> list[_Step]:
-        """Return a struct of defaults: what is below a null, and tagged fields that were left out."""
+        """Return the steps for a struct of defaults, below a null or for omitted tagged fields."""
         steps: list[_Step] = []
         for field in present_fields(cls, self.version):
             if field.name in place.fields:
@@ -302,7 +302,7 @@ def _value(kind: str, flags: int, place: Place | None) -> _Step:
 
 
 def _joined(steps: list[_Step]) -> list[_Step]:
-    """Return the same in fewer steps: neighbours that go into the same column, and bytes to skip in the step before
+    """Return equal steps, but fewer: neighbours that go into the same column, and bytes to skip in the step before
     them.
     """
     joined: list[_Step] = []
@@ -331,7 +331,7 @@ def _shape(steps: list[_Step]) -> int:
 
 
 def _together(first: _Step, second: _Step) -> _Step | None:
-    """Return two steps as one, if one can do what they do."""
+    """Return two steps as one, if a single step can do both."""
     size = first.argument + second.argument
     if second.operation == SKIP:
         if first.operation in (SKIP, PLACE):

@@ -66,7 +66,7 @@ def connecting(function: Function) -> Function:
 
 
 def talk(options: Options, protocol: MessageRegistry, what: Callable[[Client], Awaitable[int]]) -> int:
-    """Return the exit code of ``what`` on a connection; one line and its exit code if that fails."""
+    """Call ``what`` on a connection, and return its exit code. If that fails, print one line."""
     import asyncio
 
     from kwire.client import connect, parse_address
@@ -97,7 +97,7 @@ def talk(options: Options, protocol: MessageRegistry, what: Callable[[Client], A
 
 
 def security(options: Options) -> Security:
-    """Return the settings of TLS and login from the properties file, and by the options on top of it."""
+    """Return the settings of TLS and login from the properties file, and from the options that override it."""
     from kwire.client import Sasl, Security, SecurityError, read_properties, tls_context
 
     properties = read_properties(options.config) if options.config else {}

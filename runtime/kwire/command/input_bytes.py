@@ -30,7 +30,7 @@ def read_input(words: Sequence[str], coding: str = "guess", most: int = MAX_INPU
 
     With the coding ``guess``, input that is neither hex nor base64 is raw, unless it is printable text: a frame never
     is, a hex dump with columns is. ``ValueError`` if the input is not in ``coding``, or a file or standard input has
-    more than ``most`` bytes; ``OSError`` if the file cannot be read.
+    more than ``most`` bytes. Raise ``OSError`` if the file cannot be read.
     """
     if not words or list(words) == ["-"]:
         return _decoded(_read(sys.stdin.buffer, "standard input", most), coding)

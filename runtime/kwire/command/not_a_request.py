@@ -53,7 +53,7 @@ def other_file(data: bytes) -> str:
 
 
 def responses(protocol: MessageRegistry, payload: bytes) -> str:
-    """Return how to decode ``payload`` as a response, with the responses that it is a whole one of; empty if there
+    """Return how to decode ``payload`` as a response, with the responses that it is a whole one of, or empty if there
     are none.
     """
     found = list(_fitting(protocol, payload)) if len(payload) <= MAX_TRIED else []

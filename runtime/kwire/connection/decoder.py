@@ -213,7 +213,7 @@ class ConnectionDecoder:
         return self._events(splitter.rest(time)) if splitter.ready else []
 
     def gap(self, direction: Direction, size: int, time: float) -> list[Event]:
-        """Return the events of ``size`` bytes that were sent now but not seen; 0 if it is unknown how many.
+        """Return the events of ``size`` bytes that were sent now but not seen. A size of 0 is unknown.
 
         If all of them belong to one frame, it is undecodable and the stream goes on after it. Otherwise the next
         whole message is searched for.

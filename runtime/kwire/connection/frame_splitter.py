@@ -144,7 +144,7 @@ class FrameSplitter:
             yield item
 
     def _whole(self, data: bytes, time: float) -> Frame | None:
-        """Return the frame that ``data`` is: most small ones are a packet. ``None`` if it is anything else."""
+        """Return the frame if ``data`` is exactly one, as most small packets are, else ``None``."""
         size = len(data) - 4
         if not 0 <= size <= self._max_frame or read_i32_be(data, 0) != size:
             return None

@@ -89,7 +89,7 @@ class Framing:
         raise NotImplementedError
 
     def size_at(self, buffer: bytearray, at: int) -> int:
-        """Return the size that a frame at one of these indexes would have; -1 if none can begin there."""
+        """Return the size that a frame at one of these indexes would have, or -1 if none can begin there."""
         raise NotImplementedError
 
     def is_promising(self, buffer: bytearray, at: int) -> bool:
@@ -329,11 +329,11 @@ class ApiCatalog:
         return ApiCatalog, (self.protocol, self.max_decoded)
 
     def name(self, api_key: int) -> str:
-        """Return the name of an API, such as ``Fetch``; ``api key 999`` if it is unknown."""
+        """Return the name of an API, such as ``Fetch``, or ``api key 999`` if it is unknown."""
         return self.protocol.api_names.get(api_key) or f"api key {api_key}"
 
     def header_version(self, api_key: int, version: int) -> int:
-        """Return the header version of a request; -1 if the API key or the version is unknown."""
+        """Return the header version of a request, or -1 if the API key or the version is unknown."""
         known = self._header_versions.get(api_key << 16 | version)
         if known is not None:
             return known
@@ -346,7 +346,7 @@ class ApiCatalog:
         return header_version
 
     def response(self, api_key: int, version: int) -> tuple[int, type[Message] | None]:
-        """Return the header version and the class of a response; -1 if the version is unknown."""
+        """Return the header version and the class of a response, or -1 if the version is unknown."""
         responses = _responses(self.protocol)
         known = responses.get((api_key, version))
         if known is not None:
@@ -391,7 +391,7 @@ class ApiCatalog:
         return 0 <= self._bytes_after(self.protocol.request(api_key), payload, offset, version) <= MAX_TRAILING
 
     def reads_response(self, payload: bytes, api_key: int, version: int) -> bool | None:
-        """Return whether ``payload`` decodes as the response to a request of this version; ``None`` if that is
+        """Return whether ``payload`` decodes as the response to a request of this version, or ``None`` if that is
         unknown.
         """
         try:
@@ -401,7 +401,7 @@ class ApiCatalog:
         return None if cls is None else self._bytes_after(cls, payload, offset, version) == 0
 
     def reads_body(self, event: RequestEvent | ResponseEvent) -> bool | None:
-        """Return whether the body of an event decodes, without bytes after it; ``None`` if its version is unknown."""
+        """Return whether the body of an event decodes completely, or ``None`` if its version is unknown."""
         cls: type[Message] | None
         if isinstance(event, RequestEvent):
             api_key, version = event.header.api_key, event.header.api_version

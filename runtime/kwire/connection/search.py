@@ -132,7 +132,7 @@ class Search:
         return True
 
     def _accept(self, candidate: Candidate, buffer: bytearray, base: int, ended: bool) -> bool:
-        """Return whether this is a frame; if so, sets ``synced``."""
+        """Return whether this is a frame, and if so set ``synced``."""
         score = self._framing.score(bytes(buffer[candidate.start + 4 - base : candidate.end - base]))
         if candidate.expected and self._trusted:
             self.synced = score != IMPLAUSIBLE

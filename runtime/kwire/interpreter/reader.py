@@ -129,7 +129,7 @@ class Reader(Context):
         return value
 
     def length(self, field: PresentField, size: int, what: str, *, nullable: bool) -> int:
-        """Return a length or count; -1 for null. Any negative number means null, as in Kafka [KAFKA-WIRE 13]."""
+        """Return a length or count, or -1 for null. Any negative number means null, as in Kafka [KAFKA-WIRE 13]."""
         start = self.pos
         if field.is_compact:
             # Java subtracts in 32 bits, where the smallest number becomes the largest.

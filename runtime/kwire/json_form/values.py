@@ -28,7 +28,7 @@ _match_uuid = re.compile(UUID).match
 
 
 def from_base64(text: str) -> bytes | None:
-    """Return the bytes for a base64 text; ``None`` if Kafka would not write any bytes like this."""
+    """Return the bytes for a base64 text, or ``None`` if Kafka would not write any bytes like this."""
     try:
         value = binascii.a2b_base64(text)
     except ValueError:
@@ -47,7 +47,7 @@ def is_uuid(text: str) -> bool:
 
 
 def size_in_utf8(text: str) -> int:
-    """Return the number of bytes in UTF-8; ``ValueError`` if ``text`` has lone surrogates."""
+    """Return the number of bytes in UTF-8. Raise ``ValueError`` if ``text`` has lone surrogates."""
     return len(text) if text.isascii() else len(text.encode())
 
 
@@ -131,7 +131,7 @@ READERS: dict[str, Convert] = {
 
 
 def float_in_json(value: Any) -> float | str:
-    """Return a number, or Kafka's spelling of one that is not finite."""
+    """Return a number, or Kafka's spelling of infinity or NaN."""
     number = _float(value)
     if math.isfinite(number):
         return number

@@ -52,7 +52,7 @@ def connect_topic(topic: str) -> str:
 
 
 def connect_record(kind: str, key: bytes) -> str | None:
-    """Return the name of the record with this key in a topic of this kind; ``None`` if it is unknown."""
+    """Return the name of the record with this key in a topic of this kind, or ``None`` if it is unknown."""
     exact = {"session-key"}
     for name, start in KEYS[kind].items():
         if key.startswith(start.encode()) and (start not in exact or key == start.encode()):
@@ -85,7 +85,7 @@ def read_key(kind: str, key: bytes) -> JsonText:
 
 
 def read_text(data: bytes, secret: Rule | None) -> JsonText:
-    """Return ``data``, if it is JSON; else a ``DecodeError``."""
+    """Return ``data`` if it is JSON, else raise ``DecodeError``."""
     for _ in read_json(data):
         pass
     return JsonText(data, secret)

@@ -87,8 +87,8 @@ def internal_records(
 
 
 def read_producer_snapshot(protocol: MessageRegistry, path: str | Path, *, verify: bool = True) -> Message:
-    """Return the ProducerSnapshot in a file; ``DecodeError`` if it is another version, broken, or its CRC-32C is
-    wrong.
+    """Return the ProducerSnapshot in a file. Raise ``DecodeError`` if it is another version, broken, or its CRC-32C
+    is wrong.
 
     Brokers save such a ``.snapshot`` of a partition so that a restart need not read the log.
     """

@@ -94,12 +94,12 @@ def decode_user_data(protocol: MessageRegistry, assignor: str, data: bytes, poli
 
 
 def decode_subscription(protocol: MessageRegistry, data: bytes, policy: Policy = STRICT) -> Message:
-    """Return the ConsumerProtocolSubscription in ``data``; ``DecodeError`` if it is invalid."""
+    """Return the ConsumerProtocolSubscription in ``data``. Raise ``DecodeError`` if it is invalid."""
     return _decode(protocol, SUBSCRIPTION, data, policy)[1]
 
 
 def decode_assignment(protocol: MessageRegistry, data: bytes, policy: Policy = STRICT) -> Message:
-    """Return the ConsumerProtocolAssignment in ``data``; ``DecodeError`` if it is invalid."""
+    """Return the ConsumerProtocolAssignment in ``data``. Raise ``DecodeError`` if it is invalid."""
     return _decode(protocol, ASSIGNMENT, data, policy)[1]
 
 

@@ -140,7 +140,7 @@ def mirrored(topic: str) -> str:
 
 
 def _mirrored(protocol: MessageRegistry, record: InternalRecord, policy: Policy, max_decoded: int) -> str | None:
-    """Return records of MirrorMaker 2: a key without a version, and a value after one, if it has one."""
+    """Read a record of MirrorMaker 2: a key without a version, and a value after one, if it has one."""
     record.name = mirrored(record.topic)
     key, value = protocol[f"{record.name}Key"], protocol[f"{record.name}Value"]
     if record.raw_key is None:
@@ -153,7 +153,7 @@ def _mirrored(protocol: MessageRegistry, record: InternalRecord, policy: Policy,
 
 
 def _connected(protocol: MessageRegistry, record: InternalRecord, policy: Policy, max_decoded: int) -> str | None:
-    """Return records of Kafka Connect: JSON without versions."""
+    """Read a record of Kafka Connect: JSON without versions."""
     kind = connect_topic(record.topic)
     if record.raw_key is None:
         return "the record has no key"
@@ -203,7 +203,7 @@ def _coordinated(protocol: MessageRegistry, record: InternalRecord, policy: Poli
 
 
 def _framed(protocol: MessageRegistry, record: InternalRecord, policy: Policy, max_decoded: int) -> str | None:
-    """Return metadata records: frame version, type and version, all unsigned varints, then the message [KAFKA-WIRE
+    """Read a metadata record: frame version, type and version, all unsigned varints, then the message [KAFKA-WIRE
     41].
 
     The records of tiered storage have the same frame. Kafka's reader of both rejects trailing bytes.

@@ -126,7 +126,7 @@ class _Reader:
             raise self.error("text after the JSON value")
 
     def member(self, top: _Open) -> Node:
-        """Return a member of an object, or an element of an array."""
+        """Read the next member of an object, or element of an array."""
         if top.count:
             self.take(b",", f"expected a comma or {top.closing.decode()}")
         start, name, secret = self.pos, f"[{top.count}]", top.secret

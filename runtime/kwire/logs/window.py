@@ -53,7 +53,7 @@ class Window:
         self.budget = BUDGET
 
     def read(self, position: int, count: int) -> memoryview:
-        """Return ``count`` bytes, or fewer at the end. Raises ``ShrunkFileError``."""
+        """Return ``count`` bytes, or fewer at the end. Raise ``ShrunkFileError``."""
         count = min(count, self.size - position)
         at = position - self.start
         if at < 0 or at + count > len(self.data):

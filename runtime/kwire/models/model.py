@@ -75,7 +75,7 @@ class ModelOf(_Typed[S]):
 
     @classmethod
     def for_version(cls, version: int) -> type[Self]:
-        """Return the model of one version; ``UnknownVersionError`` if the message lacks it."""
+        """Return the model of one version. Raise ``UnknownVersionError`` if the message lacks it."""
         general: type[Self] = cls.GENERAL or cls  # type: ignore[assignment]
         return build(general, version)
 
@@ -89,7 +89,7 @@ class ModelOf(_Typed[S]):
         return cls.model_validate(struct)
 
     def to_codec(self) -> S:
-        """Return the codec object with these values; ``ValueError`` if only the size of records is known."""
+        """Return the codec object with these values. Raise ``ValueError`` if only the size of records is known."""
         values = {field.codec.name: _to_codec(getattr(self, field.name)) for field in self.LIVE}
         for field in self.LIVE:
             if field.is_records and values[field.codec.name] is None:

@@ -197,7 +197,7 @@ class Batch:
         return self.base_timestamp if self.magic == 2 and self.attributes & DELETE_HORIZON else None
 
     def sequence(self, record: Record) -> int:
-        """Return the producer's sequence number of a record, which wraps to 0 after 2³¹ - 1; -1 if it has none."""
+        """Return the producer's sequence number of a record, which wraps to 0 after 2³¹ - 1, or -1 if it has none."""
         if self.base_sequence < 0:
             return -1
         return (self.base_sequence + record.offset - self.base_offset) & 0x7FFFFFFF
@@ -340,7 +340,7 @@ class Batch:
         return self._view[self._at + start : self._at + self.size]
 
     def _read_fast(self, data: bytes, pos: int, end: int, count: int) -> tuple[list[Record], int] | None:
-        """Return ``count`` records from ``pos``, and where they end; nothing if any is unusual."""
+        """Return ``count`` records from ``pos``, and where they end. Return no records if one is unusual."""
         if self._has_small_bases():
             try:
                 return read_records(data, pos, end, count, self.base_offset, self.base_timestamp)

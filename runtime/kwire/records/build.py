@@ -145,7 +145,7 @@ def encode_message_set(
 
 
 def rebuild(batch: Batch, records: Iterable[Record] | None, changes: dict[str, Any]) -> bytes:
-    """Return the implementation of ``Batch.encode``."""
+    """Implement ``Batch.encode``."""
     kind = changes.get("timestamp_type", batch.timestamp_type)
     # Different records have a different largest timestamp, but an append time applies to all of them and is kept.
     same_times = kind == batch.timestamp_type and (records is None or kind == "append")
@@ -180,7 +180,7 @@ def _written(rows: list[Record], base_offset: int, base_timestamp: int, exact: b
 def _written_slowly(
     rows: list[Record], base_offset: int, base_timestamp: int, exact: bool
 ) -> tuple[BytesWriter, int, int]:
-    """Return the same with errors."""
+    """Do the same with errors."""
     out, newest = new_buffer(), -1
     offset = base_offset - 1
     for number, row in enumerate(rows):

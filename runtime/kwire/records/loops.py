@@ -305,7 +305,7 @@ def read_long_varint(data: bytes, pos: i64, last: i64) -> tuple[i64, i64]:
 
 
 def read_headers(data: bytes, pos: i64, room: i64) -> tuple[Headers, i64]:
-    """Return the headers of a record, starting with their number. Gives up if there are more than ``room``."""
+    """Return the headers of a record, starting with their number. Give up if there are more than ``room``."""
     count, pos = read_long_varint(data, pos, 28)
     if count & 1 or count >> 1 > room:
         give_up()

@@ -41,8 +41,9 @@ class Api:
     listeners: tuple[str, ...] = ()
 
     def status(self, version: int) -> str:
-        """Return ``stable``, ``deprecated`` or ``unstable`` if a broker accepts ``version``; ``refused`` if it only
-        advertises it; otherwise ``none``."""
+        """Return ``stable``, ``deprecated`` or ``unstable`` if a broker accepts ``version``, or ``refused`` if it
+        only advertises it; otherwise ``none``.
+        """
         if version in self.unstable:
             return "unstable"
         if version in self.accepted:

@@ -143,7 +143,7 @@ class RequestLogLine:
         return known_software(name), known_software(version)
 
     def time(self, zone: tzinfo) -> int | None:
-        """Return the time of the line, in microseconds since the epoch; ``None`` if the layout has none.
+        """Return the time of the line, in microseconds since the epoch, or ``None`` if the layout has none.
 
         ``zone`` is the broker's time zone, used where the layout has none.
         """
@@ -222,7 +222,7 @@ def _software_in_text(line: RequestLogLine) -> Json:
 
 
 def known_software(software: Any) -> str | None:
-    """Return a logged software name or version; ``None`` if it is unknown."""
+    """Return a logged software name or version, or ``None`` if it is unknown."""
     return software if type(software) is str and software and software != UNKNOWN else None
 
 

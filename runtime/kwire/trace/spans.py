@@ -184,7 +184,7 @@ class _Tracer(Reader):
             self.add(span)
 
     def named(self, value: object, kind: str) -> str:
-        """Return the name of a value in the enum of its field; empty if it has none."""
+        """Return the name of a value in the enum of its field, or empty if it has none."""
         return self.enum.name_of(value) if self.enum and kind in INTEGER_RANGES else ""
 
     def section(self, cls: type[Any], values: dict[str, Any], count: int) -> None:
