@@ -1,6 +1,6 @@
 """Compares franz-go's definitions with the union: ``make crosscheck``.
 
-The check brings the definitions from franz-go's repository at :data:`COMMIT`; they are not part of this repository.
+The check brings the definitions from franz-go's repository at :data:`COMMIT`. They are not part of this repository.
 ``REPOSITORY=`` names a local clone instead, and ``COMMIT=`` another commit. Every version of a message in both sets
 must have the same bytes. :data:`KNOWN` lists the exceptions and names who is right.
 """

@@ -204,7 +204,7 @@ def _copying(modules: Iterable[Module], kind: str, folder: Path) -> str:
 
 
 def unpublished(said: str) -> frozenset[Module]:
-    """Return Kafka's modules that Maven lacks according to its output, without those that it failed to reach."""
+    """Return Kafka's modules that Maven lacks according to its output, without modules that it failed to reach."""
     if "Could not find artifact" not in said and "was not found in" not in said:
         return frozenset()
     return frozenset(Module(*found) for found in _JAR.findall(said))

@@ -1,10 +1,9 @@
 """Rehearses the next update: ``make rehearsal`` removes the newest release in a clone, and adds it again.
 
 The clone of ``HEAD`` is in ``build/rehearsal``, and stays there if a file differs. :func:`remove` restores the state
-before that release, and ``make update`` adds the release. :func:`describe` does the work of a person: it copies
-descriptions, reasons and folders from ``HEAD``. Then every file must be as in ``HEAD``. Needs Maven and a JDK. The
-exit code is 0, 1 if a file differs, with the difference printed, or 2 if a command failed or changes are not
-committed.
+before that release, and ``make update`` adds the release. :func:`describe` copies the work of a person from ``HEAD``:
+descriptions, reasons and folders. Then every file must be as in ``HEAD``. Needs Maven and a JDK. The exit code is 0,
+1 if a file differs, with the difference printed, or 2 if a command failed or changes are not committed.
 """
 
 from __future__ import annotations

@@ -11,8 +11,8 @@
     field = "Topics.Partitions.Private" # default: the message and all its fields
     reason = "tags from 10000 on are ours"
 
-``kwirec.diff.config`` reads the section of ``kwirec diff`` with the same functions. All mistakes are collected and
-raised together, as :class:`ConfigError`.
+``kwirec.diff.config`` reads the section of ``kwirec diff`` with the same functions. Both collect all mistakes and
+raise them together as ``ConfigError``.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ def quiet(phase: str, done: int, total: int) -> None:
 
 @dataclass(frozen=True)
 class Loaded:
-    """The result of :func:`load`.
+    """The result of ``load``.
 
     ``schema`` is complete only if the report has no errors. If ``validated``, the rules were applied to it.
     """

@@ -50,15 +50,16 @@ class Formatted:
 
 
 def format_paths(paths: Iterable[Path], report: Report, *, notation: Notation | None = None) -> list[Formatted]:
-    """Return the definition files in these files and folders, formatted; those with mistakes, which ``report`` has,
-    are left out. So are bundles and archives.
+    """Return the definition files in these files and folders, formatted, without bundles and archives.
+
+    Files with mistakes are left out, and ``report`` has the mistakes.
     """
     sources = read_sources(paths, report)
     return list(_formatted((one for one in sources if not _is_bundled(one)), report, notation))
 
 
 def format_bytes(data: bytes, report: Report, *, notation: Notation | None = None) -> Formatted | None:
-    """Return the same for the content of one file; ``None`` if it has mistakes."""
+    """Return the same for the content of one file, or ``None`` if it has mistakes."""
     if len(data) > MAX_BYTES:
         report.add(
             codes.UNREADABLE, f"cannot read {STANDARD_INPUT}", Span(Source(STANDARD_INPUT, ""), 0, 0), TOO_MUCH
@@ -116,5 +117,5 @@ def _is_bundled(source: Source) -> bool:
 
 
 def _with_line_ends(text: str, before: str) -> str:
-    """``text`` with the ends that lines have in ``before``: those of Windows if the first line has them."""
+    """Return ``text`` with the line ends of ``before``, Windows ends if its first line has one."""
     return text.replace("\n", "\r\n") if re.match(r"[^\n]*\r\n", before) else text

@@ -106,7 +106,7 @@ def _end(line: str, is_empty: bool, comments: list[str], has_members: bool, clos
 
 
 def is_nested(value: object) -> TypeGuard[list[object]]:
-    """Return whether a value is a list that has objects or comments."""
+    """Return whether a value is a list with objects or comments."""
     return isinstance(value, list) and any(isinstance(item, Mapping | Commented) for item in value)
 
 

@@ -42,8 +42,7 @@ def snake_case(name: str) -> str:
 
 
 def python_name(name: str) -> str:
-    """Return the attribute that a field becomes: snake case, with ``_`` appended to keywords and names in
-    :data:`RESERVED`.
+    """Return the attribute of a field in snake case, with ``_`` appended to keywords and names in ``RESERVED``.
 
     Field names contain no underscores, so the result cannot be the name of another field.
     """

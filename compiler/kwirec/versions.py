@@ -1,7 +1,7 @@
 """Version ranges: the one type that all reasoning about versions goes through.
 
-A range is what definition files write as ``3``, ``0-4``, ``2+`` or ``none``. Versions are int16 and never
-negative; an open range ends at :data:`MAX_VERSION`. Ranges are values: every operation returns a new one.
+Definition files write a range as ``3``, ``0-4``, ``2+`` or ``none``. Versions are int16 and never negative. An open
+range ends at :data:`MAX_VERSION`. Ranges are values, so every operation returns a new range.
 """
 
 from __future__ import annotations

@@ -52,7 +52,7 @@ def show_unused(waivers: Iterable[Waiver]) -> None:
 
 
 def status(report: Report) -> int:
-    """Return the exit code that findings give."""
+    """Return the exit code for the findings."""
     if any(d.code.number in ("K001", "K002", "K009") for d in report.diagnostics):
         return USAGE
     serious = report.count(Severity.ERROR) + report.count(Severity.WARNING)

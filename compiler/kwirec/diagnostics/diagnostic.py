@@ -93,7 +93,7 @@ class Details(TypedDict, total=False):
 
 
 def finding(message: str, span: Span, label: str = "", **details: Unpack[Details]) -> Finding:
-    """Return a :class:`Finding` from plain values, without empty helps."""
+    """Return a finding from plain values, without empty helps."""
     return Finding(
         message=message,
         primary=Label(span, label),

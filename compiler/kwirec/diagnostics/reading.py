@@ -30,7 +30,7 @@ HEADER = 30
 
 MAX_MEMBERS, MAX_BYTES = 1 << 16, 2 << 20
 """Maximum files of an archive, and maximum bytes of the definitions that are compiled together, and of all JSON files
-of an archive. A Kafka release has 0.7 MiB of definitions, compiling needs 100 times as much memory, and a small
+of an archive. A Kafka release has 0.7 MiB of definitions, compiling needs 100 times this memory, and a small
 archive may unpack to gigabytes.
 """
 

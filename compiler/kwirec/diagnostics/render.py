@@ -1,5 +1,4 @@
-"""Renders diagnostics in one of :data:`FORMATS`: text with source lines, lines for editors, JSON lines, commands of
-GitHub, and JUnit XML."""
+"""Renders diagnostics as text with source lines, lines for editors, JSON lines, commands of GitHub, or JUnit XML."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ class StructPair:
     added: dict[str, dict[int, Entry]] = field(default_factory=dict)
 
     def successor(self, old: FieldSite) -> FieldSite | None:
-        """Return the field paired with ``old``, else the new field with its name."""
+        """Return the field paired with ``old``, or else the new field with its name."""
         paired = next((pair.new for pair in self.fields.values() if pair.old is old), None)
         return paired or _named(self.new, old.field.name)
 

@@ -50,7 +50,7 @@ def diff_summary(judgement: Judgement, level: Level) -> str:
 
 
 def _as_dict(judged: JudgedChange, guide: str) -> dict[str, Any]:
-    """Return a finding as a JSON object; the first of ``places`` is the primary one."""
+    """Return a finding as a JSON object. The first of ``places`` is the primary place."""
     diagnostic, change = _linked(judged, guide), judged.change
     return {
         "rule": judged.rule.name,

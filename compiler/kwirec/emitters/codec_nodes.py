@@ -213,7 +213,7 @@ ALWAYS, NEVER = "always", "never"
 def condition(live: Iterable[int], among: Sequence[int]) -> str:
     """Return the test of ``version`` that selects ``live`` from ``among``, or :data:`ALWAYS` or :data:`NEVER`.
 
-    ``among`` is a run of versions, and so are those of ``live`` that lie in it.
+    ``among`` is a run of versions, and so are its members in ``live``.
     """
     selected = set(live)
     found = [version for version in among if version in selected]

@@ -1,6 +1,6 @@
-"""What happens to a value of one version that is written in another, for every message and pair of versions.
+"""The effect of writing a value of one version in another, for every message and pair of versions.
 
-Computed from the schema alone. A value of version a, written in version b:
+Computed only from the schema. A value of version a, written in version b:
 
 - loses the ignorable fields that b lacks;
 - is refused if a field that b lacks and that is not ignorable differs from its default [KAFKA-WIRE 29], or if a
@@ -8,7 +8,7 @@ Computed from the schema alone. A value of version a, written in version b:
 - is refused if it reaches a field that a lacks, whose default is null where b does not allow that.
 
 A field belongs to its struct: if b lacks ``topics``, ``topics[].name`` is not listed separately. Unknown tagged
-fields can be written in flexible versions only; that holds for all messages and is not repeated.
+fields can be written only in flexible versions. This holds for all messages and is not repeated.
 """
 
 from __future__ import annotations

@@ -131,7 +131,7 @@ def module_path(message: Message) -> str:
 
 
 def class_names(messages: Sequence[Message]) -> dict[tuple[str, str], str]:
-    """Return the class of every struct of the messages of one module.
+    """Return the class of every struct of a module's messages.
 
     A struct keeps its name, unless another message of the module has a struct of that name or the module needs the
     name itself: then it is prefixed with the name of its message.

@@ -135,7 +135,7 @@ def _logs(messages: Iterable[Message]) -> Logs:
 
 
 def _short(log: str, logs: Iterable[str]) -> str:
-    """Return the end of a log's path that no other log has: where its definitions are is of no interest."""
+    """Return the shortest end of a log's path that no other log has."""
     parts = PurePosixPath(log).parts
     others = [PurePosixPath(other).parts for other in logs if other != log]
     ends = (parts[start:] for start in reversed(range(len(parts))))

@@ -16,7 +16,7 @@ from kwirec.versions import NONE, VersionRange
 
 @dataclass(frozen=True)
 class Offer:
-    """The versions of an API that one release supports, without unstable ones."""
+    """The versions of an API that one release supports, without unstable versions."""
 
     accepted: VersionRange
     advertised: VersionRange

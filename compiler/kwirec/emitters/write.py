@@ -70,7 +70,7 @@ def write(
     """Make ``folder`` hold exactly ``artifacts``; with ``check`` only find differences.
 
     Raises :class:`OutputNotGeneratedError` before anything is written if there are files that neither the manifest
-    nor ``artifacts`` have, or files to remove that are not as they were written.
+    nor ``artifacts`` have, or files to remove that changed since they were written.
     """
     if folder.is_symlink():
         raise OutputNotGeneratedError(f"{folder.as_posix()} is a symbolic link: replace it with a folder")
@@ -123,7 +123,7 @@ def _write(
 
 
 def _files(folder: Path) -> Iterator[str]:
-    """Yield all in ``folder`` but folders and libraries; links, which are not followed, are files."""
+    """Yield all files in ``folder`` except libraries. Links count as files and are not followed."""
     for parent, folders, files in os.walk(folder):
         links = [name for name in folders if Path(parent, name).is_symlink()]
         folders[:] = [name for name in folders if name not in IGNORED]

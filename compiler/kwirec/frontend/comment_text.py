@@ -1,10 +1,10 @@
-"""What comments say, and how they are written."""
+"""The texts of comments, and their notation."""
 
 from __future__ import annotations
 
 
 def comment_text(written: str) -> str:
-    """What a comment of JSON says, without its signs and the stars at the start of its lines."""
+    """Return the text of a comment of JSON, without its signs and the stars at the start of its lines."""
     if written.startswith("//"):
         return written[2:].removeprefix(" ").rstrip()
     lines = [line.strip() for line in written.removeprefix("/*").removesuffix("*/").split("\n")]

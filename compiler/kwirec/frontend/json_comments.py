@@ -1,7 +1,7 @@
-"""Comments of JSON → the values and nodes that they stand with.
+"""Comments of JSON → the values and nodes that they belong to.
 
-A comment stands behind what ends on its line, or else before what follows. Those after the last item of a list or the
-last attribute of an object stand at its end.
+A comment belongs to the value that ends on its line, or else to the next value. Comments after the last item of a
+list or the last attribute of an object belong to its end.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ FILE = -1
 
 @dataclass(slots=True)
 class Slot:
-    """The comments before an item or attribute, and behind it on its line."""
+    """The comments before an item or attribute, and after it on its line."""
 
     before: list[Span] = field(default_factory=list)
     behind: list[Span] = field(default_factory=list)

@@ -1,7 +1,7 @@
 """JSON with comments → tokens, each with its span.
 
 Comments are ``//`` to the end of the line and ``/* */``, wherever white space is allowed. Problems are
-reported and skipped, so that one bad character does not hide the rest of the file.
+reported and skipped, so that a bad character does not hide the rest of the file.
 """
 
 from __future__ import annotations

@@ -55,7 +55,7 @@ def remarks(comment: Iterable[Line], source: Source, attribute: str | None = Non
 
 
 def loose_comments(lines: Iterable[Line], source: Source, attribute: str | None = None) -> tuple[Comment, ...]:
-    """Return a comment for each of these lines, none of which is a description."""
+    """Return a comment for each of these lines, which are no descriptions."""
     return tuple(
         Comment(
             text=line.text.removeprefix(REMARK).removeprefix(COMMENT).removeprefix(" ").rstrip(),

@@ -10,7 +10,7 @@ from kwirec.frontend.krammar_lexer import COMMENT, INDENT
 
 
 def reindented(text: str) -> str | None:
-    """Return the text; ``None`` if a line is indented less than the one before and like none above it."""
+    """Return the text, or ``None`` if a line is indented less than the line before and like no line above it."""
     lines: list[str] = []
     levels = [""]
     for line in text.split("\n"):

@@ -1,7 +1,7 @@
 """Text in the indentation notation → lines with their levels.
 
 Two spaces are a level. Tabs and odd numbers of spaces are reported, and read as the level that was probably meant.
-Comments are lines like others, so that nothing of a file is lost.
+Comments are lines too, so that no text of a file is lost.
 """
 
 from __future__ import annotations

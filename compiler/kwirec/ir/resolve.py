@@ -1,7 +1,7 @@
 """Syntax trees → ``Schema``: names bound to structs, attributes given their values, defaults typed.
 
-Names that cannot be bound are reported here (K1xx); ``validation`` checks the result. A message with a problem is
-left out of the schema and the others are resolved, so that one run reports everything.
+This pass reports names that cannot be bound (K1xx), and ``validation`` checks the result. A message with a problem is
+left out of the schema. All other messages are resolved, so that a single run reports everything.
 """
 
 from __future__ import annotations

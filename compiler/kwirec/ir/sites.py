@@ -7,7 +7,7 @@ Takes a ``Schema`` and returns sites. A site has the address of findings about i
   its fields start with its own name: ``Endpoint.Host``. A finding about a common struct has the struct's name, one
   about the message itself has no path.
 
-For a finding about an enum, ``message_name`` is the name of the enum and ``field_path`` that of the value.
+For a finding about an enum, ``message_name`` is the name of the enum and ``field_path`` the name of the value.
 """
 
 from __future__ import annotations

@@ -44,8 +44,8 @@ SCALARS = {
 class BlobKind:
     """A string or bytes: a length and that many bytes. ``records`` are bytes with a known content.
 
-    The length is an int16 (string) or int32 (bytes), -1 for null; compact: an unsigned varint of length + 1, 0
-    for null.
+    The length is an int16 (string) or int32 (bytes), -1 for null. A compact length is an unsigned varint of length +
+    1, 0 for null.
     """
 
     string: bool

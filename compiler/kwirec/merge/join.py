@@ -1,6 +1,6 @@
 """Two drafts of one message → one that has all versions of both.
 
-Where both have a version with different bytes, ``merge`` has removed it from one of them; here every shared version
+If both have a version with different bytes, ``merge`` has removed it from one draft before. Here every shared version
 is equal, apart from tagged fields that only the newer draft has.
 """
 

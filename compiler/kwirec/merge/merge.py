@@ -1,7 +1,7 @@
 """Merges one release into the union of all: ``kwirec merge --release 4.1.1 SOURCE --into message_defs/kafka``.
 
-read both → pair messages → let one side win where bytes differ → join → write → read back → prove. Nothing is
-written unless the proof holds.
+read both → pair messages → let one side win where bytes differ → join → write → read back → prove. The merge
+writes files only if the proof holds.
 """
 
 from __future__ import annotations
@@ -224,7 +224,7 @@ class _Merger:
 
     def _is_renamed(self, ours: Message, theirs: Message) -> bool:
         """Return whether a record was renamed: both have the same number and mostly the same fields, and neither name
-        exists on the other side. The number alone does not suffice, because different logs use the same ones.
+        exists on the other side. The number does not suffice, because different logs use the same numbers.
         """
         if ours.api_key is None or (ours.kind, ours.api_key) != (theirs.kind, theirs.api_key):
             return False

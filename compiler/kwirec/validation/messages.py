@@ -306,7 +306,10 @@ def header_versions_incomplete(at: MessageSite) -> Iterator[Finding]:
 
 
 def _by_version(at: MessageSite) -> tuple[dict[int, HeaderVersionsDecl], tuple[int, HeaderVersionsDecl] | None]:
-    """The entry of ``headerVersions`` of each valid version, up to the first version that two have, and that one."""
+    """Return the entry of ``headerVersions`` for each valid version, up to the first version with two entries.
+
+    Also return this version with its second entry.
+    """
     found: dict[int, HeaderVersionsDecl] = {}
     for entry in at.decl.header_versions or ():
         for version in entry.versions.value.intersect(at.message.valid):
@@ -394,7 +397,7 @@ def _not_a_request(at: MessageSite, attribute: str, span: Span, help: str = "") 
 
 
 def _by_key(sites: Sites, kind: MessageKind) -> dict[tuple[str, int], MessageSite]:
-    """The first message of each key; K702 and K703 report others with the same key."""
+    """Return the first message of each key. K702 and K703 report other messages with the same key."""
     found: dict[tuple[str, int], MessageSite] = {}
     for at in sites:
         if at.message.kind is kind and at.message.api_key is not None:
@@ -423,7 +426,7 @@ def _without_partner(sites: Sites, kinds: tuple[MessageKind, MessageKind]) -> It
 
 
 def _partner_hint(at: MessageSite, other: MessageKind, partners: Iterable[MessageSite]) -> list[str]:
-    """A message with a matching name but another key, else the advice to add one."""
+    """Return a message with a matching name but another key, or else the advice to add a message."""
     for partner in partners:
         if _subject(partner.message.name) == _subject(at.message.name):
             return [f"`{partner.message.name}` has api key {partner.message.api_key}"]
@@ -431,12 +434,12 @@ def _partner_hint(at: MessageSite, other: MessageKind, partners: Iterable[Messag
 
 
 def _subject(name: str) -> str:
-    """The name without its suffix: ``Fetch`` for ``FetchRequest``."""
+    """Return the name without its suffix: ``Fetch`` for ``FetchRequest``."""
     return re.sub("(Request|Response|Key|Value)$", "", name)
 
 
 def _disagreement(kind: str, request_: MessageSite, response_: MessageSite) -> Finding:
-    """Missing ranges are ``none``; the finding then points at the name of the message."""
+    """Return a finding about differing ranges. If a range is missing (``none``), it points at the message's name."""
     asked, answered = (dict(ranges(site.decl)).get(f"{kind}Versions") for site in (request_, response_))
     return response_.finding(
         f"`{request_.message.name}` and `{response_.message.name}` have different {kind} versions",

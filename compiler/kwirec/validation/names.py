@@ -20,7 +20,7 @@ _TYPE_NAME = re.compile(r"[A-Z][A-Za-z0-9]*")
 
 
 def _invalid(at: FieldSite | StructSite, what: str, name: str, span: Span, expected: str) -> Finding:
-    """A finding that suggests ``name`` in camel case if it contains letters."""
+    """Return a finding that suggests ``name`` in camel case if it contains letters."""
     words = re.findall(r"[A-Za-z0-9]+", name)
     joined = "".join(word[0].upper() + word[1:] for word in words).lstrip("0123456789")
     helps = [f"write `{joined[:1].upper() + joined[1:]}`"] if joined else []

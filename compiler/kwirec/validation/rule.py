@@ -10,9 +10,8 @@ it matters. The decorator turns it into a ``Rule``::
         Tags are encoded as unsigned numbers.
         \"\"\"
 
-The function's name is that of the code, ``negative-tag``. The annotation of its parameter says what it looks at: one
-field, struct (the root of a message is one), message or enum at a time, or all messages, to compare them with each
-other.
+The function has the name of the code, ``negative-tag``. The annotation of its parameter gives the subject: a field,
+struct (including the root of a message), message or enum at a time, or all messages, to compare them.
 """
 
 from __future__ import annotations

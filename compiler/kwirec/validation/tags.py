@@ -261,7 +261,7 @@ def since_release(at: FieldSite) -> Iterator[Finding]:
 
 
 def _next_free(struct: Struct) -> str:
-    """A help with the next free tag."""
+    """Return a help with the next free tag."""
     taken = {field.tag for field in struct.fields}
     free = next(tag for tag in range(len(taken) + 1) if tag not in taken)
     return f"the next free tag is {free}"

@@ -16,7 +16,7 @@ from kwirec.versions import NONE, in_words
 MAX_NESTING = 16
 """The maximum number of levels of structs below a message."""
 MAX_FIELDS = 1000
-"""The maximum number of fields of a message, with those of a struct counted for each of its uses."""
+"""Maximum fields of a message. The fields of a struct count for each of its uses."""
 MAX_LAYOUT_FIELDS = 10_000
 """The maximum number of fields in all layouts of a message, counted in the same way."""
 
@@ -223,7 +223,7 @@ def recursive_struct(at: MessageSite) -> Iterator[Finding]:
 
 
 def _edges(at: MessageSite) -> dict[str, list[FieldSite]]:
-    """The fields of each struct that are structs or arrays of structs."""
+    """Return the fields of each struct that are structs or arrays of structs."""
     return {
         struct.struct.name: [site for site in struct.fields if isinstance(site.base, StructType)]
         for struct in at.structs
@@ -231,7 +231,7 @@ def _edges(at: MessageSite) -> dict[str, list[FieldSite]]:
 
 
 def _cycles(edges: Mapping[str, Iterable[FieldSite]]) -> Iterator[list[FieldSite]]:
-    """Cycles found by a depth-first search: breaking each of them leaves none.
+    """Yield cycles found by a depth-first search. Breaking each of them leaves no cycle.
 
     It does not recurse because a chain of common structs can be longer than Python's stack.
     """
@@ -323,7 +323,7 @@ def empty_elements(at: MessageSite) -> Iterator[Finding]:
     """
     flexible = at.message.flexible
     sized = {name: {version for version in used if version in flexible} for name, used in at.message.usage.items()}
-    for _ in range(MAX_NESTING):  # a struct learns from those in it, one level in each round
+    for _ in range(MAX_NESTING):  # a struct learns from its parts, one level in each round
         for site in at.fields:
             present = site.live
             if isinstance(site.field.type, StructType):
@@ -383,7 +383,7 @@ def large_message(at: MessageSite) -> Iterator[Finding]:
 
 
 def _changes(at: MessageSite) -> set[int]:
-    """The versions in which a layout may differ from the one before."""
+    """Return the versions in which a layout may differ from the version before."""
     message = at.message
     ranges = {message.valid, message.flexible}
     for site in at.fields:
@@ -392,8 +392,10 @@ def _changes(at: MessageSite) -> set[int]:
 
 
 def _levels(at: MessageSite) -> list[Counter[str]]:
-    """How often each struct is used on each level of nesting, up to the first that is too deep [K411]. Empty if
-    structs contain themselves [K409]."""
+    """Count the uses of each struct on each level of nesting, up to the first level that is too deep [K411].
+
+    The list is empty if structs contain themselves [K409].
+    """
     edges = _edges(at)
     levels = [Counter[str]() if any(_cycles(edges)) else Counter([at.message.root.name])]
     for _ in range(MAX_NESTING + 1):

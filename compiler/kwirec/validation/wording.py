@@ -30,8 +30,9 @@ _ARRAY = re.compile(r"((?:\[\])+)(\w+)")
 
 
 def in_krammar(finding: Finding) -> Finding:
-    """The finding with attributes, arrays and ranges of versions as the indentation notation writes them. Names of
-    definitions stay as they are."""
+    """Return the finding with attributes, arrays and ranges of versions as the indentation notation writes them.
+    Names of definitions stay as they are.
+    """
     names = {finding.message_name, *(finding.field_path or "").split(".")}
 
     def reworded(text: str) -> str:

@@ -47,7 +47,7 @@ class Change:
         return ()
 
     def describe(self) -> Finding:
-        """The finding about this change, for kinds with a rule."""
+        """Return the finding about this change, for kinds with a rule."""
         raise NotImplementedError
 
 
@@ -111,7 +111,9 @@ class MessageChange(AnyMessageChange):
         return self.old.decl, self.new.decl
 
     def contrast(self, attribute: str, text: str, now: str, was: str, *, helps: Iterable[str] = ()) -> Finding:
-        """A finding about one attribute, with the label ``now`` on the new side and ``was`` on the old side."""
+        """Return a finding about one attribute, with the label ``now`` on the new side and ``was`` on the old
+        side.
+        """
         old, new = (span_of(decl, attribute) for decl in self.decls)
         return finding(text, new, now, others=[(old, was)], helps=helps)
 
@@ -172,7 +174,7 @@ class ValueChange(EnumChange):
 
 
 def span_of(decl: MessageDecl | FieldDecl, *attributes: str) -> Span:
-    """The span of the first of these attributes that the declaration has, else of its name."""
+    """Return the span of the first of these attributes that the declaration has, else of its name."""
     written = filter(None, (getattr(decl, attribute) for attribute in attributes))
     span: Span = next(written, decl.name).span
     return span

@@ -32,7 +32,7 @@ class FieldRemovedFromVersion(FieldChange):
         return self.removal(text, ["remove it only from a new version"])
 
     def removal(self, text: str, helps: Iterable[str] = ()) -> Finding:
-        """A finding on the new side: at the field if other versions have it, else at its struct."""
+        """Return a finding on the new side: at the field if other versions have it, else at its struct."""
         if self.after is not None:
             new, label = span_of(self.after.decl, "versions", "tagged_versions"), "other versions still have it"
         else:

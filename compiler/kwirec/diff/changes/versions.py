@@ -19,7 +19,7 @@ WORDS = {MessageKind.DATA: "message", MessageKind.METADATA: "metadata record"}
 
 
 def named(message: Message) -> str:
-    """The message with its type and api key: ``request `FetchRequest` (api key 1)``."""
+    """Return the message with its type and api key: ``request `FetchRequest` (api key 1)``."""
     key = "" if message.api_key is None else f" (api key {message.api_key})"
     return f"{WORDS.get(message.kind, message.kind.value.replace('-', ' '))} `{message.name}`{key}"
 
@@ -120,7 +120,7 @@ class VersionAdded(MessageChange):
         return finding(text, span_of(self.new.decl, "valid_versions"), "new version", notes=self._differences())
 
     def _differences(self) -> Iterator[str]:
-        """The differences from the previous version."""
+        """Yield the differences from the previous version."""
         flexible = self.new.message.flexible
         is_flexible = any(version in flexible for version in self.versions)
         if is_flexible and self.before is not None and self.before not in flexible:
