@@ -164,7 +164,7 @@ def frame_batches(
     """Yield the rows of all connections, with the columns of ``schema``: by default all of the ``table``.
 
     Rows have to pass ``conditions``. A broken file yields a row with a ``problem`` or, with ``failfast``, raises
-    ``BrokenInputError``. A batch has slightly more than 4,096 rows, or covers about 8 MB of the capture, because
+    ``BrokenInputError``. A batch has 4,096 rows or slightly more, or covers about 8 MB of the capture, because
     ids of clients may be long. With ``bodies`` ``codes``, error codes of exchanges are searched in the bytes of
     responses, and only bodies that identify clients are read.
     """

@@ -55,7 +55,7 @@ WINDOW: Final = 1 << 18
 """Maximum bytes of a connection that wait until its client is known."""
 FIRST: Final = 1 << 12
 GROWTH: Final = 8
-"""Factor by which the waiting bytes grow before they are decoded again."""
+"""Bytes that wait before they are decoded, and the factor by which they grow before they are decoded again."""
 PIECE: Final = 256
 """Approximate memory of a piece without its data, in bytes."""
 MAX_UNDECIDED: Final = 64 << 20

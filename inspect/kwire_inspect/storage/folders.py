@@ -10,7 +10,7 @@ from pathlib import Path
 
 
 def private_folder(path: str | Path) -> Path:
-    """Create a folder and its parents, readable only for this user. Folders that exist stay as they are."""
+    """Create a folder and its parents, accessible only to this user. Folders that exist stay as they are."""
     path = Path(path)
     for folder in (*reversed(path.parents), path):
         folder.mkdir(0o700, exist_ok=True)

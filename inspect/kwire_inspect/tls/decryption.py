@@ -23,7 +23,7 @@ from kwire_inspect.tls.connection import APPLICATION, HANDSHAKE, MASTER, TlsConn
 
 LABELS = frozenset({MASTER, *HANDSHAKE, *APPLICATION})
 MAX_BYTES = 64 << 20
-"""Maximum bytes of all key logs together, enough for several hundred thousand connections."""
+"""Maximum bytes of all key logs together, enough for roughly a hundred thousand connections."""
 CHUNK = 1 << 20
 _LINE = re.compile(rb"^([A-Z0-9_]+) ([0-9A-Fa-f]{64}) ((?:[0-9A-Fa-f]{2}){32,64})[ \t\r]*$", re.MULTILINE)
 _SESSION = re.compile(
