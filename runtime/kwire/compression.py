@@ -18,7 +18,7 @@ __all__ = ["DEFAULT_LIMIT", "Codec", "CompressionError", "DecompressionLimitErro
 
 
 class Codec(IntEnum):
-    """How records are compressed: bits 0 to 2 of the attributes of a batch.
+    """The compression of records, bits 0 to 2 of the attributes of a batch.
 
     Numbers without a codec are members ``UNKNOWN_5`` to ``UNKNOWN_7``, which iteration leaves out.
     """

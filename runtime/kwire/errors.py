@@ -155,7 +155,7 @@ _LONGEST_LIST = 400
 
 
 def suggestion(name: object, known: Iterable[object]) -> str:
-    """Return ``, did you mean X or Y?`` for similar names; otherwise all known names, if they make a short list."""
+    """Return ``, did you mean X or Y?`` for similar names, else all known names if they make a short list."""
     if isinstance(known, range):
         return f", valid versions are {known.start} to {known.stop - 1}" if known else ""
     if not isinstance(name, str):
@@ -192,7 +192,7 @@ def cut(text: str, longest: int = 40) -> str:
 
 
 def quoted(message: str, value: object, longest: int = 40) -> str:
-    """Return the beginning of a value of this message; not of a message with secrets, where it may be one."""
+    """Return the beginning of a value, except for messages with secrets, where the value may be a secret."""
     return HIDDEN if message in SECRETS else cut(repr(value), longest)
 
 

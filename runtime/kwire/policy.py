@@ -1,4 +1,4 @@
-"""How tolerant decoding is. The default accepts what a correct peer writes and nothing else."""
+"""The tolerance of decoding. The default accepts only data that a correct peer writes."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 UNSUPPORTED_VERSION = b"\0\x23"
 """Error 35, the first field of every ApiVersions response."""
 MAX_HEADER = 1 << 16
-"""The most bytes of a header: a client id has up to 32767, and tagged fields take 25 times their size in memory."""
+"""Maximum bytes of a header. A client id has up to 32767, and tagged fields use 25 times their size in memory."""
 
 TAKE_IN = "to take in a newer release, update kwire (make update), or generate a package and name it with --protocol"
 """Advice for a version that ``MessageRegistry.unknown`` describes."""
@@ -415,7 +415,7 @@ def _response_header(payload: bytes, number: int, policy: Policy) -> tuple[Respo
 
 
 def _framed(header: Message, message: Message, number: int, version: int) -> bytes:
-    """Return header and body; ``number`` is the version of the header, -1 if the message lacks this version."""
+    """Return header and body. ``number`` is the version of the header, -1 if the message lacks this version."""
     if number >= 0:
         try:
             out = BytesWriter()

@@ -28,7 +28,7 @@ class Producer:
     partitions: set[Partition] = field(default_factory=set)
     groups: set[Group] = field(default_factory=set)
     committed: bool | None = None
-    """How the last transaction ended."""
+    """Outcome of the last transaction."""
     timer: Timer | None = None
 
 
@@ -41,7 +41,7 @@ class Producers:
         self._known: dict[str, Producer] = {}
 
     def begin(self, name: str | None, timeout: float, producer_id: int, epoch: int) -> Producer:
-        """Return a producer with a new epoch; what it had open is aborted."""
+        """Return a producer with a new epoch. Its open transaction is aborted."""
         if name is None:
             return Producer(next(self._ids), 0)
         producer = self._known.get(name)

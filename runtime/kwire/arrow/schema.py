@@ -38,8 +38,11 @@ Usage = dict[type[Struct], set[int]]
 
 
 def message_type(message: type[Message]) -> pa.StructType:
-    """Return all fields of all versions. A column is nullable if some version lacks the field or allows null; its
-    description is in the metadata, under ``comment``, the names of its values as JSON under ``enum``."""
+    """Return the type with all fields of all versions.
+
+    A column is nullable if some version lacks the field or allows null. The metadata has its description under
+    ``comment`` and the names of its values as JSON under ``enum``.
+    """
     usage: Usage = {}
     _add_usage(message, set(message.VALID_VERSIONS), usage)
     return _struct_type(message, message, usage)

@@ -29,7 +29,8 @@ _JAAS = re.compile(rf"\s*[\w.$]+\s+\w+((?:\s+{_OPTION})*)\s*;\s*", re.DOTALL)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Security:
-    """How to connect: plain text unless there is a context for ``tls``, without a login unless there is ``sasl``.
+    """The security of a connection. Without a context for ``tls`` it is plain text, and without ``sasl`` it has no
+    login.
 
     A password of PLAIN, or a token, goes to another machine only by TLS, unless ``plaintext_login`` allows it.
     """

@@ -70,7 +70,7 @@ string. An integer has 16 bits. The marker of a struct is a varint.
 """
 
 NONE: Final = 0xFFFF
-"""Column number of unwanted values."""
+"""Form of a known tag: skipped, read by a program, or missing from the version."""
 
 UNWANTED: Final = 0
 WANTED: Final = 1

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from kwire.releases import BrokerAnswer, BrokerFit, Feature, Node
 
 MAX_LINES = 100
-"""The most nodes and features that are printed as text."""
+"""Maximum nodes and features that are printed as text."""
 
 _EPILOG = f"""\
 examples:

@@ -37,9 +37,9 @@ if TYPE_CHECKING:
 UNKNOWN = 3
 """The exit code if nothing after the header was read."""
 MAX_LINES = 1_000_000
-"""The most lines that are printed of all frames together."""
+"""Maximum lines that are printed of all frames together."""
 MAX_UNKNOWN = 100
-"""The most reasons that are printed for unknown APIs and versions."""
+"""Maximum reasons that are printed for unknown APIs and versions."""
 MAX_DECODED = 1 << 20
 """Size of the largest message that is printed in Kafka's JSON form if it has more than 100,000 values."""
 Titled = Iterator[tuple[str, Trace]]

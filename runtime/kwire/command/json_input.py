@@ -49,7 +49,7 @@ def read_json(text: str) -> Any:
 
 
 def built(cls: type[Message], value: Any, version: int) -> Message:
-    """Return the message that ``value`` represents; fields that it lacks have their defaults."""
+    """Return the message that ``value`` represents. Missing fields have their defaults."""
     return cls.from_json(_with_defaults(cls, value, version), version)
 
 

@@ -23,7 +23,7 @@ _LIKE_JAVA = "kwire.like-java"
 
 
 def _replace_like_java(problem: UnicodeError) -> tuple[str, int]:
-    """Return one U+FFFD for an encoded surrogate, as in Java; Python would insert one for each byte."""
+    """Return one U+FFFD for an encoded surrogate, as in Java. Python would insert one for each byte."""
     assert isinstance(problem, UnicodeDecodeError)
     start, data = problem.start, problem.object
     if data[start] == 0xED and start + 1 < len(data) and 0xA0 <= data[start + 1] <= 0xBF:
@@ -37,7 +37,7 @@ codecs.register_error(_LIKE_JAVA, _replace_like_java)
 
 class Reader(Context):
     keeps = True
-    """Whether what is read is returned; otherwise it is only noted."""
+    """Whether the reader returns values. Otherwise it only notes them."""
 
     def __init__(self, cls: type[Message], data: bytes, offset: int, version: int, policy: Policy) -> None:
         super().__init__(cls, version)

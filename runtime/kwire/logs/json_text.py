@@ -15,10 +15,10 @@ from kwire.errors import DecodeError
 from kwire.secrets import HIDDEN
 
 Rule = Callable[[int, str], bool]
-"""Whether what is under a name is secret: from its depth, 1 for members of the outermost object, and the name."""
+"""Returns whether a value is secret, given its depth, 1 for members of the outermost object, and its name."""
 
 MAX_DEPTH = 64
-"""How deep arrays and objects may be nested."""
+"""Maximum depth of nested arrays and objects."""
 _LONGEST_NUMBER = 1000
 _LONGEST_NAME = 300
 

@@ -70,7 +70,7 @@ def _built(model: type[ModelOf[Any]], version: int) -> type[ModelOf[Any]]:
 
 
 def _definitions(model: type[ModelOf[Any]], version: int, field: ModelField) -> dict[str, Any]:
-    """Return the pydantic field of ``field``; records have a second one for their size."""
+    """Return the pydantic field of ``field``. Records have a second field for their size."""
     names, annotation = field.codec.json_names, _annotation(model, version, field)
     if not field.is_records:
         return {field.name: (annotation, _field(names, **_default(model, version, field)))}

@@ -69,7 +69,7 @@ def _names_in_json(model: type[ModelOf[Any]]) -> dict[str, str]:
 
 
 def _alternatives(field: ModelField, properties: Schema) -> list[str]:
-    """Return all names that a field may have; adds the properties that pydantic leaves out."""
+    """Return all names that a field may have, and add the properties that pydantic leaves out."""
     names = list(field.codec.json_names)
     for name in names[1:]:
         properties[name] = properties[field.json_name] | {"deprecated": True}

@@ -168,7 +168,7 @@ class Batch:
 
     @property
     def codec(self) -> Codec:
-        """How the records are compressed [KAFKA-WIRE 45]."""
+        """Compression of the records [KAFKA-WIRE 45]."""
         from kwire.compression import Codec
 
         return Codec(self.attributes & CODEC_MASK)
@@ -276,7 +276,7 @@ class Batch:
         return self._stamped(self.stored_records())
 
     def payload(self) -> bytes:
-        """Return the decompressed bytes of the records; for magic 0 and 1 the decompressed value of the message."""
+        """Return the decompressed bytes of the records, for magic 0 and 1 the decompressed value of the message."""
         if self.magic < 2:
             return message_sets.payload(self)
         if self.lenient and not self.count:

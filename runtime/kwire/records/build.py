@@ -259,7 +259,7 @@ def _checked_int(value: object, path: str, bits: int, what: str = "") -> int:
 
 
 def _offsets(rows: Sequence[Record], base_offset: int | None) -> list[int]:
-    """Return the offset of each record; those without one are numbered."""
+    """Return the offset of each record. Records without an offset are numbered."""
     offset = (0 if base_offset is None else base_offset) - 1
     offsets = []
     for row in rows:

@@ -31,7 +31,7 @@ TYPES: tuple[tuple[str, str], ...] = (
 KEY = Struct(">hh")
 VERSION = Struct(">h")
 MAX_SIZE = 1 << 20
-"""The most bytes of a value that is decoded: Kafka's have less than a kilobyte."""
+"""Maximum bytes of a decoded value. Kafka's values have less than a kilobyte."""
 
 
 class ControlRecord:

@@ -250,7 +250,7 @@ def read_record(
 
 
 def read_length(data: bytes, pos: i64) -> tuple[i64, i64]:
-    """Return the length of a key or value, and where its bytes start; null is -1, which is coded as 1."""
+    """Return the length of a key or value, and the start of its bytes. Null is -1, which is coded as 1."""
     coded: i64 = data[pos]
     pos += 1
     if coded > 127:

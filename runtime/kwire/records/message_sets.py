@@ -84,7 +84,7 @@ def _inner(batch: Batch, data: bytes, verify: bool) -> list[_Message]:
 
 
 def _base(batch: Batch, last: int) -> int:
-    """Return the number to add to inner offsets; ``last`` is the last inner offset."""
+    """Return the number to add to inner offsets. ``last`` is the last inner offset."""
     if batch.magic == 0 or batch.last_offset == 0:
         return 0  # some versions of librdkafka produced wrappers with offset 0
     if batch.last_offset < last:

@@ -92,7 +92,7 @@ class BatchReader:
         self.errors.append(to_keep(error))
 
     def _next(self) -> Batch | None:
-        """Return the batch at the current position; ``None`` at the end."""
+        """Return the batch at the current position, or ``None`` at the end."""
         at = self.position - self._start
         left = self._length - at
         if left < OVERHEAD:

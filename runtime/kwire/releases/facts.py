@@ -41,8 +41,10 @@ class Api:
     listeners: tuple[str, ...] = ()
 
     def status(self, version: int) -> str:
-        """Return ``stable``, ``deprecated`` or ``unstable`` if a broker accepts ``version``, or ``refused`` if it
-        only advertises it; otherwise ``none``.
+        """Return the status of ``version`` in this release.
+
+        The status is ``stable``, ``deprecated`` or ``unstable`` if a broker accepts the version, ``refused`` if the
+        broker only advertises it, and otherwise ``none``.
         """
         if version in self.unstable:
             return "unstable"

@@ -130,8 +130,9 @@ def _batch(data: bytes, start: int, end: int, path: str, depth: int, left: Recor
 
 
 def _count(batch: bytes, left: RecordsBudget) -> tuple[int | None, DecodeError | None]:
-    """Return the number of records in a batch, if they can be read, and the errors in it. Records beyond a limit are
-    not counted; then the error is ``BEYOND``.
+    """Return the number of records in a batch, if they can be read, and the errors in it.
+
+    Records beyond a limit are not counted. The error is then ``BEYOND``.
     """
     problem, size = None, min(DEFAULT_LIMIT, left.size)
     for verify in (True, False):

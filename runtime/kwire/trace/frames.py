@@ -93,6 +93,6 @@ def _within(outer: Span, found: Trace) -> Iterator[Span]:
 
 
 def _header(cls: type[Message], payload: bytes, end: int, policy: Policy) -> Trace:
-    """Return the trace of a header that ends at ``end``; only one version of the header fits."""
+    """Return the trace of a header that ends at ``end``, which only one version of the header fits."""
     traces = [trace_message(cls, payload, version, policy, whole=False) for version in cls.VALID_VERSIONS]
     return next(found for found in traces if not found.error and found.end == end)
