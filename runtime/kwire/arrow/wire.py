@@ -154,7 +154,7 @@ def _pieces(column: int, are_texts: bool, found: _Filled, count: int) -> pa.Arra
 
 
 def _texts(found: _Filled, pieces: pa.Array) -> pa.Array:
-    """Return bytes as strings. Invalid UTF-8 is noted by its message."""
+    """Return bytes as strings. Strings that are not UTF-8 are noted by their message."""
     texts = pieces.view(pa.string())
     try:
         texts.validate(full=True)  # faster than a cast

@@ -180,7 +180,7 @@ class FrameSplitter:
     def drop(self, time: float, reason: str, *, secrets: bool = False) -> Iterator[Frame | Event]:
         """Keep only the first bytes of the frame under way.
 
-        Waiting bytes outside a frame are dropped. With ``secrets``, keep only bytes that are certainly not secret.
+        Report other waiting bytes as part of no frame. With ``secrets``, keep only bytes that are surely not secret.
         """
         if self._ignored is not None:
             return

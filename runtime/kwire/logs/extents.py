@@ -137,7 +137,7 @@ def _run(window: Window, position: int) -> Iterator[tuple[int, int, bool]]:
 
 
 def _chosen(window: Window, position: int, skip: Skip) -> Iterator[tuple[int, int, bool]]:
-    """Yield the batches of ``_run``, and whether each is wanted. Unwanted batches are hardly read."""
+    """Yield the batches of ``_run``, and whether each is wanted. Little is read of unwanted batches."""
     window.least = BLOCK
     while size := window.size_at(position):
         wanted = not (_is_modern(window, position) and skip(window.read(position, BATCH_HEADER.size), position))

@@ -109,7 +109,7 @@ def addresses(found: Trace, guide: Guide) -> list[str]:
 
 
 def _shown(parts: list[Part]) -> list[Part]:
-    """Return the messages without their headers; the header if there is nothing else."""
+    """Return the messages without their headers, or the header if nothing else was read."""
     return [part for part in parts if not part.cls.__module__.endswith(".headers")] or parts
 
 
