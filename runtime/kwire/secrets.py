@@ -143,7 +143,7 @@ Unknown tagged fields are secrets in all structs of these messages, except for r
 
 
 def _of_connector(depth: int, name: str) -> bool:
-    """Return the settings of a connector are the members of ``properties``, on the first level."""
+    """Return whether a value is a secret. A connector's settings are members of ``properties`` on the first level."""
     return (depth, name) != (1, "properties") and is_sensitive(name)
 
 
