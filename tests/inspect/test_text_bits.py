@@ -91,17 +91,23 @@ def runs(outcomes: Iterator[tuple[str, str]]) -> Iterator[str]:
         yield f"{''.join([first, *(text for text, _ in others)])!r}: {what}"
 
 
+def told_of_each(read: Callable[[str, bytes], Rows], name: str, damaged: Callable[[bytes, int], bytes]) -> str:
+    """Return what is told if a text is damaged at each of its bytes, without those that change nothing."""
+    text = TEXTS[name].encode()
+    whole = read(name, text)
+    outcomes = ((chr(text[at]), told(read(name, damaged(text, at)), whole)) for at in range(len(text)))
+    return "\n".join(line for line in runs(outcomes) if not line.endswith(": "))
+
+
 @pytest.mark.parametrize("name", TEXTS)
 def test_a_text_without_one_of_its_bytes(
     read: Callable[[str, bytes], Rows], name: str, snapshot: SnapshotAssertion
 ) -> None:
     """What is listed is told, or has another value, if one of these characters is missing."""
-    text = TEXTS[name].encode()
-    whole = read(name, text)
+    whole = read(name, TEXTS[name].encode())
     assert whole
     assert not any(row["problem"] for row in whole)
-    outcomes = ((chr(text[at]), told(read(name, text[:at] + text[at + 1 :]), whole)) for at in range(len(text)))
-    assert "\n".join(one for one in runs(outcomes) if not one.endswith(": ")) == snapshot
+    assert told_of_each(read, name, lambda text, at: text[:at] + text[at + 1 :]) == snapshot
 
 
 @pytest.mark.parametrize("name", TEXTS)
@@ -109,7 +115,4 @@ def test_a_text_cut_off_at_every_byte(
     read: Callable[[str, bytes], Rows], name: str, snapshot: SnapshotAssertion
 ) -> None:
     """What is listed is told if the text ends before one of these characters."""
-    text = TEXTS[name].encode()
-    whole = read(name, text)
-    outcomes = ((chr(text[at]), told(read(name, text[:at]), whole)) for at in range(len(text)))
-    assert "\n".join(one for one in runs(outcomes) if not one.endswith(": ")) == snapshot
+    assert told_of_each(read, name, lambda text, at: text[:at]) == snapshot
