@@ -108,7 +108,7 @@ class Server:
             return await _awaited(HANDLERS[call.event.api_key](call, call.message))
         except Refused as refusal:
             response = PROTOCOL.response(call.event.api_key)()
-            response.error_code = refusal.error  # type: ignore[attr-defined]  # of those that have one
+            response.error_code = refusal.error  # type: ignore[attr-defined]  # all that are refused whole have it
             return response
 
 
