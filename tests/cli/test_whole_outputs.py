@@ -50,6 +50,7 @@ CASES: Mapping[str, tuple[str, str]] = {
     "warnings and notes, with other settings": ("notes", "check defs --format short --config other.toml"),
     "warnings for code": ("notes", "generate defs/B.krm --package zone --out out --check --quiet --format short"),
     "other layouts": ("messy", "fmt defs"),
+    "other layouts that are only checked": ("messy", "fmt --check defs"),
     "other layouts to be changed": ("messy", "fmt --check --diff defs/B.krm defs/D.krm defs/E.json"),
     "settings": ("settings", "check defs --config right.toml"),
     "settings with mistakes": ("settings", "check defs --config wrong.toml"),
@@ -67,6 +68,21 @@ CASES: Mapping[str, tuple[str, str]] = {
     "a new protocol": ("messy", "new bell"),
     "a new protocol in the other notation": ("messy", "new bell here --notation krammar"),
     "a package": ("notes", "generate defs --package zone --out out --config other.toml"),
+    "a package of other definitions": (
+        "protocol", "generate defs --package zone --out out ; rm defs/api/Ask.krm ; generate defs --package"
+        " zone --out out --check ; generate defs --package zone --out out -q ; generate defs --package zone --out out"
+        " --check -q"
+    ),
+    "a protocol converted again": (
+        "protocol", "convert defs/log defs/log.jsonl --to krammar --out out ; rm out/BellKey.krm ; convert defs/log"
+        " defs/log.jsonl --to krammar --out out --check ; convert defs/log defs/log.jsonl --to krammar --out out ;"
+        " convert defs/log defs/log.jsonl --to krammar --out out"
+    ),
+    "a release merged again": (
+        "protocol", "merge defs --release 1.0.0 --into union ; merge defs --release 1.0.0 --into union ; merge"
+        " defs/api defs/log --release 1.1.0 --into union --format short ; diff release:1.0.0 union --union union ;"
+        " diff union release:1.1.0 --union union --level policy --format markdown"
+    ),
     "no files": ("messy", "check nowhere.json absent"),
     "a file twice, and a folder": ("notes", "check defs/B.krm defs ./defs/B.krm --format short"),
 }  # fmt: skip
@@ -82,15 +98,30 @@ def test_what_a_command_prints_and_writes(
     monkeypatch.chdir(tmp_path)
     PREPARATIONS.get(folder, lambda: None)()
     before = files()
-    arguments, _, given = command.partition(" < ")
-    read = Path(given).read_bytes() if given else None
-    result = CliRunner().invoke(main, shlex.split(arguments), input=read, catch_exceptions=False)
-    shown = [f"$ kwirec {command}", result.stdout.rstrip("\n"), "---", result.stderr.rstrip("\n")]
-    shown.append(f"exit code {result.exit_code}")
+    shown = [line for one in command.split(" ; ") for line in run(one)]
     for path, text in sorted(files().items()):
         if before.get(path) != text:
-            shown.append(f"=== {path}\n{text if arguments.startswith(('convert', 'fmt')) else ''}".rstrip("\n"))
+            shown.append(f"=== {path}\n{text if command.startswith(('convert', 'fmt')) else ''}".rstrip("\n"))
     assert re.sub(r"\d+\.\d(?= s\b)|\d+(?= lines in)", "N", "\n".join(shown)).replace("\r", "␍") == snapshot
+
+
+def run(command: str) -> list[str]:
+    """What a command prints, in whole lines, and its exit code. ``rm`` removes a file."""
+    arguments, _, given = command.partition(" < ")
+    if arguments.startswith("rm "):
+        Path(arguments.removeprefix("rm ")).unlink()
+        return [f"$ {command}"]
+    read = Path(given).read_bytes() if given else None
+    result = CliRunner().invoke(main, shlex.split(arguments), input=read, catch_exceptions=False)
+    for printed in (result.stdout, result.stderr):
+        assert printed == "" or (printed[-1:] == "\n" and printed[-2:] != "\n\n")
+    return [
+        f"$ kwirec {command}",
+        result.stdout.rstrip("\n"),
+        "---",
+        result.stderr.rstrip("\n"),
+        f"exit code {result.exit_code}",
+    ]
 
 
 def with_ends_of_windows() -> None:
