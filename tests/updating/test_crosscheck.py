@@ -73,6 +73,28 @@ def test_differences_and_missing_repositories_are_told(
     ):
         monkeypatch.setattr(crosscheck, "KNOWN", (Known("AskRequest", versions, path, "an example"),))
         assert main(["--repository", clone.name, "--commit", at]) == bool(told)
-        assert capsys.readouterr().err.splitlines() == told, "one field or version explains no other"
+        printed = capsys.readouterr()
+        assert printed.err.splitlines() == told, "one field or version explains no other"
+        assert printed.out.splitlines()[0] == f"AskRequest {versions}, {path}: an example; right: Kafka"
     assert main(["--repository", str(tmp_path / "none")]) == 2
     assert f"{tmp_path / 'none'} cannot be read" in capsys.readouterr().err
+
+
+def test_definitions_that_cannot_be_read_are_not_compared(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Those of a folder are read where they are. Warnings are not told."""
+    union, folder = tmp_path / "message_defs" / "kafka", tmp_path / "theirs"
+    for path, kind in ((union, "int8"), (folder, "int9")):
+        path.mkdir(parents=True)
+        (path / "ask.krm").write_text(f"AskRequest => key 7, max version 0\n  A: {kind}\n\nAskResponse =>\n")
+    monkeypatch.setattr(crosscheck, "KNOWN", ())
+    monkeypatch.setattr(crosscheck, "ROOT", tmp_path)
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(SystemExit) as ended:
+        main(["--definitions", str(folder)])
+    assert str(ended.value.code).splitlines()[0] == "error[K101]: there is no type `int9`"
+    assert "warning" not in str(ended.value.code)
+    (folder / "ask.krm").write_text((union / "ask.krm").read_text())
+    assert main(["--definitions", str(folder)]) == 0
+    assert "requests and responses: 2 of 2 common versions are equal" in capsys.readouterr().out

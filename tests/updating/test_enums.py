@@ -130,6 +130,68 @@ def test_two_new_classes_of_one_name_are_not_mixed(tmp_path: Path) -> None:
     assert "HIGH 1" in str(other)
 
 
+@pytest.mark.parametrize(("number", "drafted"), [(0, True), (7, False)])
+def test_a_draft_with_other_numbers_is_left_alone(number: int, drafted: bool, tmp_path: Path) -> None:
+    (tmp_path / "enums").mkdir()
+    path = tmp_path / "enums" / "Tide.json"
+    before = {"type": "enum", "name": "Tide", "values": [{"name": "LOW", "value": number, "about": "Ebb."}]}
+    path.write_text(json.dumps(before))
+    [found] = enums.take_new(tmp_path, [NumberedClass("a.Tide", "id", "int8", {"LOW": 0, "HIGH": 5})])
+    assert found.drafted is drafted
+    high = [{"name": "HIGH", "value": 5, "about": ""}] if drafted else []
+    assert json.loads(path.read_text()) == before | {"values": [*before["values"], *high]}
+
+
+def test_values_have_the_descriptions_of_the_other_union_or_none(tmp_path: Path) -> None:
+    def union(name: str, *about: str) -> Path:
+        (tmp_path / name / "enums").mkdir(parents=True)
+        for enum in ("Sea", "Tide"):
+            values = [{"name": f"V{number}", "value": number, "about": text} for number, text in enumerate(about)]
+            (tmp_path / name / "enums" / f"{enum}.json").write_text(json.dumps({"name": enum, "values": values}))
+        return tmp_path / name
+
+    ours, theirs = union("ours", "Mine.", "Also mine.", "Mine alone."), union("theirs", "Theirs.", "")
+    enums.describe(ours, theirs)
+    for enum in ("Sea", "Tide"):
+        values = json.loads((ours / "enums" / f"{enum}.json").read_text())["values"]
+        assert [value["about"] for value in values] == ["Theirs.", "", ""]
+
+
+@pytest.mark.parametrize(
+    ("name", "short"),
+    [
+        ("common.Tide", "Tide"),
+        ("common.Sea$Tide", "Tide"),
+        ("common.Sea$Tide$Type", "SeaTideType"),
+        ("common.Sea$Bay$Kind", "SeaBayKind"),
+        ("common.Sea$Typed", "Typed"),
+        ("common.Sea#HIGH_TIDE_(.*)", "HighTide"),
+    ],
+)
+def test_the_name_of_an_enum_is_that_of_its_class_with_its_outer_class_if_it_is_vague(name: str, short: str) -> None:
+    assert NumberedClass(name, "id", "int8", {}).short_name == short
+
+
+def test_java_is_asked_about_kafkas_jars_with_all_others_on_its_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    java, jars = tmp_path / "java", tmp_path / "1.0.0"
+    jars.mkdir()
+    for name in ("kafka_2.13-1.0.0.jar", "kafka-clients-1.0.0.jar", "slf4j-api-1.7.36.jar", "kafka.txt"):
+        (jars / name).touch()
+    java.write_text('#!/bin/sh\nprintf "%s\\n" "$@" > "$0".asked\necho common.Tide id byte LOW 0\n')
+    java.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert classes_of(jars) == [NumberedClass("common.Tide", "id", "int8", {"LOW": 0})]
+    assert (tmp_path / "java.asked").read_text().splitlines() == [
+        "-XX:TieredStopAtLevel=1", "-cp", f"{jars}/*", str(enum_classes.PROGRAM),
+        f"{jars}/kafka-clients-1.0.0.jar", f"{jars}/kafka_2.13-1.0.0.jar",
+    ]  # fmt: skip
+    java.write_text("#!/bin/sh\nprintf 'early%01995dlate!' 0 >&2\nexit 1\n")
+    with pytest.raises(ValueError, match=r"^the enums in 1\.0\.0 cannot be read: 0{1995}late!$"):
+        classes_of(jars)
+
+
 def test_no_class_of_an_enum_is_elsewhere() -> None:
     assert not unknown([NumberedClass(one, "id", "int8", {}) for names in SOURCES.values() for one in names])
     assert all(ELSEWHERE.values())

@@ -18,6 +18,8 @@ home = Path({home!r})
 with open(home / "calls", "a") as calls: print(*sys.argv, os.environ["MAVEN_OPTS"], file=calls)
 goal = next(one for one in sys.argv if ":" in one)
 pom = Path("pom.xml").read_text()
+with open(home / "asked", "a") as asked:
+    print(" ".join(sys.argv[1:]), *(line.strip() for line in pom.splitlines() if "Id>" in line), "", sep="\\n", file=asked)
 if goal == "help:evaluate":
     print("\\x1b[0m" + str(home / "repository"))
 if (home / "offline").exists():
@@ -27,7 +29,8 @@ for item in re.findall("<artifactItem>(.*?)</artifactItem>", pom, re.DOTALL):
     group, name, version, kind, folder = (re.search(f"<{{part}}>(.*?)<", item)[1] for part in parts)
     file = home / f"{{name}}-{{version}}.{{kind}}"
     if not file.exists():
-        sys.exit(f"Could not find artifact {{group}}:{{name}}:{{kind}}:{{version}} in central")
+        print(f"Could not find artifact {{group}}:{{name}}:{{kind}}:{{version}} in central")
+        sys.exit("the build failed")
     Path(folder).mkdir(parents=True, exist_ok=True)
     shutil.copy(file, folder)
 """
@@ -104,9 +107,55 @@ def test_a_jar_must_be_what_it_was_at_first_use(home: Path, tmp_path: Path) -> N
     assert maven.DIGESTS.read_text() == recorded
 
 
-def test_maven_fails_where_a_checksum_does_not_fit(home: Path) -> None:
+COPIED = """\
+<groupId>kwire</groupId>
+<artifactId>releases</artifactId>
+<artifactId>maven-dependency-plugin</artifactId>
+"""
+ITEM = "<groupId>org.apache.kafka</groupId><artifactId>{}</artifactId><version>9.1.0</version><type>{}</type>\n"
+LOGGING = "<groupId>org.slf4j</groupId><artifactId>slf4j-api</artifactId><version>1.7.36</version><type>jar</type>\n"
+LISTING = """\
+<groupId>kwire</groupId>
+<artifactId>releases</artifactId>
+<groupId>org.apache.kafka</groupId><artifactId>kafka-clients</artifactId><version>[2.2.0,)</version>
+<exclusions><exclusion><groupId>*</groupId><artifactId>*</artifactId></exclusion></exclusions>
+"""
+
+
+def test_what_maven_is_asked(home: Path) -> None:
+    """It fails where a checksum does not fit. Modules that it lacks are left out one after another."""
+    releases()
     bring(["9.1.0"])
-    assert all("--strict-checksums" in call for call in (home / "calls").read_text().splitlines())
+    always = "--batch-mode --quiet --strict-checksums"
+    modules = ["kafka_2.13", "kafka-clients", "kafka-tools-api", "kafka-streams"]
+    jars = [modules, [*modules[:2], modules[3]], modules[:2]]
+    assert (home / "asked").read_text().split("\n\n") == [
+        f"{always} dependency:tree --update-snapshots\n{LISTING}".rstrip(),
+        f"{always} help:evaluate -Dexpression=settings.localRepository -DforceStdout\n{LISTING}".rstrip(),
+        f"{always} dependency:copy\n{COPIED}{ITEM.format('kafka_2.13', 'pom')}".rstrip(),
+        *(
+            f"{always} dependency:copy --update-snapshots\n"
+            f"{COPIED}{''.join(ITEM.format(name, 'jar') for name in names)}{LOGGING}".rstrip()
+            for names in jars
+        ),
+        "",
+    ]
+
+
+def test_maven_that_lacks_what_it_was_not_asked_for_is_not_asked_again(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+
+    def mvn(part: str, *_: str) -> str:
+        asked.append(part)
+        assert len(asked) < 3
+        raise MavenError("Could not find artifact org.apache.kafka:kafka-else:jar:9.1.0 in central")
+
+    monkeypatch.setattr(maven, "mvn", mvn)
+    with pytest.raises(MavenError, match="kafka-else"):
+        maven._copy([Module("kafka-clients", "9.1.0")], home)
+    assert len(asked) == 1
 
 
 def test_ones_own_options_of_maven_are_kept(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:

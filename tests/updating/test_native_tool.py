@@ -36,14 +36,17 @@ def test_what_is_asked_for_is_compiled_and_nothing_else(
     asked: list[Any] = []
 
     def compiled(runtime: Path, package: Path, **options: Any) -> Build:
-        asked.append((options["modules"], options["also"], options["jobs"]))
+        asked.append((runtime, package, options))
         return Build(folder=tree, modules=("a", "b"), libraries=(), lines=9, size=2_500_000, seconds=7.4)
 
     monkeypatch.setattr(native, "compile_in_place", compiled)
-    also = {tree / "inspect": native.HOT}
     assert native.main(["--jobs", "3"]) == 0
     assert native.main(["--modules", "tide", "--jobs", "1"]) == 0
-    assert asked == [(["clock", "tide"], also, 3), (["tide"], also, 1)]
+    always = {"also": {tree / "inspect": native.HOT}, "work": tree / "work"}
+    assert asked == [
+        (tree / "runtime", tree / "package", {"modules": modules, "jobs": jobs, **always})
+        for modules, jobs in ((["clock", "tide"], 3), (["tide"], 1))
+    ]
     assert capsys.readouterr().out == "2 modules are native, 2.5 MB, after 7 s\n" * 2
     with pytest.raises(SystemExit, match="2"):
         native.main(["--modules", "tdie"])
@@ -64,7 +67,8 @@ def test_sources_that_do_not_compile_fail(
 
 def test_cleaning_removes_all_libraries_and_compiles_nothing(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(native, "build", None)
-    assert native.main(["--clean"]) == 0
+    for _ in range(2):
+        assert native.main(["--clean"]) == 0
     assert [path.name for path in sorted(tree.rglob("*")) if path.is_file()] == ["clock.py", "tide.py"]
     assert not (tree / "work").exists()
 

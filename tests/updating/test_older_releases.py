@@ -144,6 +144,7 @@ def test_classes_are_asked_with_the_tools_of_a_jdk(monkeypatch: pytest.MonkeyPat
     ]
     for said, problem in (
         ("echo 7 X 0", "the program printed '7 X 0'"),
+        ("printf 'x%0199d' 0", f"the program printed 'x{'0' * 99}'$"),
         ("echo sad >&2; exit 1", "java failed: sad"),
     ):
         (tmp_path / "bin" / "java").write_text(f"#!/bin/sh\n{said}\n")

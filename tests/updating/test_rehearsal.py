@@ -43,6 +43,10 @@ NEW = {
     "a message's name": (clock("0-1", TIME, ZONE) | {"name": "TimeRequest"}, PREVIEW),
     "a default": (clock("0-1", TIME, field("Zone", versions="1+", default="2")), PREVIEW),
     "a tag": (clock("0-1", TIME, ZONE, LATE), PREVIEW),
+    "a tag with a struct": (
+        clock("0-1", TIME, ZONE, LATE | {"type": "[]Inner", "fields": [field("Deep", "Deep", fields=[TIME])]}),
+        PREVIEW,
+    ),
     "other bytes": (OLD[0], data("Preview", "0", TIME)),
     "a message less": OLD[:1],
     "nothing": OLD,
@@ -77,7 +81,19 @@ def test_what_no_release_defines_stays(tmp_path: Path) -> None:
     assert own.read_text().startswith("// In code alone.")
 
 
-def test_error_codes_facts_and_vectors_go_too(tmp_path: Path) -> None:
+def test_the_newest_two_releases_are_those_with_definitions(tmp_path: Path) -> None:
+    union = Union(tmp_path)
+    for release in ("1.9.0", "1.10.0", "1.8.0"):
+        union.merge(release, *OLD)
+    history = read_history(union.root)
+    for release in ("1.9.5", "2.0.0"):
+        history.releases[release] = history.releases["1.9.0"]
+    (union.root / RELEASES).write_text(history_files(history)[RELEASES])
+    assert rehearsal.newest_two(union.root) == ("1.10.0", "1.9.0")
+
+
+@pytest.mark.parametrize("has_vectors", [True, False])
+def test_error_codes_facts_and_vectors_go_too(has_vectors: bool, tmp_path: Path) -> None:
     union = Union(tmp_path)
     union.root = tmp_path / UNION.relative_to(UNION.parents[1])
     union.root.mkdir(parents=True)
@@ -91,12 +107,13 @@ def test_error_codes_facts_and_vectors_go_too(tmp_path: Path) -> None:
     archive = tmp_path / "tests" / "data" / "kafka_releases.zip"
     vectors = tmp_path / "tests" / "data" / "conformance" / "1.1.0.zip"
     vectors.parent.mkdir(parents=True)
-    vectors.touch()
+    if has_vectors:
+        vectors.touch()
     definitions = (union.sources / "1.0.0.jsonl").read_text()
     facts.store({"1.0.0": definitions, "1.1.0": definitions}, archive)
     # An error that a release before the last two had stays, and so does its description.
     there = Numbers([ErrorCode(1, "LATE", True), new], {"Phase": {"NEW": 0, "FULL": 2}, "Tide": {"LOW": 0}})
-    then = Numbers([ErrorCode(1, "LATE", False)], {"Phase": {"NEW": 0}})
+    then = Numbers([ErrorCode(1, "LATE", False)], {"Phase": {"NEW": 0}, "Gone": {"OLD": 0}})
     remove(tmp_path, "1.1.0", there, then)
     assert [value["name"] for value in json.loads(phase.read_text())["values"]] == ["NEW"]
     assert error_codes.read(union.root / "errors.json") == [old, ErrorCode(1, "LATE", False)]
@@ -114,6 +131,8 @@ def test_what_is_left_to_a_person_is_done_as_it_is_checked_in(tmp_path: Path) ->
     (union.root / "enums").mkdir()
     (union.root / "enums" / "Phase.json").write_text(PHASE)
     union.edit("exceptions", '"reason": ""', '"reason": "A preview."')
+    union.edit("Alarm", '{\n  "type"', '// Rings.\n{\n  "type"')
+    union.edit("Alarm", '"about": ""', '"about": "An alarm."')
     (union.root / "clocks").mkdir()
     (union.root / "data" / "Alarm.json").rename(union.root / "clocks" / "Alarm.json")
     described = union.files()
@@ -164,6 +183,8 @@ def test_a_rehearsal_step_by_step(
     def output(folder: Path, *command: str) -> str:
         if dirty == "fails":
             raise subprocess.CalledProcessError(128, "git")
+        if "status" in command:
+            assert (folder, *command) == (tmp_path, "git", "status", "--porcelain", "--untracked-files=no")
         return dirty if "status" in command else "1 file changed" if "--stat" in command else differs
 
     def given_up(root: Path, release: str, there: str, then: str) -> None:

@@ -171,11 +171,12 @@ def test_the_report_says_what_is_left_to_do(root: Path) -> None:
         assert line in text.splitlines(), text
 
 
+@pytest.mark.parametrize("lacks", [(), ("kafka-streams",)])
 def test_a_check_names_releases_that_lack_modules(
-    root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    lacks: tuple[str, ...], root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     take_in(jars(root, "1.0.0"))
-    later = jars(root, "1.1.0")
+    later = replace(jars(root, "1.1.0"), missing=lacks)
     with zipfile.ZipFile(later.modules["clients"], "w") as jar:
         other = CLOCK.format(valid="0", type="int8").replace("Clock", "Tide").replace('"apiKey": 1', '"apiKey": 2')
         jar.writestr("common/message/TideRequest.json", other)
@@ -183,7 +184,7 @@ def test_a_check_names_releases_that_lack_modules(
     monkeypatch.setattr(update, "releases", lambda: ["1.0.0", "1.1.0"])
     assert main(["--check"]) == 0
     printed = capsys.readouterr()
-    assert printed.err == "1.1.0 is incomplete: Maven lacked the modules with ClockRequest\n"
+    assert printed.err == ("1.1.0 is incomplete: Maven lacked the modules with ClockRequest\n" if lacks else "")
     assert printed.out == "no release is missing\n"
 
 
@@ -267,6 +268,71 @@ def test_a_release_that_contradicts_the_union_changes_nothing(root: Path) -> Non
     assert list(facts.stored()) == ["1.0.0"]
 
 
+def test_what_keeps_a_release_from_being_merged_is_told_line_by_line(root: Path) -> None:
+    """A union that was changed by hand has not the bytes that its releases had."""
+    take_in(jars(root, "1.0.0"))
+    path = root / "union" / "apis" / "ClockRequest.json"
+    path.write_text(path.read_text().replace("int64", "int32"))
+    later = jars(root, "1.1.0", valid="1", type="int32")
+    with pytest.raises(NotMergedError) as told:
+        take_in(later)
+    assert str(told.value) == "1.1.0 was not merged\nClockRequest version 0 of 1.0.0: the bytes differ"
+
+
+@pytest.mark.parametrize(
+    ("left", "shown"),
+    [([], "\n  nothing"), (["\x1b[31mred", "twice"], "\n  \u241b[31mred\n  twice")],
+)
+def test_what_is_left_to_do_is_printed_as_it_is_or_as_nothing(
+    left: list[str], shown: str, root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, value in (
+        ("bring", lambda wanted: []),
+        ("REPORT", root / "update.md"),
+        ("left_to_do", lambda done: iter(left)),
+        ("compared_with_java", lambda wanted: []),
+    ):
+        monkeypatch.setattr(update, name, value)
+    monkeypatch.setattr(subprocess, "run", lambda command, **_: subprocess.CompletedProcess(command, 0, "No more."))
+    assert main(["1.0.0"]) == 0
+    end = "\nwhat changed, and a draft for the changelog: update.md\n"
+    assert capsys.readouterr().out == f"\nLeft to do:{shown}{end}"
+    head, _, tail = (root / "update.md").read_text().partition("# Draft")
+    assert head.count("\n- ") == len(left)
+    assert tail == " for the changelog\n\n# What changed here\n\nNo more.\n"
+
+
+def test_the_report_has_what_changed_since_the_last_commit(root: Path) -> None:
+    take_in(jars(root, "1.0.0"))
+    for command in (["init", "--quiet", "-b", "work"], ["add", "union"], ["commit", "--quiet", "--message", "One"]):
+        subprocess.run(["git", "-c", "user.name=n", "-c", "user.email=n@localhost", *command], cwd=root, check=True)
+    done = [take_in(jars(root, "1.1.0", valid="0-2"))]
+    assert "\n".join(report(done, [])).partition("# What changed here\n\n")[2].splitlines()[:5] == [
+        "## Protocol changes: `git:HEAD` → `union`",
+        "",
+        "**Not breaking**: 2 notes.",
+        "",
+        "### Clock (api key 1)",
+    ]
+
+
+def test_facts_have_a_line_for_each_definition_of_all_modules(root: Path) -> None:
+    """By module and file. Modules may have no definitions."""
+    brought = jars(root, "1.0.0")
+    others = {name: root / f"{name}.jar" for name in ("tools", "broker")}
+    for path, files in zip(others.values(), ((), ("Gear", "Dial")), strict=True):
+        with zipfile.ZipFile(path, "w") as jar:
+            for name in files:
+                jar.writestr(f"common/message/{name}.json", DATA.format(name))
+    text = facts.facts_of(replace(brought, modules={"tools": others["tools"], **brought.modules, **others}))
+    data = '{{"module":"broker","file":"{0}.json","schema":{{"type":"data","name":"{0}","validVersions":"0",' \
+        '"flexibleVersions":"none","fields":[]}}}}\n'
+    clock = '{"module":"clients","file":"ClockRequest.json","schema":{"apiKey":1,"type":"request",' \
+        '"name":"ClockRequest","validVersions":"0","flexibleVersions":"none","fields":[{"name":"Time",' \
+        '"type":"int64","versions":"0+","default":"5"}]}}\n'  # fmt: skip
+    assert text == data.format("Dial") + data.format("Gear") + clock
+
+
 def test_facts_are_without_prose(root: Path) -> None:
     found = json.loads(facts.facts_of(jars(root, "1.0.0")))
     assert found == {
@@ -326,6 +392,10 @@ def test_equal_releases_are_stored_once(tmp_path: Path) -> None:
     facts.store(dict(sorted(bundles.items())), tmp_path / "other.zip")
     assert (tmp_path / "one.zip").read_bytes() == (tmp_path / "other.zip").read_bytes()
     assert zipfile.ZipFile(tmp_path / "one.zip").namelist() == ["1.0.0.jsonl", "1.9.0.jsonl", "same.json"]
+    with zipfile.ZipFile(tmp_path / "one.zip") as archive:
+        assert archive.read("same.json").decode() == '{\n "1.10.0": "1.9.0"\n}\n'
+        assert {one.date_time for one in archive.infolist()} == {(1980, 1, 1, 0, 0, 0)}
+        assert {one.compress_type for one in archive.infolist()} == {zipfile.ZIP_DEFLATED}
     assert list(facts.stored(tmp_path / "one.zip").items()) == [("1.0.0", "a\n"), ("1.9.0", "b\n"), ("1.10.0", "b\n")]
 
 
@@ -355,7 +425,7 @@ def test_what_java_says_about_errors_is_not_trusted(root: Path, monkeypatch: pyt
 CONFORMANCE = """\
 import sys
 from pathlib import Path
-print(*sys.argv[1:])
+Path({asked!r}).write_text(" ".join(sys.argv[1:]))
 if {found} is not None:
     Path({path!r}).write_text("".join(f"{{line}}\\n" for line in {found}))
 sys.exit({code})
@@ -367,6 +437,7 @@ sys.exit({code})
     [
         ([], 0, []),
         (["error codes, 7: A is B in Java"], 1, ["Kafka's classes differ: error codes, 7: A is B in Java"]),
+        (["x" * 601] * 20, 1, [f"Kafka's classes differ: {'x' * 600}"] * 20),
         (["x" * 1000] * 22, 1, [*[f"Kafka's classes differ: {'x' * 600}"] * 20, "and 2 more, see differences.txt"]),
         (None, 2, ["Kafka's classes could not be compared: see what `make conformance` says"]),
     ],
@@ -374,13 +445,14 @@ sys.exit({code})
 def test_what_differs_from_the_classes_of_a_release_is_left_to_do(
     found: list[str] | None, code: int, told: list[str], root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path = root / "differences.txt"
+    path, asked = root / "differences.txt", root / "asked"
     path.write_text("from an earlier run\n")
     monkeypatch.setattr(update, "DIFFERENCES", path)
     program = root / "tests" / "conformance" / "__main__.py"
     program.parent.mkdir(parents=True)
-    program.write_text(CONFORMANCE.format(found=found, path=str(path), code=code))
-    assert compared_with_java(["9.1.0"]) == told
+    program.write_text(CONFORMANCE.format(found=found, path=str(path), code=code, asked=str(asked)))
+    assert compared_with_java(["9.1.0", "9.2.0"]) == told
+    assert asked.read_text() == "--update-vectors --release=9.1.0 --release=9.2.0"
 
 
 def test_pages_name_the_newest_release_where_they_mean_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
