@@ -7,11 +7,13 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
 from kwirec.native import (
     INTERPRETED,
@@ -247,6 +249,34 @@ def test_a_copy_has_the_sources_of_now_and_no_libraries(tree: Tree, monkeypatch:
     assert built() == sources - {"wire/head.py"}
     assert tree.reused == [False, True]
     assert {path.name for path in target.iterdir()} == {"build", "kwire", "kwire_rules", "mine.txt", "wire", MARKER}
+
+
+@pytest.mark.parametrize("platform", ["linux", "darwin", "win32"])
+def test_how_mypyc_and_the_c_compiler_are_called(
+    platform: str, tree: Tree, monkeypatch: pytest.MonkeyPatch, snapshot: SnapshotAssertion
+) -> None:
+    """Arguments, script and configuration; names of constructors come from all packages."""
+    called: list[object] = []
+
+    def run(command: list[str], **options: Any) -> subprocess.CompletedProcess[str]:
+        called.append((*command[1:], options["cwd"].name))
+        assert (command[0], options["check"]) == (sys.executable, False)
+        return tree.compile(command, **options)
+
+    monkeypatch.setattr("kwirec.native.subprocess.run", run)
+    (tree.package / "head.py").write_text(
+        'new_Head = constructor(Head)\n\nnew_Tail = constructor(\n    Tail, without=("a", "b_c")\n)\n'
+    )
+    (tree.inspect / "rows.py").write_text('new_Row = constructor(Row, without=("x",))\n')
+    with monkeypatch.context() as patch:
+        patch.setattr("sys.platform", platform)
+        compile_in_place(
+            tree.runtime, tree.package, modules=["head", "api/fetch"], work=tree.work,
+            also={tree.inspect: ["rows"]}, level=2, jobs=3,
+        )  # fmt: skip
+    files = [f"--- {name}\n{(tree.work / name).read_text()}" for name in ("setup.py", "mypy.ini")]
+    shown = "\n".join([*map(str, called), *files])
+    assert shown.replace(str(tree.root), "ROOT").replace(str(ROOT), "KWIRE") == snapshot
 
 
 @on_demand
