@@ -19,7 +19,8 @@ with open(home / "calls", "a") as calls: print(*sys.argv, os.environ["MAVEN_OPTS
 goal = next(one for one in sys.argv if ":" in one)
 pom = Path("pom.xml").read_text()
 with open(home / "asked", "a") as asked:
-    print(" ".join(sys.argv[1:]), *(line.strip() for line in pom.splitlines() if "Id>" in line), "", sep="\\n", file=asked)
+    named = [line.strip() for line in pom.splitlines() if "Id>" in line]
+    print(" ".join(sys.argv[1:]), *named, "", sep="\\n", file=asked)
 if goal == "help:evaluate":
     print("\\x1b[0m" + str(home / "repository"))
 if (home / "offline").exists():

@@ -325,8 +325,10 @@ def test_facts_have_a_line_for_each_definition_of_all_modules(root: Path) -> Non
             for name in files:
                 jar.writestr(f"common/message/{name}.json", DATA.format(name))
     text = facts.facts_of(replace(brought, modules={"tools": others["tools"], **brought.modules, **others}))
-    data = '{{"module":"broker","file":"{0}.json","schema":{{"type":"data","name":"{0}","validVersions":"0",' \
+    data = (
+        '{{"module":"broker","file":"{0}.json","schema":{{"type":"data","name":"{0}","validVersions":"0",'
         '"flexibleVersions":"none","fields":[]}}}}\n'
+    )
     clock = '{"module":"clients","file":"ClockRequest.json","schema":{"apiKey":1,"type":"request",' \
         '"name":"ClockRequest","validVersions":"0","flexibleVersions":"none","fields":[{"name":"Time",' \
         '"type":"int64","versions":"0+","default":"5"}]}}\n'  # fmt: skip
