@@ -149,7 +149,12 @@ def test_settings(snapshot: SnapshotAssertion) -> None:
     async def run(a: Speaker) -> None:
         await a("CreateTopics", 7, topics=[new("c", 1, 1, cleanup_policy="compact", own="1")])
         resources = [asked(2, "t"), asked(2, "c"), asked(2, "c", "own", "retention.ms", "none"), asked(2, "none")]
-        resources += [asked(4, "1"), asked(4, "", "num.partitions"), asked(8, "1"), asked(2, "t") | {"configuration_keys": []}]
+        resources += [
+            asked(4, "1"),
+            asked(4, "", "num.partitions"),
+            asked(8, "1"),
+            asked(2, "t") | {"configuration_keys": []},
+        ]
         await a("DescribeConfigs", 4, resources=resources)
         await a("DescribeConfigs", 0, resources=resources[:3])
         a.page.broker.fail("DescribeConfigs", ErrorCode.TOPIC_AUTHORIZATION_FAILED, topic="t")
@@ -169,9 +174,11 @@ def test_each_release_advertises_its_versions(release: str, snapshot: SnapshotAs
 
     async def run(a: Speaker) -> None:
         answer = a.client.api_versions
-        a.page.note(*(f"{PROTOCOL.api_name(one.api_key)} {one.min_version}-{one.max_version}" for one in answer.api_keys))
+        a.page.note(
+            *(f"{PROTOCOL.api_name(one.api_key)} {one.min_version}-{one.max_version}" for one in answer.api_keys)
+        )
         for version in {0, 1, 3, 4} & {*PROTOCOL["ApiVersionsRequest"].VALID_VERSIONS}:
-            answer = (await a("ApiVersions", version, client_software_name="a", client_software_version="1"))
+            answer = await a("ApiVersions", version, client_software_name="a", client_software_version="1")
             if answer.error_code == 0:
                 answer.api_keys = []
             a.page.lines[-1] = f"ApiVersions {version} {a.page.fields(answer, version)}"
@@ -184,21 +191,16 @@ def test_a_broker_refuses_versions_of_other_releases(name: str) -> None:
     """The versions below and above those accepted, and all APIs that it has no handler for."""
     release = RELEASES[name]
 
-    async def run() -> list[str]:
-        answered = []
+    async def run() -> None:
         async with FakeBroker(name, {"t": 1}) as broker:
-            for key, api in PROTOCOL.api_names.items():
+            for key in PROTOCOL.api_names:
                 cls: Any = PROTOCOL.request(key)
                 accepted = release.apis[key].accepted if key in release.apis and key in HANDLERS else range(0)
                 asked = {accepted.start - 1, accepted.stop} if accepted else {cls.VALID_VERSIONS[0]}
                 for version in asked & {*cls.VALID_VERSIONS} if key != API_VERSIONS else ():
                     async with connected(broker) as client:
-                        try:
+                        with pytest.raises(BrokerError, match="closed the connection"):
                             await client.call(filled(cls, version), version)
-                            answered.append(f"{api} {version}")
-                        except BrokerError as error:
-                            assert "closed the connection" in str(error)
             assert {call.name for call in broker.requests} == {"ApiVersions"}
-        return answered
 
-    assert asyncio.run(run()) == []
+    asyncio.run(run())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any
 
 import pytest
@@ -10,7 +9,7 @@ from syrupy.assertion import SnapshotAssertion
 
 from kwire_kafka.errors import ErrorCode
 from kwire_testing import FakeBroker
-from tests.testing.transcripts import Speaker, Waiting, transcript
+from tests.testing.transcripts import Speaker, transcript
 
 
 def joining(member: str = "", *protocols: str, instance: str | None = None, **fields: Any) -> dict[str, Any]:
@@ -164,12 +163,17 @@ def test_static_members(version: int, snapshot: SnapshotAssertion) -> None:
         await a("Heartbeat", 3, **member(one), group_instance_id="i")
         await c("SyncGroup", 3, **member(leads))
         await c("DescribeGroups", 5, groups=["g"])
-        await a("LeaveGroup", 3, group_id="g", members=[
-            {"member_id": two.member_id, "group_instance_id": "j"},
-            {"member_id": "", "group_instance_id": "j"},
-            {"member_id": "", "group_instance_id": "k"},
-            {"member_id": "", "group_instance_id": None},
-        ])
+        await a(
+            "LeaveGroup",
+            3,
+            group_id="g",
+            members=[
+                {"member_id": two.member_id, "group_instance_id": "j"},
+                {"member_id": "", "group_instance_id": "j"},
+                {"member_id": "", "group_instance_id": "k"},
+                {"member_id": "", "group_instance_id": None},
+            ],
+        )
         waiting = await b.begin("JoinGroup", version, **joining(instance="j"))
         other = await c.begin("JoinGroup", version, **joining(instance="j"))
         await waiting.answer()
@@ -213,7 +217,9 @@ def test_sessions_end(snapshot: SnapshotAssertion) -> None:
     assert transcript(FakeBroker("3.9"), run, 1, 1, 1) == snapshot
 
 
-def test_who_does_not_join_again_is_waited_for_as_long_as_the_longest_member_wants(snapshot: SnapshotAssertion) -> None:
+def test_who_does_not_join_again_is_waited_for_as_long_as_the_longest_member_wants(
+    snapshot: SnapshotAssertion,
+) -> None:
     """In version 0 that is the time of the session."""
 
     async def run(a: Speaker, b: Speaker, c: Speaker) -> None:
@@ -323,7 +329,9 @@ def test_offsets(version: int, snapshot: SnapshotAssertion) -> None:
         made = await a("Metadata", 12, topics=None)
         known = {topic.name: topic.topic_id for topic in made.topics}
         topics = [("t", OFFSETS), ("u", OFFSETS[1:2]), ("none", OFFSETS[1:2])]
-        named = [{"name": name, "topic_id": known.get(name, b"x" * 16), "partitions": parts} for name, parts in topics]
+        named = [
+            {"name": name, "topic_id": known.get(name, b"x" * 16), "partitions": parts} for name, parts in topics
+        ]
         if version < 10:
             named = [{name: value for name, value in row.items() if name != "topic_id"} for row in named]
         for group in ("g", "far", ""):
@@ -331,7 +339,9 @@ def test_offsets(version: int, snapshot: SnapshotAssertion) -> None:
         await a("OffsetCommit", max(version, 2), group_id="h", topics=named[1:2])
         a.page.note(broker.offsets("g"))
         a.page.lines = a.page.lines[1:]
-        wanted = [{"name": name, "partition_indexes": indexes} for name, indexes in (("t", [0, 1, 2, 7]), ("none", [0]))]
+        wanted = [
+            {"name": name, "partition_indexes": indexes} for name, indexes in (("t", [0, 1, 2, 7]), ("none", [0]))
+        ]
         if version >= 10:
             wanted = [row | {"topic_id": known.get(row["name"], b"x" * 16)} for row in wanted]
         for asked in (wanted, []) + ((None,) if version >= 2 else ()):
@@ -358,11 +368,27 @@ def test_groups_are_listed_and_removed(snapshot: SnapshotAssertion) -> None:
         await enter(a)
         await b("JoinGroup", 3, **joining(group_id="far"))
         await a("OffsetCommit", 8, **committing(group_id="idle"))
-        await a("ConsumerGroupHeartbeat", 0, group_id="new", member_id="m", member_epoch=0, subscribed_topic_names=["t"], topic_partitions=[], rebalance_timeout_ms=1)
+        await a(
+            "ConsumerGroupHeartbeat",
+            0,
+            group_id="new",
+            member_id="m",
+            member_epoch=0,
+            subscribed_topic_names=["t"],
+            topic_partitions=[],
+            rebalance_timeout_ms=1,
+        )
         await a("JoinGroup", 3, **joining("", "p", protocol_type="connect", group_id="connect"))
         await a("ListGroups", 0)
         await b("ListGroups", 5)
-        for states, types in ((["stable"], []), (["Empty", "CompletingRebalance"], []), ([], ["Consumer"]), ([], ["classic"]), (["STABLE"], ["classic"]), (["Dead"], [])):
+        for states, types in (
+            (["stable"], []),
+            (["Empty", "CompletingRebalance"], []),
+            ([], ["Consumer"]),
+            ([], ["classic"]),
+            (["STABLE"], ["classic"]),
+            (["Dead"], []),
+        ):
             await a("ListGroups", 5, states_filter=states, types_filter=types)
         names = ["g", "far", "idle", "new", "none", "connect"]
         await a("DescribeGroups", 6, groups=names)

@@ -27,7 +27,12 @@ def put(name: str, *parts: tuple[int, bytes | None]) -> dict[str, Any]:
 def want(name: str, *parts: tuple[int, int] | tuple[int, int, int], epoch: int = -1) -> dict[str, Any]:
     """Partitions of a topic from offsets, with the size that each may have."""
     rows = [
-        {"partition": index, "fetch_offset": offset, "partition_max_bytes": (*size, 999)[0], "current_leader_epoch": epoch}
+        {
+            "partition": index,
+            "fetch_offset": offset,
+            "partition_max_bytes": (*size, 999)[0],
+            "current_leader_epoch": epoch,
+        }
         for index, offset, *size in parts
     ]
     return {"topic": name, "partitions": rows}
@@ -51,12 +56,21 @@ def test_produce(snapshot: SnapshotAssertion) -> None:
         await a("Produce", 9, acks=-1, topic_data=topics)
         await a("Produce", 3, acks=1, topic_data=[put("t", (0, batch("g")), (1, batch("h")), (-1, batch("i")))])
         await b("Produce", 8, acks=-1, topic_data=[put("t", (1, batch("j") + batch("kl")), (1, None), (1, b""))])
-        await b("Produce", 8, acks=-1, topic_data=[put("t", (1, batch("m")[:-1]), (1, b"\0" * 61), (1, batch("xyz", codec=Codec.GZIP)[:-4] + b"junk"))])
+        await b(
+            "Produce",
+            8,
+            acks=-1,
+            topic_data=[
+                put("t", (1, batch("m")[:-1]), (1, b"\0" * 61), (1, batch("xyz", codec=Codec.GZIP)[:-4] + b"junk"))
+            ],
+        )
         await b("Produce", 8, acks=2, topic_data=[put("t", (1, batch("n")))])
         await b("Produce", 8, acks=-2, topic_data=[put("t", (1, batch("n")))])
         ids = await ids_of(a)
         known = [named(row, ids, "name") for row in topics[:2]]
-        await a("Produce", 13, acks=-1, topic_data=[*known, {"topic_id": b"x" * 16, "partition_data": [{"index": 0}]}])
+        await a(
+            "Produce", 13, acks=-1, topic_data=[*known, {"topic_id": b"x" * 16, "partition_data": [{"index": 0}]}]
+        )
         a.page.broker.move("t", 0, 2)
         await a("Produce", 9, acks=-1, topic_data=[put("t", (0, batch("o")))])
         await b("Produce", 9, acks=-1, topic_data=[put("t", (0, batch("p")))])
@@ -80,7 +94,7 @@ def test_old_message_sets(snapshot: SnapshotAssertion) -> None:
         await a("Produce", 2, acks=1, topic_data=[put("t", *((0, one) for one in sets), (0, batch("v", codec=1)))])
         for version in (0, 2, 4):
             await a("Fetch", version, topics=[want("t", (0, 0)), want("t", (0, 3))], max_bytes=9999)
-        a.page.note(*(f"{record.offset} {record.key} {record.timestamp}" for record in a.page.broker.records("t")))
+        a.page.note(*(f"{record.offset} {record.key!r} {record.timestamp}" for record in a.page.broker.records("t")))
 
     assert transcript(FakeBroker("0.11", {"t": 1}), run) == snapshot
 
@@ -89,6 +103,7 @@ def test_produce_without_acks_is_not_answered() -> None:
     async def run(a: Speaker) -> None:
         wire = a.client._connection  # a client of its own would not send it
         data = wire.send(made(PROTOCOL["ProduceRequest"], {"acks": 0, "topic_data": [put("t", (0, batch("ab")))]}), 9)
+        assert a.client._writer is not None
         a.client._writer.write(data)
         await a("Produce", 9, acks=1, topic_data=[put("t", (0, batch("c")))])
 
@@ -103,7 +118,9 @@ def test_fetch(version: int, snapshot: SnapshotAssertion) -> None:
     async def run(a: Speaker, b: Speaker) -> None:
         for name, parts in (("t", ("ab", "c", "def")), ("u", ("gh", "i"))):
             for text in parts:
-                await a("Produce", 9, acks=-1, topic_data=[put(name, (0, batch(text, codec=4 if text == "i" else 0)))])
+                await a(
+                    "Produce", 9, acks=-1, topic_data=[put(name, (0, batch(text, codec=4 if text == "i" else 0)))]
+                )
         a.page.lines.clear()
 
         async def ask(*topics: dict[str, Any], **fields: Any) -> None:
@@ -135,7 +152,7 @@ def test_fetch_by_id(snapshot: SnapshotAssertion) -> None:
     """A topic that is made again has another id, and those who know the old one are told."""
 
     async def run(a: Speaker) -> None:
-        a.page.broker.produce("t", Record(b"k", b"v", [("h", b"1")], 7), b"now", partition=1)
+        a.page.broker.produce("t", Record(b"k", b"v", (("h", b"1"),), 7), b"now", partition=1)
         ids = await ids_of(a)
         wanted = named(want("t", (0, 0), (1, 0)), ids, "topic")
         await a("Fetch", 17, topics=[wanted], session_epoch=-1)
@@ -208,7 +225,9 @@ def test_fetch_sessions(snapshot: SnapshotAssertion) -> None:
         broker.move("t", 1, 1)
 
         async def ask(session: int, epoch: int, *topics: Any, speaker: Speaker = a, **fields: Any) -> None:
-            await speaker("Fetch", 12, session_id=session, session_epoch=epoch, topics=[*topics], max_bytes=999, **fields)
+            await speaker(
+                "Fetch", 12, session_id=session, session_epoch=epoch, topics=[*topics], max_bytes=999, **fields
+            )
 
         await ask(0, 0, t)
         await ask(1, 1)
@@ -230,7 +249,9 @@ def test_fetch_sessions(snapshot: SnapshotAssertion) -> None:
         await ask(2, 1)
         await ask(0, 0, want("u", (0, 0)))
         await ask(2, 1)
-        await ask(1, 10, forgotten_topics_data=[{"topic": "t", "partitions": [0, 1, 7]}, {"topic": "v", "partitions": [0]}])
+        await ask(
+            1, 10, forgotten_topics_data=[{"topic": "t", "partitions": [0, 1, 7]}, {"topic": "v", "partitions": [0]}]
+        )
         await ask(1, -1, want("t", (0, 0)))
         await ask(1, 11)
         await ask(2, 0, want("t", (0, 1)))
@@ -249,7 +270,19 @@ def test_sessions_have_limits(monkeypatch: pytest.MonkeyPatch) -> None:
 
     async def run(a: Speaker) -> None:
         found = []
-        for session, epoch in ((0, 0), (0, 0), (1, 1), (2, 1), (1, 2), (1, 3), (1, 1), (0, 0), (1, 2), (2, 2), (3, 1)):
+        for session, epoch in (
+            (0, 0),
+            (0, 0),
+            (1, 1),
+            (2, 1),
+            (1, 2),
+            (1, 3),
+            (1, 1),
+            (0, 0),
+            (1, 2),
+            (2, 2),
+            (3, 1),
+        ):
             answer = await a("Fetch", 12, session_id=session, session_epoch=epoch)
             found.append((session, epoch, answer.session_id, ErrorCode(answer.error_code).name))
         a.page.lines = [str(row) for row in found]
@@ -282,7 +315,15 @@ def test_offsets_by_time(snapshot: SnapshotAssertion) -> None:
 
         rows = at(0, -1, -2, -3, -4, -5, -6, 0, 10, 11, 12, 30, 31, 32, 99) + at(2, -1, 5, 6) + at(1, -1) + at(9, -2)
         for version in (0, 1, 4, 9):
-            await a("ListOffsets", version, topics=[{"name": "t", "partitions": rows}, {"name": "u", "partitions": at(0, -1, -3, 5)}, {"name": "none", "partitions": at(0, -2)}])
+            await a(
+                "ListOffsets",
+                version,
+                topics=[
+                    {"name": "t", "partitions": rows},
+                    {"name": "u", "partitions": at(0, -1, -3, 5)},
+                    {"name": "none", "partitions": at(0, -2)},
+                ],
+            )
         a.page.broker.move("t", 0, 2)
         a.page.broker.produce("t", Record(None, b"g", timestamp=50))
         a.page.broker.move("t", 0, 1)
@@ -294,7 +335,10 @@ def test_offsets_by_time(snapshot: SnapshotAssertion) -> None:
             {"partition": 0, "current_leader_epoch": epoch, "leader_epoch": last}
             for epoch, last in ((3, -1), (3, 0), (3, 1), (3, 2), (3, 3), (3, 4), (2, 0), (4, 0), (-1, 1))
         ]
-        topics = [{"topic": "t", "partitions": [*asked, {"partition": 1}]}, {"topic": "none", "partitions": [{"partition": 0}]}]
+        topics = [
+            {"topic": "t", "partitions": [*asked, {"partition": 1}]},
+            {"topic": "none", "partitions": [{"partition": 0}]},
+        ]
         await a("OffsetForLeaderEpoch", 4, topics=topics)
         await a("OffsetForLeaderEpoch", 0, topics=[{"topic": "t", "partitions": asked[:3]}, *topics[1:]])
         await b("OffsetForLeaderEpoch", 3, topics=topics[:1])
