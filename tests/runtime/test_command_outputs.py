@@ -20,6 +20,7 @@ from kwire.records import Record, encode_batch
 from kwire_kafka import (
     PROTOCOL,
     AlterConfigsRequest,
+    ApiVersionsResponse,
     DescribeClusterResponse,
     MetadataRequest,
     OffsetCommitKey,
@@ -140,6 +141,12 @@ DECODED = {
         VALUE + "00",
     ],
     "a message": ["--message", "OffsetCommitValue", "--version", "3", VALUE[4:]],
+    "a response in an older version than the request": [
+        *("--format", "message", "--response", "--api-key", "18", "--version", "3"),
+        bytes(4).hex() + ApiVersionsResponse(error_code=35).encode(0).hex(),
+    ],
+    "a response to many": ["--payload", bytes(8).hex()],
+    "an empty key": ["--topic", "__consumer_offsets", "--key", "", "--value", VALUE],
     "a message in a version that it lacks": ["--message", "OffsetCommitValue", "--version", "9", VALUE[4:]],
 }
 
@@ -176,6 +183,8 @@ WRONG = [
     ["decode", "--topic", "t", "--key", "00", "00"],
     ["decode", "--api-key", "3", "00"],
     ["decode", "--version", "3", "00"],
+    ["decode", "--version", "0", "00"],
+    ["decode", "ü"],
     ["decode", "--response", "--version", "3", "00"],
     ["decode", "--response", "--api-key", "3", "00"],
     ["decode", "--message", "TopicRecord", "00"],
@@ -208,6 +217,7 @@ WRONG = [
     ["describe", "HeartbeatRequest", "--version", "99"],
     ["describe", "MetadataReques"],
     ["describe", "MetadataRequest.topic"],
+    ["describe", "FetchRequest.partitions"],
     ["describe", "FetchRequest.topics.topic"],
     ["describe", "FetchRequest", "--protocol", "json"],
     ["call", "localhost:1", "Metadat"],

@@ -31,6 +31,7 @@ ROOT = Path(__file__).parents[2]
         ("FetchRequest.topics.partitions",),
         ("ListClientMetricsResourcesRequest",),
         ("OffsetCommitValue", "--format", "json"),
+        ("MetadataRequest", "--version", "9", "--format", "json"),
     ],
     ids=" ".join,
 )

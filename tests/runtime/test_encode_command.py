@@ -45,6 +45,7 @@ def test_header_and_size(run: Any) -> None:
     payload = PROTOCOL.encode_request(METADATA, 12, correlation_id=7, client_id="c")
     assert run(*options, "--header").out == payload.hex() + "\n"
     assert run(*options, "--frame").out == len(payload).to_bytes(4, "big").hex() + payload.hex() + "\n"
+    assert run(*options, "--frame", "--header") == run(*options, "--frame")
     unnamed = PROTOCOL.encode_request(METADATA, 12, correlation_id=0, client_id=None)
     assert run("encode", "Metadata", "--version", 12, "--json", JSON, "--header").out == unnamed.hex() + "\n"
     response = PROTOCOL.encode_response(MetadataResponse(), 12, correlation_id=0)

@@ -57,7 +57,7 @@ def standard(release: str = "3.9.1", **ranges: tuple[int, int]) -> ApiVersionsRe
             SupportedFeatureKey(name="kraft.version", min_version=0, max_version=1),
         ],
         finalized_features_epoch=5,
-        finalized_features=[FinalizedFeatureKey(name="metadata.version", min_version_level=21, max_version_level=21)],
+        finalized_features=[FinalizedFeatureKey(name="metadata.version", min_version_level=7, max_version_level=21)],
     )
 
 

@@ -8,6 +8,7 @@ import re
 import socket
 import ssl
 import threading
+import time
 from base64 import b64decode, b64encode
 from collections.abc import Callable
 from functools import partial
@@ -32,13 +33,14 @@ from kwire.client import (
 )
 from kwire.client.errors import reason
 from kwire.client.opening import open_connection
-from kwire.client.replaced import replaced_fields
+from kwire.client.replaced import check_replaced, replaced_fields
 from kwire.command.broker import as_json
 from kwire.connection import NoCommonVersionError
 from kwire.frames import frame
 from kwire.message import Message
-from kwire.releases import Feature, Node
-from kwire.schema import struct_class, walk
+from kwire.releases import BrokerAnswer, Feature, Node
+from kwire.schema import Field, struct_class, walk
+from kwire.struct import Struct
 from kwire_kafka import (
     PROTOCOL,
     ApiVersionsResponse,
@@ -46,8 +48,11 @@ from kwire_kafka import (
     MetadataResponse,
     ProduceRequest,
     ProduceResponse,
+    SaslAuthenticateResponse,
+    SaslHandshakeResponse,
 )
-from kwire_kafka.api.api_versions import ApiVersion
+from kwire_kafka.api.api_versions import ApiVersion, FinalizedFeatureKey
+from kwire_kafka.api.metadata import MetadataResponseBroker
 from kwire_kafka.api.produce import TopicProduceData
 from kwire_kafka.releases import RELEASES
 from tests.runtime.client.loopback import (
@@ -179,15 +184,26 @@ def test_requests_without_a_response_are_refused_before_they_are_sent() -> None:
 
 
 def test_what_a_broker_says_about_itself() -> None:
-    with Loopback() as broker:
+    listed = standard(Metadata=(4, 12))
+    listed.finalized_features.append(FinalizedFeatureKey(name="other", min_version_level=2, max_version_level=3))
+    brokers = [MetadataResponseBroker(node_id=number, host=f"b{number}", port=9090 + number) for number in (3, 2)]
+    brokers[1].rack = "a"
+    cluster = MetadataResponse(brokers=brokers, cluster_id="c", controller_id=2)
+    with Loopback({"ApiVersions": lambda request: listed, "Metadata": lambda request: cluster}) as broker:
         answer = talk(broker.port, ask)
-    assert (answer.name, answer.cluster_id, answer.controller_id) == (broker.address, "cluster", 1)
-    assert answer.apis[METADATA] == range(13)
-    assert answer.features == (
-        Feature("metadata.version", (1, 21), (21, 21)),
-        Feature("kraft.version", (0, 1), None),
+    assert answer == BrokerAnswer(
+        name=broker.address,
+        apis={api.api_key: range(api.min_version, api.max_version + 1) for api in listed.api_keys},
+        features=(
+            Feature("metadata.version", (1, 21), (7, 21)),
+            Feature("kraft.version", (0, 1), None),
+            Feature("other", None, (2, 3)),
+        ),
+        cluster_id="c",
+        controller_id=2,
+        nodes=(Node(3, "b3", 9093, None), Node(2, "b2", 9092, "a")),
     )
-    assert answer.nodes == (Node(1, "b1", 9092, "a"),)
+    assert answer.apis[METADATA] == range(4, 13)
 
 
 def test_a_broker_is_asked_for_no_topics_and_a_controller_for_controllers() -> None:
@@ -308,6 +324,12 @@ def test_logins_that_cannot_be() -> None:
         assert refusal(broker.port).startswith("closed the connection instead of answering Metadata; it does so for")
     with Loopback(mechanisms={}) as broker:
         assert refusal(broker.port, security=scram_user).endswith("its mechanisms are: none")
+    with Loopback(mechanisms={f"M{number}": plain for number in range(21)}) as broker:
+        twenty = ", ".join(f"M{number}" for number in range(20))
+        assert refusal(broker.port, security=scram_user).endswith(f"its mechanisms are: {twenty}")
+    without_text = {"SaslAuthenticate": lambda request: SaslAuthenticateResponse(error_code=58)}
+    with Loopback(without_text, mechanisms={"PLAIN": plain}) as broker:
+        assert refusal(broker.port, security=wrong) == "refuses the login of 'alice' by PLAIN: error 58"
     no_sasl = {"SaslHandshake": lambda request: PROTOCOL["SaslHandshakeResponse"](error_code=34)}  # type: ignore[call-arg]
     with Loopback(no_sasl) as broker:
         assert refusal(broker.port, security=scram_user).startswith("this port has no login")
@@ -546,7 +568,15 @@ def test_the_addresses_of_a_host_are_tried_in_turn(monkeypatch: pytest.MonkeyPat
         ends = [closed, (HOST, broker.port)]
         found = [(socket.AF_INET, socket.SOCK_STREAM, 0, "", end) for end in ends]
         monkeypatch.setattr(socket, "getaddrinfo", lambda *given, **named: found)
+        real, made = socket.socket, []
+
+        def kept(*given: Any, **named: Any) -> socket.socket:
+            made.append(real(*given, **named))
+            return made[-1]
+
+        monkeypatch.setattr(socket, "socket", kept)
         assert talk(broker.port, host="broker.example").cluster_id == "cluster"
+        assert made[0].fileno() == -1  # closed, and not left to the collector
         found.pop()
         assert refusal(broker.port, host="broker.example") == "connection refused: nothing listens on this port"
         found.pop()
@@ -593,9 +623,19 @@ def test_the_addresses_of_a_host_are_tried_in_turn(monkeypatch: pytest.MonkeyPat
     ],
 )
 def test_a_bad_answer_to_a_call(answer: Any, error: type[Exception], told: str) -> None:
-    with Loopback({"Metadata": answer}) as broker, pytest.raises(error) as caught:
-        talk(broker.port, timeout=0.5)
-    assert str(caught.value).replace(broker.address, "B") == told
+    """The connection is closed, unless it was an answer to the call that cannot be decoded."""
+    after = "B: the connection is closed" if error is BrokerError else told
+
+    async def twice(client: Client) -> list[str]:
+        reasons = []
+        for _ in range(2):
+            with pytest.raises(error) as caught:
+                await client.call(MetadataRequest())
+            reasons.append(str(caught.value).replace(client.address, "B"))
+        return reasons
+
+    with Loopback({"Metadata": answer}) as broker:
+        assert talk(broker.port, twice, timeout=0.5) == [told, after]
 
 
 def test_a_connection_that_the_broker_closed_stays_closed() -> None:
@@ -606,6 +646,18 @@ def test_a_connection_that_the_broker_closed_stays_closed() -> None:
 
     with Loopback({"Metadata": lambda request: None}) as broker:
         talk(broker.port, twice)
+
+
+def test_the_time_to_connect_is_that_of_all_its_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kwire.client.client._is_http", None)  # it has said that it is none
+
+    def late(request: Any) -> Message:
+        time.sleep(0.15)
+        return standard() if request.name == "ApiVersions" else SaslHandshakeResponse(error_code=34)
+
+    login = Security(sasl=Sasl(mechanism="PLAIN", username="alice", password="x"))
+    with Loopback(dict.fromkeys(("ApiVersions", "SaslHandshake"), late)) as broker:
+        assert refusal(broker.port, security=login, timeout=0.25) == "no answer within 0.25 s"
 
 
 def test_an_error_instead_of_versions_is_one_of_the_connection() -> None:
@@ -770,6 +822,58 @@ def test_the_fields_that_versions_of_requests_replace() -> None:
         "UpdateMetadataRequest 1: UpdateMetadataBroker.v0_host → endpoints",
         "UpdateMetadataRequest 1: UpdateMetadataBroker.v0_port → endpoints",
     ]
+
+
+class Inner(Struct):
+    """``old`` was replaced by two fields in version 2."""
+
+    FIELDS = (
+        Field("old", "Old", "string", range(2), ignorable=True),
+        Field("one", "One", "int32", range(2, 3)),
+        Field("two", "Two", "int32", range(2, 3)),
+    )
+
+    def __init__(self, old: str = "", one: int = 0, two: int = 0) -> None:
+        self.old, self.one, self.two = old, one, two
+
+
+class Middle(Struct):
+    FIELDS = (Field("inner", "Inner", "Inner", range(3), nullable=range(3)),)
+
+    def __init__(self, inner: Inner | None = None) -> None:
+        self.inner = inner
+
+
+class Outer(Message):
+    FIELDS = (Field("items", "Items", "[]Middle", range(3)),)
+    VALID_VERSIONS = range(3)
+
+    def __init__(self, *items: Middle) -> None:
+        self.items = [*items]
+
+
+@pytest.mark.parametrize(
+    ("items", "version", "place"),
+    [
+        ([Inner("x")], 1, None),
+        ([Inner("x")], 2, 0),
+        ([Inner(), Inner("x")], 2, 1),
+        ([Inner("x", 1, 0)], 2, None),
+        ([Inner("x", 0, 1), Inner("x")], 2, 1),
+        ([None, Inner("x")], 2, 1),
+    ],
+)
+def test_one_of_several_new_fields_is_enough_at_any_depth(
+    items: list[Inner | None], version: int, place: int | None
+) -> None:
+    message = Outer(*map(Middle, items))
+    if place is None:
+        check_replaced(message, version)
+    else:
+        with pytest.raises(EncodeError) as caught:
+            check_replaced(message, version)
+        reason = "version 2 drops this field: set one or two instead"
+        assert str(caught.value) == f"Outer v2, field items[{place}].inner.old: {reason}"
 
 
 def test_a_call_may_have_a_timeout_of_its_own() -> None:

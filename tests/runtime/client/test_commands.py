@@ -141,7 +141,10 @@ def test_no_text_of_the_broker_is_a_command_to_the_terminal(run: Any) -> None:
 def run_lines(run: Any, answers: Any) -> list[str]:
     with Loopback(answers) as broker:
         lines: list[str] = run("broker", broker.address).out.splitlines()
-    assert "            and 51 others" in lines
+    at = lines.index("            and 51 others")
+    assert [line[:18] for line in lines[at - 100 : at]] == [
+        f"{'' if number else 'features':<11} f{number}\\u001b"[:18] for number in range(100)
+    ]
     assert not [line for line in lines if line.startswith(r"\u000d")]  # what follows the line feed in ESCAPE
     return lines
 
@@ -159,6 +162,7 @@ def test_a_response_as_json(run: Any) -> None:
     with Loopback() as broker:
         newest = run("call", broker.address, "metadata")
         old = run("call", broker.address, "3", "--version", 1, "--json", '{"topics": [{"name": "t"}]}')
+        oldest = run("call", broker.address, "3", "--version", 0, "--json", '{"topics": []}')
     assert (newest.code, old.code) == (0, 0)
     assert json.loads(newest.out)["clusterId"] == "cluster"
     assert json.loads(old.out) == {
@@ -166,7 +170,8 @@ def test_a_response_as_json(run: Any) -> None:
         "controllerId": 1,
         "topics": [],
     }
-    assert broker.asked[1::2] == [("Metadata", 12), ("Metadata", 1)]
+    assert json.loads(oldest.out)["brokers"] == [{"nodeId": 1, "host": "b1", "port": 9092}]
+    assert broker.asked[1::2] == [("Metadata", 12), ("Metadata", 1), ("Metadata", 0)]
 
 
 def test_a_response_as_a_tree(run: Any) -> None:
@@ -394,6 +399,7 @@ def test_no_login_in_clear_text_unless_asked_for(
         told = run("broker", ELSEWHERE, *options, *allowed)
         assert (told.code, told.err.count("\n"), connections.pop()) == (3, 1, "broker.example")
     assert "s3cret" not in refused.err
+    assert "warning" not in refused.err
 
 
 def test_scram_shows_no_password_so_it_is_not_refused(
@@ -545,6 +551,9 @@ def test_options_go_before_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert found == Security(sasl=Sasl(mechanism="OAUTHBEARER", token_file=str(token)), plaintext_login=True)
     found = security(options("--config", config, "--token-file", token, *PASSWORD))
     assert found.sasl == Sasl(mechanism="PLAIN", username="alice", password="secret")
+    token.write_text("of-the-file")
+    found = security(options("--password-file", token, *PASSWORD))
+    assert found.sasl == Sasl(mechanism="PLAIN", username="alice", password="of-the-file")
     monkeypatch.setenv("KWIRE_TOKEN", "t")
     found = security(options("--mechanism", "OAUTHBEARER", "--token-file", token))
     assert found.sasl == Sasl(mechanism="OAUTHBEARER", token="t", token_file=str(token))
@@ -591,7 +600,7 @@ def test_addresses(text: str, found: tuple[str, int]) -> None:
     assert parse_address(text) == found
 
 
-@pytest.mark.parametrize("text", ["", ":9092", "b:", "b:0", "b:65536", "b:x", "::1", "a:1,b:2"])
+@pytest.mark.parametrize("text", ["", ":9092", "b:", "b:0", "b:65536", "b:009092", "b:x", "::1", "a:1,b:2"])
 def test_no_addresses(text: str) -> None:
     with pytest.raises(ValueError, match="expected HOST:PORT"):
         parse_address(text)
