@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import io
 import os
@@ -11,6 +12,8 @@ import tracemalloc
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
+from tempfile import gettempdir
+from typing import BinaryIO, cast
 
 import pyarrow as pa
 import pyarrow.parquet as parquet
@@ -279,6 +282,7 @@ def test_members_of_one_name_count_each(tmp_path: Path, monkeypatch: pytest.Monk
 
 def test_seeking_in_a_large_stored_member_of_a_zip(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(archives, "MAX_LIST", 1 << 16)
+    monkeypatch.setattr(archives, "MAX_HEADER", 1 << 16)
     path = tmp_path / "a.zip"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as packed:
         packed.writestr("a.log", LOG * 10_000)
@@ -384,3 +388,220 @@ def test_a_member_that_is_there_twice_is_read_or_skipped_and_not_both(broken_fir
         assert made.take("./a//b.log", 5, lambda: io.BytesIO(b"hello"), "is broken" if is_broken else "")
     assert [*made.members] == ([] if not broken_first else ["a/b.log"])
     assert made.skipped == ({} if broken_first else {"a/b.log": "is broken"})
+
+
+def listed(data: bytes) -> tuple[dict[str, bytes | str], str]:
+    """All members of an archive with their bytes, or why they cannot be read, and what is wrong with the list."""
+    made = archives._read(cast(BinaryIO, io.BufferedReader(io.BytesIO(data))))  # type: ignore[arg-type]
+    found: dict[str, bytes | str] = dict(made.skipped)
+    for name in made.members:
+        try:
+            with made.opened(name) as file:
+                found[name] = file.read()
+                assert len(found[name]) == made.size(name)
+        except OSError as error:
+            found[name] = str(error.strerror)
+    return found, made.problem
+
+
+def tar_of(*members: tarfile.TarInfo) -> bytes:
+    return b"".join(member.tobuf(tarfile.GNU_FORMAT) for member in members) + bytes(1024)
+
+
+def member_of(name: str, kind: bytes) -> tarfile.TarInfo:
+    member = tarfile.TarInfo(name)
+    member.type = kind
+    return member
+
+
+def zip_of(*members: tuple[str, bytes], method: int = zipfile.ZIP_STORED) -> bytes:
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w", method) as packed:
+        for name, data in members:
+            packed.writestr(name, data)
+    return made.getvalue()
+
+
+def patched(data: bytes, name: bytes, at: int, value: int) -> bytes:
+    """A zip in whose list of members a byte of a member is another. Offsets are from the beginning of its entry."""
+    place = data.rfind(name) - 46 + at
+    return data[:place] + bytes([value]) + data[place + 1 :]
+
+
+A_B = (("a", b"first"), ("b", b"second"))
+BIG = (("a", b"a" * 400), ("b", b"b" * 600))
+SPARSE = "a sparse file in a tar: pack it without --sparse"
+PACKED = "compressed in a way that is not supported in a zip: only deflate is"
+
+
+@pytest.mark.parametrize(
+    ("data", "members", "problem"),
+    [
+        (tar(), {}, ""),
+        (tar(*A_B), {"a": b"first", "b": b"second"}, ""),
+        (tar(("./a//b", b"old"), ("/a/./b", b"new")), {"a/b": b"new"}, ""),
+        (tar(*A_B, ("c", b"3")), {"a": b"first", "b": b"second"}, "more than 2 members: unpack the archive"),
+        (
+            tar_of(*(member_of(str(kind), kind) for kind in (tarfile.DIRTYPE, tarfile.SYMTYPE))),
+            {},
+            "",
+        ),
+        (
+            tar_of(member_of("a", tarfile.LNKTYPE), member_of("b", tarfile.GNUTYPE_SPARSE)),
+            {"b": SPARSE},
+            "",
+        ),
+        (
+            tar_of(*(member_of(name, tarfile.GNUTYPE_SPARSE) for name in "abc")),
+            {"a": SPARSE, "b": SPARSE},
+            "more than 2 members: unpack the archive",
+        ),
+        (
+            gzip.compress(tar(*A_B, ("c", b"3")))[:-4],
+            {"a": b"first", "b": b"second"},
+            "truncated gzip data",
+        ),
+        (
+            tar(*A_B)[:1024] + b"?" * 512,
+            {"a": b"first"},
+            "damaged or cut tar at byte 1024",
+        ),
+        (tar_of(*[member_of("x", tarfile.XHDTYPE)] * 5000), {}, RecursionError),
+        (zip_of(), {}, ""),
+        (zip_of(*A_B), {"a": b"first", "b": b"second"}, ""),
+        (zip_of(("a/", b""), *A_B, ("c/d/", b"")), {"a": b"first", "b": b"second"}, ""),
+        (
+            zip_of(*A_B, ("c", b"3")),
+            {"a": b"first", "b": b"second"},
+            "more than 2 members: unpack the archive",
+        ),
+        (
+            zip_of(*A_B, ("c", b"3"), method=zipfile.ZIP_BZIP2),
+            {"a": PACKED, "b": PACKED},
+            "more than 2 members: unpack the archive",
+        ),
+        (patched(zip_of(*A_B), b"b", 8, 1), {"a": b"first", "b": "encrypted"}, ""),
+        (patched(zip_of(*A_B), b"b", 10, 9), {"a": b"first", "b": PACKED}, ""),
+        (
+            patched(zip_of(*A_B), b"b", 6, 99),
+            {},
+            "damaged zip: zip file version 9.9",
+        ),
+        (
+            b"PK\3\4???????" + zip_of(*A_B)[11:].replace(b"PK\3\4", b"PK??"),
+            {
+                "a": b"first",
+                "b": "damaged zip: Bad magic number for file header",
+            },
+            "",
+        ),
+        (
+            zip_of(*A_B).replace(b"second", b"sEcond"),
+            {"a": b"first", "b": "damaged zip: Bad CRC-32 for file 'b'"},
+            "",
+        ),
+    ],
+)
+def test_all_members_of_an_archive_with_their_bytes(
+    monkeypatch: pytest.MonkeyPatch, data: bytes, members: dict[str, bytes | str], problem: str | type
+) -> None:
+    monkeypatch.setattr(archives, "MAX_MEMBERS", 2)
+    found, told = listed(data)
+    assert found == members
+    assert told == problem if isinstance(problem, str) else told.startswith("damaged tar: maximum recursion depth")
+
+
+@pytest.mark.parametrize(
+    ("data", "name", "size", "stops"),
+    [
+        (gzip.compress(tar(*BIG)), "MAX_BYTES", 10240, dict(BIG)),
+        (gzip.compress(tar(*BIG)), "MAX_ZEROS", 0, dict(BIG)),
+        (zip_of(*BIG), "MAX_BYTES", 1000, {}),
+        (zip_of(*BIG, method=zipfile.ZIP_DEFLATED), "MAX_BYTES", 1000, {}),
+    ],
+)
+def test_the_bytes_of_an_archive_are_limited(
+    monkeypatch: pytest.MonkeyPatch, data: bytes, name: str, size: int, stops: dict[str, bytes]
+) -> None:
+    """Of a tar, what was decompressed before is read. Of a zip, the list says its bytes in advance."""
+    monkeypatch.setattr(archives, name, size)
+    assert listed(data) == (dict(BIG), "")
+    monkeypatch.setattr(archives, name, size - 1)
+    limit = archives.MAX_BYTES >> 30
+    assert listed(data) == (stops, f"more than {limit if not stops else 0} GiB: unpack the archive")
+
+
+@pytest.mark.parametrize("data", [tar(*A_B), zip_of(*A_B), zip_of(*A_B, method=zipfile.ZIP_DEFLATED)])
+def test_a_member_is_read_from_anywhere_and_not_past_its_end(data: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(archives, "BUFFER", 1)
+    made = archives._read(cast(BinaryIO, io.BufferedReader(io.BytesIO(data))))  # type: ignore[arg-type]
+    with made.opened("a") as one, made.opened("b") as other:  # in turn, from one file
+        assert (one.read(2), other.read(2), one.read(), other.read(1)) == (b"fi", b"se", b"rst", b"c")
+        assert (other.seek(-2, os.SEEK_END), other.read(), other.tell()) == (4, b"nd", 6)
+        assert (other.seek(1), other.read(2), other.seek(1, os.SEEK_CUR), other.read(9)) == (1, b"ec", 4, b"nd")
+    with made.opened("a") as again:
+        assert (again.seek(5), again.read(9)) == (5, b"")
+        assert (again.seek(9), again.read(9)) == (9 if data[:2] != b"PK" else 5, b"")
+    for asked in (made.opened, made.size):
+        with pytest.raises(FileNotFoundError) as refused:
+            asked("c")
+        assert refused.value.args == (2, "no such member of the archive")
+        assert refused.value.filename == "c"
+
+
+def test_the_lists_of_a_few_archives_are_kept_while_they_stay_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(archives, "MAX_KNOWN", 2)
+    monkeypatch.setattr(archives, "_known", {})
+    read: list[str] = []
+
+    def members(name: str, stamp: str) -> list[str]:
+        def open_it() -> BinaryIO:
+            read.append(name + stamp)
+            return cast(BinaryIO, io.BufferedReader(io.BytesIO(tar((name + stamp, b"")))))  # type: ignore[arg-type]
+
+        return [*archives.archive(name, stamp, open_it).members]
+
+    asked = ["a1", "a1", "b1", "a1", "b1", "b2", "a1", "c1", "b2", "a1"]
+    assert [members(*one) for one in asked] == [[one] for one in asked]
+    assert read == ["a1", "b1", "b2", "c1", "a1"]
+
+
+@pytest.mark.parametrize(
+    ("number", "said"),
+    [
+        (errno.ENOSPC, "full in {}, to decompress it: set TMPDIR to a folder with room"),
+        (errno.EDQUOT, "full in {}, to decompress it: set TMPDIR to a folder with room"),
+        (errno.EFBIG, "full in {}, to decompress it: set TMPDIR to a folder with room"),
+        (errno.EIO, "full"),
+    ],
+)
+def test_only_a_full_disk_is_called_one(monkeypatch: pytest.MonkeyPatch, number: int, said: str) -> None:
+    class Disk(io.BytesIO):
+        def write(self, data: object) -> int:
+            raise OSError(number, "full")
+
+    monkeypatch.setattr(archives, "TemporaryFile", Disk)
+    packed = io.BytesIO(gzip.compress(tar(*A_B)))
+    with pytest.raises(OSError) as failed:  # noqa: PT011
+        archives._read(cast(BinaryIO, io.BufferedReader(packed)))  # type: ignore[arg-type]
+    assert (failed.value.errno, failed.value.strerror) == (number, said.format(gettempdir()))
+    assert packed.closed
+
+
+def test_no_more_than_a_limit_is_read_at_a_time() -> None:
+    for limited in (archives._Limited, archives._LimitedList):
+        file = limited(io.BytesIO(b"0123456789"), 4)
+        assert (file.read(4), file.tell(), file.seek(-4, os.SEEK_END), file.read(), file.read()) == (
+            *(b"0123", 4, 6),
+            *(b"6789", b""),
+        )
+        for start, size, told in ((0, 5, 5), (5, -1, 5)):
+            file.seek(start)
+            with pytest.raises(ValueError, match=f"^a header of {told} bytes$"):
+                file.read(size)
+
+
+def test_what_begins_like_an_archive() -> None:
+    begins = {b"PK\3\4": True, b"PK\5\6": True, b"PK\1\2": False, b"?" * 257 + b"ustar": True}
+    begins |= {b"?" * 256 + b"ustar": False, b"?" * 257 + b"usta": False, b"": False}
+    assert {head: archives.is_archive(head) for head in begins} == begins

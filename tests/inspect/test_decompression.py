@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import lzma
 import random
 import tracemalloc
+import zlib
 from collections import deque
 from pathlib import Path
 
@@ -42,6 +44,18 @@ def test_one_stream_and_several(name: str) -> None:
     assert read(COMPRESS[name](b"")) == (b"", "")
 
 
+@pytest.mark.parametrize("name", ["gzip", "bzip2", "xz"])
+@pytest.mark.parametrize("zeros", [0, 4, 8192])
+def test_zeros_after_a_stream_are_padding(name: str, zeros: int) -> None:
+    one, two = COMPRESS[name](b"one"), COMPRESS[name](b"two")
+    assert read(one + bytes(zeros) + two + bytes(zeros)) == (b"onetwo", "")
+
+
+def test_chunks_of_lz4_are_as_large_as_those_of_other_formats() -> None:
+    chunks = decompressed(io.BufferedReader(io.BytesIO(COMPRESS["LZ4"](DATA))))
+    assert [len(chunk) for chunk in chunks] == [*[CHUNK] * (len(DATA) // CHUNK), len(DATA) % CHUNK]
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_the_file_tells_its_format(tmp_path: Path, name: str) -> None:
     path = tmp_path / "whatever"
@@ -73,6 +87,23 @@ def test_what_is_cut_is_read_to_there(name: str, part: float) -> None:
     assert reason == f"truncated {name} data"
     assert DATA.startswith(found)
     assert len(found) > len(DATA) * part - (900_000 if name == "bzip2" else 300_000)
+
+
+def test_of_a_cut_gzip_file_all_is_read_that_zlib_can_give(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(decompression, "CHUNK", 64)
+    whole = gzip.compress(bytes(5000) + b"some lines\n" * 200 + RANDOM.randbytes(200), mtime=0)
+    for size in range(6, len(whole)):
+        expected = zlib.decompressobj(wbits=31).decompress(whole[:size])
+        assert read(whole[:size]) == (expected, "truncated gzip data")
+
+
+def test_of_a_damaged_gzip_file_all_is_read_up_to_the_damage() -> None:
+    packer = zlib.compressobj(wbits=31)
+    good = packer.compress(DATA[:6400]) + packer.flush(zlib.Z_FULL_FLUSH)
+    found, reason = read(good + b"\xff" * 9)
+    assert reason == "invalid gzip data: Error -3 while decompressing data: invalid block type"
+    assert found == DATA[: len(found)]
+    assert 6400 - 64 <= len(found) <= 6400
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -120,6 +151,36 @@ def test_a_file_may_not_become_a_multiple_of_itself(
         deque(iter(lambda: window.advance(len(window.buffer)), False), maxlen=0)
     assert window.base < 32 << 20
     window.close()
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    ("free", "ratio", "believe", "allowed"),
+    [
+        (20_000, 0, False, True),
+        (19_999, 0, False, False),
+        (19_999, 1, False, False),  # the larger of both limits counts, and not their sum
+        (0, 3, False, True),
+        (0, 0, True, True),
+    ],
+)
+def test_the_limit_is_that_of_all_bytes_of_a_file(
+    name: str, free: int, ratio: int, believe: bool, allowed: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(decompression, "CHUNK", 1 << 10)
+    monkeypatch.setattr(decompression, "MAX_FREE", free)
+    monkeypatch.setattr(decompression, "MAX_RATIO", ratio)
+    monkeypatch.setattr(decompression, "SMALL_STEP", 1 << 8)
+    data = b"".join(RANDOM.randbytes(100) * 2 for _ in range(100))  # becomes about half as large
+    chunks = decompressed(io.BufferedReader(io.BytesIO(COMPRESS[name](data))), believe=believe)
+    if allowed:
+        assert b"".join(chunks) == data
+    else:
+        with pytest.raises(DamagedStreamError) as refused:
+            deque(chunks, maxlen=0)
+        assert str(refused.value) == f"decompressed to more than {ratio} times its size: decompress it yourself"
+    plain = decompressed(io.BufferedReader(io.BytesIO(data)), believe=believe)
+    assert b"".join(plain) == data
 
 
 def test_xz_that_asks_for_much_memory_is_refused() -> None:
