@@ -392,7 +392,7 @@ def test_a_member_that_is_there_twice_is_read_or_skipped_and_not_both(broken_fir
 
 def listed(data: bytes) -> tuple[dict[str, bytes | str], str]:
     """All members of an archive with their bytes, or why they cannot be read, and what is wrong with the list."""
-    made = archives._read(cast(BinaryIO, io.BufferedReader(io.BytesIO(data))))  # type: ignore[arg-type]
+    made = archives._read(cast(BinaryIO, io.BufferedReader(io.BytesIO(data))))
     found: dict[str, bytes | str] = dict(made.skipped)
     for name in made.members:
         try:
@@ -534,7 +534,7 @@ def test_the_bytes_of_an_archive_are_limited(
 @pytest.mark.parametrize("data", [tar(*A_B), zip_of(*A_B), zip_of(*A_B, method=zipfile.ZIP_DEFLATED)])
 def test_a_member_is_read_from_anywhere_and_not_past_its_end(data: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(archives, "BUFFER", 1)
-    made = archives._read(cast(BinaryIO, io.BufferedReader(io.BytesIO(data))))  # type: ignore[arg-type]
+    made = archives._read(cast(BinaryIO, io.BufferedReader(io.BytesIO(data))))
     with made.opened("a") as one, made.opened("b") as other:  # in turn, from one file
         assert (one.read(2), other.read(2), one.read(), other.read(1)) == (b"fi", b"se", b"rst", b"c")
         assert (other.seek(-2, os.SEEK_END), other.read(), other.tell()) == (4, b"nd", 6)
@@ -557,7 +557,7 @@ def test_the_lists_of_a_few_archives_are_kept_while_they_stay_the_same(monkeypat
     def members(name: str, stamp: str) -> list[str]:
         def open_it() -> BinaryIO:
             read.append(name + stamp)
-            return cast(BinaryIO, io.BufferedReader(io.BytesIO(tar((name + stamp, b"")))))  # type: ignore[arg-type]
+            return cast(BinaryIO, io.BufferedReader(io.BytesIO(tar((name + stamp, b"")))))
 
         return [*archives.archive(name, stamp, open_it).members]
 
@@ -583,7 +583,7 @@ def test_only_a_full_disk_is_called_one(monkeypatch: pytest.MonkeyPatch, number:
     monkeypatch.setattr(archives, "TemporaryFile", Disk)
     packed = io.BytesIO(gzip.compress(tar(*A_B)))
     with pytest.raises(OSError) as failed:  # noqa: PT011
-        archives._read(cast(BinaryIO, io.BufferedReader(packed)))  # type: ignore[arg-type]
+        archives._read(cast(BinaryIO, io.BufferedReader(packed)))
     assert (failed.value.errno, failed.value.strerror) == (number, said.format(gettempdir()))
     assert packed.closed
 
