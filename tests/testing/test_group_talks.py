@@ -196,9 +196,8 @@ def test_sessions_end(snapshot: SnapshotAssertion) -> None:
         for seconds in (9, 9):
             advance(seconds)
             await a("Heartbeat", 3, **member(one))
-        advance(1.9)
         await b("Heartbeat", 3, **member(two))
-        advance(8.2)
+        advance(10.1)
         await a("Heartbeat", 3, **member(one))
         two = await b("JoinGroup", 3, **joining(two.member_id, session_timeout_ms=20_000))
         await b("SyncGroup", 3, **member(two), **given(two))
@@ -226,10 +225,10 @@ def test_who_does_not_join_again_is_waited_for_as_long_as_the_longest_member_wan
         broker = a.page.broker
         one = await a("JoinGroup", 0, **joining(session_timeout_ms=20_000))
         newcomer = await b.begin("JoinGroup", 1, **joining(session_timeout_ms=60_000, rebalance_timeout_ms=5_000))
-        broker.advance(19)
+        broker.advance(18)
         await newcomer.waits()
         await a("Heartbeat", 3, **member(one))
-        broker.advance(1.1)
+        broker.advance(2.1)
         two = await newcomer.answer()
         await a("Heartbeat", 3, **member(one))
         third = await c.begin("JoinGroup", 1, **joining(session_timeout_ms=60_000, rebalance_timeout_ms=7_000))
@@ -304,7 +303,7 @@ def test_who_may_commit(snapshot: SnapshotAssertion) -> None:
         third = await b("JoinGroup", 3, **joining())
         await b("SyncGroup", 3, **member(third), **given(third))
         for _ in range(2):  # commits keep the session
-            a.page.broker.advance(9)
+            a.page.broker.advance(7)
             await b("OffsetCommit", 8, **by(third, offset=14))
 
     assert transcript(FakeBroker("3.9", {"t": 1}), run, 1, 1) == snapshot
