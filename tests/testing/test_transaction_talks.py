@@ -11,7 +11,7 @@ from syrupy.assertion import SnapshotAssertion
 from kwire.records import read_batches
 from kwire_testing import FakeBroker
 from tests.testing.test_group_talks import enter
-from tests.testing.test_log_talks import batch, ids_of, put, want
+from tests.testing.test_log_talks import batch, put, want
 from tests.testing.transcripts import Speaker, transcript
 
 
