@@ -56,6 +56,7 @@ class Login:
             last: bytes = end.value[1]
             return last
         except ValueError:
+            self._talk = None
             raise Refused(ErrorCode.SASL_AUTHENTICATION_FAILED) from None
 
     def _plain(self) -> Conversation:
