@@ -1,0 +1,228 @@
+"""Captures in parts of time, of connections and of files: all packets and problems, in order."""
+
+from __future__ import annotations
+
+import gzip
+import io
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kwire_inspect.capture import Broken, Peer, read_pieces
+from kwire_inspect.capture.packet_files import (
+    ALWAYS,
+    LONGEST,
+    NEVER,
+    capture_blocks,
+    file_packets,
+    first_time,
+)
+from kwire_inspect.capture.packets import Packet, reverse
+from kwire_inspect.reasons import FRAGMENTS_LOST, NO_TCP
+from kwire_inspect.storage import places
+from tests.support.capture_files import (
+    ACK,
+    ALICE,
+    BROKER,
+    EPOCH,
+    ETHERNET,
+    TcpPacket,
+    frame,
+    ip_packet,
+    write_pcap,
+)
+from tests.support.wrapping import ethernet, fragments, write_frames
+
+IPV4_KEY = b"\x0a\0\0\x01\x0a\0\0\x09\xc4\xec\x23\x84"
+SIX_KEY = bytes.fromhex("20010db8000000000000000000000001" "20010db8000000000000000000000009" "c4ec2384")
+SIX = Peer("2001:db8::1", 50412), Peer("2001:db8::9", 9092)
+ARP = bytes(12) + b"\x08\x06" + bytes(28)
+
+
+def sent(number: int, data: bytes = b"data", six: bool = False) -> TcpPacket:
+    source, target = SIX if six else (ALICE, BROKER)
+    return TcpPacket(EPOCH + number, source, target, ACK, number, 9, data)
+
+
+def lines(found: Iterable[Packet | Broken]) -> list[str]:
+    """Packets as their number, time, data and missing bytes, and problems, in order."""
+    return [
+        (
+            f"{one.seq} at {one.time - EPOCH:g} s: {_brief(one.data)}{f' and {one.missing}' if one.missing else ''}"
+            if isinstance(one, Packet)
+            else f"{one.position}: {one.reason} ({one.packets}, {one.unread})"
+        )
+        for one in found
+    ]
+
+
+def _brief(data: bytes) -> str:
+    return data.decode() if len(data) < 20 else f"{len(data)} bytes"
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "capture"
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "expected"),
+    [
+        (ALWAYS, NEVER, ["1 at 1 s: data", "2 at 2 s: data"]),
+        (1.0, 2.0, ["1 at 1 s: data"]),
+        (1.5, 2.5, ["2 at 2 s: data"]),
+        (0.0, 1.0, [f"0: {NO_TCP}: 1 ARP (1, 0)"]),
+        (2.5, 3.0, [f"0: {NO_TCP}: 2 ARP (2, 0)"]),
+        (3.0, 9.0, []),
+    ],
+)
+def test_packets_of_a_time(path: Path, start: float, end: float, expected: list[str]) -> None:
+    """The first time is in it, the last is not: also of what is told."""
+    arps = [(EPOCH + time, ARP) for time in (0.5, 2.5, 2.75)]
+    write_frames(path, sorted([*((one.time, frame(one, ETHERNET)) for one in map(sent, (1, 2))), *arps]))
+    assert lines(file_packets(str(path), start=EPOCH + start, end=EPOCH + end)) == expected
+
+
+def test_packets_of_connections_that_are_passed_over(path: Path) -> None:
+    """Their file has TCP all the same, so that nothing is told of its other packets. A fragment is never taken for
+    one of them, by the address and ports in it."""
+    four, six = sent(1, bytes(40)), sent(2, six=True)
+    first, last = fragments(ip_packet(four), 32)
+    frames = [(EPOCH + number, one) for number, one in enumerate([frame(four, 1), frame(six, 1), ARP])]
+    write_frames(path, frames)
+    assert lines(file_packets(str(path), {IPV4_KEY})) == ["2 at 2 s: data".replace("at 2", "at 1")]
+    assert lines(file_packets(str(path), {SIX_KEY})) == ["1 at 0 s: 40 bytes"]
+    assert lines(file_packets(str(path), {IPV4_KEY, SIX_KEY})) == []
+    assert lines(file_packets(str(path), {reverse(IPV4_KEY)})) == ["1 at 0 s: 40 bytes", "2 at 1 s: data"]
+    write_frames(path, [(EPOCH, ARP), (EPOCH, frame(six, 1))])
+    assert lines(file_packets(str(path), {SIX_KEY})) == []
+    write_frames(path, [(EPOCH, ethernet(first)), (EPOCH + 0.25, ethernet(last))])
+    assert lines(file_packets(str(path), {IPV4_KEY})) == ["1 at 0.25 s: 40 bytes"]
+    passed: set[bytes] = set()
+    write_frames(path, [(EPOCH, frame(sent(number), 1)) for number in range(5000)])
+    blocks = file_packets(str(path), passed)
+    assert next(blocks).position == 24
+    passed.add(IPV4_KEY)
+    assert 1000 < len([*blocks]) < 4000, "of the first block"
+
+
+def test_problems_come_before_the_packets_after_them_and_counts_at_the_end(path: Path) -> None:
+    """Each once, and at its first place. What fragments still wait for is told when the file ends."""
+    first, _ = fragments(ip_packet(sent(3, b"abcdefghijklmnop")), 24)
+    cut = [replace(sent(number), cut=2) for number in (1, 2)]
+    whole = [sent(0), *cut]
+    write_pcap(path, whole)
+    size = len(frame(sent(0), 1))
+    at = [24 + number * (16 + size) - (2 if number > 1 else 0) for number in range(4)]
+    told = f"{at[1]}: truncated packets: only {size - 2} of {size} bytes were captured here (0, 0)"
+    packets = ["0 at 0 s: data", told, "1 at 1 s: da and 2", "2 at 2 s: da and 2"]
+    assert lines(file_packets(str(path))) == packets
+    more = write_frames(path.with_name("more"), [(EPOCH + 3, ethernet(first)), (EPOCH + 3.25, ARP[:20])])
+    path.write_bytes(path.read_bytes() + more.read_bytes()[24:])
+    end = path.stat().st_size - 36 - 16 - len(ethernet(first))
+    assert lines(file_packets(str(path))) == [*packets, "3 at 3 s: abcd", f"{end}: {FRAGMENTS_LOST} (1, 0)"]
+
+
+@pytest.mark.parametrize(("more", "told"), [(0, False), (1, True)])
+def test_the_longest_packet_that_is_read_whole(path: Path, more: int, told: bool) -> None:
+    one = frame(sent(1), ETHERNET)
+    write_frames(path, [(EPOCH + 1, one + bytes(LONGEST + more - len(one)))], snaplen=LONGEST * 2)
+    head = 54
+    missing = f" and {more}" if told else ""
+    reason = f"24: truncated packets: only {LONGEST} of {LONGEST + 1} bytes were captured here (0, 0)"
+    data = bytearray(path.read_bytes())
+    data[24 + 16 + 16 : 24 + 16 + 18] = b"\0\0"  # a size that the network card fills in
+    path.write_bytes(data)
+    assert lines(file_packets(str(path))) == [reason] * told + [f"1 at 1 s: {LONGEST - head} bytes{missing}"]
+
+
+def test_a_file_that_breaks_off_gives_what_was_read_and_where_it_ended(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An error of the system is told of the whole file, and bytes that cannot be decompressed at the last before."""
+
+    class Failing(io.RawIOBase):
+        def __init__(self, data: bytes) -> None:
+            self.file = io.BytesIO(data)
+
+        def readable(self) -> bool:
+            return True
+
+        def readinto(self, into: Any) -> int:
+            if self.file.tell() >= 2 << 17:
+                raise OSError(5, "Input/output error")
+            return self.file.readinto(into)
+
+    write_pcap(path, [sent(number, bytes(930)) for number in range(300)])
+    data = path.read_bytes()
+    path.write_bytes(gzip.compress(data)[:-8])
+    whole = [f"{number} at {number} s: 930 bytes" for number in range(300)]
+    assert lines(file_packets(str(path))) == [
+        *whole,
+        f"{len(data)}: truncated gzip data (0, 0)",
+    ]
+    monkeypatch.setattr(places, "opened", lambda *_, **__: io.BufferedReader(Failing(data)))
+    assert lines(file_packets(str(path))) == [*whole[:262], "0: cannot be read: Input/output error (0, 0)"]
+
+
+def files_of(folder: Path, times: dict[str, Sequence[float]]) -> list[str]:
+    """Files with packets at these times, whose number is ten times the time."""
+    made = []
+    for name, mine in times.items():
+        packets = [replace(sent(0), time=EPOCH + time, seq=round(time * 10)) for time in mine]
+        made.append(str(write_pcap(folder / name, packets)))
+    return made
+
+
+@pytest.mark.parametrize(
+    ("times", "expected"),
+    [
+        ({"b": (1, 3, 5), "a": (2, 4, 6)}, "b1 a2 b3 a4 b5 a6"),
+        ({"a": (2, 3), "b": (1, 2), "c": (3,)}, "b1 b2 a2 a3 c3"),
+        ({"a": (1, 1, 2), "b": (1, 2, 2)}, "a1 a1 b1 b2 b2 a2"),
+        ({"a": (5, 1, 6), "b": (2, 7), "c": ()}, "b2 a5 a1 a6 b7"),
+        ({"a": (1, 9), "b": (2, 3), "c": (4, 5), "d": (4.5,)}, "a1 b2 b3 c4 d4.5 c5 a9"),
+        ({"a": (), "b": ()}, ""),
+    ],
+)
+def test_packets_of_files_in_the_order_of_their_times(
+    tmp_path: Path, times: dict[str, Sequence[float]], expected: str
+) -> None:
+    """Within a file as they are; of equal times by file. Blocks are never empty, and of one file each."""
+    files = files_of(tmp_path, times)
+    blocks = list(capture_blocks(files))
+    assert all(len({Path(one.source).name for one in made}) == 1 for made in blocks)
+    packets = [one for made in blocks for one in made if isinstance(one, Packet)]
+    assert " ".join(f"{Path(one.source).name}{one.seq / 10:g}" for one in packets) == expected
+    assert all(Path(file).name in times for file in files)
+    assert [round(first_time(file) - EPOCH if times[Path(file).name] else 0) for file in files] == [
+        round(mine[0]) if mine else 0 for mine in times.values()
+    ]
+    assert (first_time(str(tmp_path / "gone")), first_time(str(tmp_path))) == (0.0, 0.0)
+    last = list(capture_blocks(files, {IPV4_KEY}, EPOCH, EPOCH + 3))
+    assert last == []
+
+
+def test_problems_of_files_come_where_their_packets_do(tmp_path: Path) -> None:
+    """Of one that is no capture first of all, as it has no time."""
+    a, b = files_of(tmp_path, {"a": (1, 3), "b": (2, 4)})
+    (tmp_path / "c").write_bytes(b"nothing")
+    Path(a).write_bytes(Path(a).read_bytes() + b"half")
+    blocks = capture_blocks([a, b, str(tmp_path / "c"), str(tmp_path / "d")])
+    assert [
+        (Path(one.source).name, line) for made in blocks for one, line in zip(made, lines(made), strict=True)
+    ] == [
+        ("c", "0: not a capture: the first bytes are 6e 6f 74 68 (0, 0)"),
+        ("d", "0: cannot be read: No such file or directory (0, 0)"),
+        ("a", "10 at 1 s: data"),
+        ("b", "20 at 2 s: data"),
+        ("a", "30 at 3 s: data"),
+        ("a", "172: truncated: the last packet has only 4 bytes (0, 0)"),
+        ("b", "40 at 4 s: data"),
+    ]
+    shares = [list(read_pieces([a, str(tmp_path / "c")], share=(number, 2))) for number in range(2)]
+    problems = [lines(one for one in share if isinstance(one, Broken)) for share in shares]
+    assert [len(found) for found in problems] == [2, 0], "once in all shares"
