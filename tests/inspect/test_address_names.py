@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import struct
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ import pytest
 from kwire.command import main as run
 from kwire_inspect.capture import name_blocks
 from kwire_inspect.capture.name_blocks import address_names
-from kwire_inspect.reports.address_names import with_names
+from kwire_inspect.reports.address_names import NAME, with_names
 from kwire_inspect.reports.report import Report, Table
 
 REAL = Path(__file__).parents[1] / "data" / "pcapng" / "named-by-tshark.pcapng"
@@ -143,3 +144,17 @@ def test_tables_without_a_named_address_stay_as_they_are() -> None:
     assert first.rows == (("10.0.0.1", "x", 1), (None, None, 2))
     assert [column.heading for column in first.columns] == ["client host", "name", "requests"]
     assert second == report.tables[1]
+
+
+def test_each_table_with_a_named_address_has_names_after_its_addresses() -> None:
+    shape = Table("one", "One", note="n", more=4).with_columns("client_id", "client_host", "requests")
+    one = replace(shape, rows=(("a", "10.0.0.1", 1), ("b", "10.0.0.2", 2), ("c", None, 3), ("d", "10.0.0.3", 4)))
+    other = Table("two", "Two", rows=(("10.0.0.2",),)).with_columns("client_host")
+    server = Table("three", "Three", rows=(("10.0.0.1",),)).with_columns("server_host")
+    found = with_names(Report("r", "R", ("s",), (one, server, other)), {"10.0.0.1": "x", "10.0.0.2": "y"})
+    rows = ("a", "10.0.0.1", "x", 1), ("b", "10.0.0.2", "y", 2), ("c", None, None, 3), ("d", "10.0.0.3", None, 4)
+    columns = (*shape.columns[:2], NAME, shape.columns[2])
+    expected = (replace(one, rows=rows, columns=columns), server)
+    assert found.tables[:2] == expected
+    assert found.tables[2] == replace(other, rows=(("10.0.0.2", "y"),), columns=(*other.columns, NAME))
+    assert found.summary == ("s",)

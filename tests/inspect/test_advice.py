@@ -10,9 +10,10 @@ from html import unescape
 import pytest
 
 from kwire_inspect.reports import libraries
-from kwire_inspect.reports.advice import advice
+from kwire_inspect.reports.advice import advice, advice_table
 from kwire_inspect.reports.client_usage import Client, Use
 from kwire_inspect.reports.formats import markdown
+from kwire_inspect.reports.judgement import Judgement
 from kwire_inspect.reports.libraries import CLIENT_APIS, JAVA, Tried, dotted, library_of, tried, works_since
 from kwire_inspect.reports.page import page
 from kwire_inspect.reports.readiness import report_on
@@ -163,29 +164,6 @@ def test_the_report_ends_in_advice() -> None:
     assert "advice" not in [found.name for found in accepted.tables]
 
 
-def test_advice_for_clients_of_one_owner_names_it_once() -> None:
-    clients = [
-        client(name, "librdkafka 1.0.0")._replace(owner=owner)
-        for name, owner in zip("abcd", ("x", None, "y", "x"), strict=True)
-    ]
-    report = report_on([Use(one, PRODUCE, "Produce", 1) for one in clients], RELEASES["4.1.1"])
-    assert report.table("advice").column("owners") == [("x", "y")]
-
-
-def test_no_client_is_told_to_upgrade_to_what_it_has() -> None:
-    since = works_since("librdkafka", RELEASES["4.1.1"], RELEASES)
-    assert since is not None
-    told = advised(client("a", f"librdkafka {dotted(since)}"), {PRODUCE: "Produce"}, "4.1.1")
-    assert told.startswith(f"Look at the settings of librdkafka {dotted(since)}, which can speak newer versions: ")
-
-
-def test_what_was_not_tried_is_not_promised() -> None:
-    told = advised(client("a", "librdkafka 2.8.0"), {19: "CreateTopics"}, "4.1.1")
-    assert told.startswith("Upgrade librdkafka 2.8.0 to its newest release, or ask the owner. Old versions of Cr")
-    nameless = advised(client("a"), {19: "CreateTopics"}, "4.1.1")
-    assert nameless.startswith("Upgrade the library to its newest release")
-
-
 @pytest.mark.parametrize("client_id", [None, ""])
 def test_a_client_without_id_is_named_by_its_address(client_id: str | None) -> None:
     assert str(client(client_id)) == "a client without id at 10.0.0.1"
@@ -199,13 +177,77 @@ def test_advice_is_whole_on_the_page_and_in_markdown() -> None:
     assert str(text) in unescape(markdown(report))
 
 
-def test_the_software_in_advice_is_bounded() -> None:
-    assert len(advised(client("c", "s" * 30_000), {PRODUCE: "Produce"}, "4.1.1")) < 1000
-
-
 def test_the_summary_names_sections_by_their_titles() -> None:
     use = Use(client("c"), PRODUCE, "Produce", 1)
     report = report_on([use], RELEASES["4.1.1"], unjudged=1, before=[])
     named = re.findall('see "(.*?)"', " ".join(report.summary))
     assert named == ["What to do", "Clients", "Since the earlier run"]
     assert {*named} <= {table.title for table in report.tables}
+
+
+def test_the_whole_table_of_advice() -> None:
+    """Two targets, several owners, clients of one name, and more clients than are named."""
+    old = [Client(name, None, "sarama 1.20", None, owner) for name, owner in zip("abcdef", "xyxyxz", strict=True)]
+    twice = Client("a", None, "sarama 1.20", "User:b")
+    admin, both = Client("admin", None, "kgo 1.17.0", None), Client("both", None, "librdkafka 1.0.0", None)
+    joins, nameless = Client("joins", None, "librdkafka 2.3.0", None), Client(None, "10.0.0.7", "librdkafka 1", None)
+    uses = [Use(one, PRODUCE, "Produce", 1) for one in (*old, twice, both, nameless)]
+    uses += [Use(both, 30, "CreateAcls", 0), Use(admin, 30, "CreateAcls", 0), Use(admin, 29, "DescribeAcls", 0)]
+    uses += [Use(joins, 11, "JoinGroup", 1), Use(joins, PRODUCE, "Produce", 7), Use(admin, 20, "DeleteTopics", 3)]
+    table = advice_table([Judgement.of(uses, RELEASES[name]) for name in ("4.1.1", "4.0.0")], RELEASES)
+    settings = "`api.version.request` and `broker.version.fallback` make it speak old versions: leave them out"
+    to_newest = (
+        "Upgrade franz-go 1.17.0 to its newest release, or ask the owner. Old versions of DescribeAcls, CreateAcls"
+    )
+    newer = f"Look at the settings of librdkafka 2.3.0, which can speak newer versions: {settings}."
+    assert table.rows == (
+        ("Upgrade sarama 1.20 to 1.30.0 or newer.", 7, tuple("abcde"), tuple("xyz"), "4.1.1"),
+        ("Upgrade sarama 1.20 to 1.41.3 or newer.", 7, tuple("abcde"), tuple("xyz"), "4.0.0"),
+        ("Upgrade librdkafka 1 to 1.8.2 or newer.", 1, ("a client without id at 10.0.0.7",), (), "4.1.1"),
+        (f"{to_newest} are sent.", 1, ("admin",), (), "4.1.1"),
+        ("Upgrade librdkafka 1.0.0 to 1.8.2 or newer.", 1, ("both",), (), "4.1.1"),
+        ("Upgrade librdkafka 1 to 1.8.2 or newer.", 1, ("a client without id at 10.0.0.7",), (), "4.0.0"),
+        (f"{to_newest} are sent.", 1, ("admin",), (), "4.0.0"),
+        ("Upgrade librdkafka 1.0.0 to 1.8.2 or newer.", 1, ("both",), (), "4.0.0"),
+        (newer, 1, ("joins",), (), "4.0.0"),
+    )
+
+
+LONG_NAME = f"{'s' * 60}… (61 characters)"
+
+
+@pytest.mark.parametrize(
+    ("client_id", "software", "apis", "working", "told"),
+    [
+        ("c", "sarama 1.20", [0], {}, "Upgrade sarama: no release of it that was tried works on T."),
+        ("producer-1", None, [0], {}, "Upgrade Kafka's Java clients (its client id is the default of Kafka's Java "
+         "clients): no release of it that was tried works on T."),
+        ("sarama", None, [0], {"sarama": (1, 30)}, "Upgrade sarama (its client id is the default of sarama) to 1.30 "
+         "or newer. If it is that already, look at its settings: `Config.Version` names an old broker: set it to 2.1 "
+         "or newer."),
+        ("kafkajs", None, [0], {"kafkajs": (1,)}, "Upgrade kafkajs (its client id is the default of kafkajs) to 1 or "
+         "newer. If it is that already, look at its settings: one of them names an old broker or old versions."),
+        ("aiokafka-0.7", None, [0], {"aiokafka": (0, 7)}, "Look at the settings of aiokafka 0.7 (its client id is "
+         "the default of aiokafka), which can speak newer versions: `api_version` names an old broker: leave it out."),
+        ("c", "kgo 0.9", [0, 19], {"franz-go": (0, 10)}, "Upgrade franz-go 0.9 to 0.10 or newer."),
+        ("c", None, [19], {}, "Upgrade the library to its newest release, or ask the owner. Old versions of api 19 "
+         "are sent."),
+        ("c", "x 1", [19, 20], {}, "Upgrade x 1 to its newest release, or ask the owner. Old versions of api 19, api "
+         "20 are sent."),
+        ("c", "x 1", [0], {}, "x 1 is no library known here: ask the owner."),
+        ("c", None, [0], {}, "The library is not named: ask the owner."),
+        ("c", "s" * 61, [0], {JAVA: (0, 11)}, f"{LONG_NAME} is no library known here: ask the owner. These libraries "
+         "and newer ones work on T: Kafka's Java clients 0.11."),
+        ("c", None, [0], {JAVA: (2,), "sarama": (1, 2), "kafkajs": (1,)}, "The library is not named: ask the owner. "
+         "These libraries and newer ones work on T: kafkajs 1, sarama 1.2, Kafka's Java clients 2."),
+    ],
+)  # fmt: skip
+def test_advice_by_what_is_known(
+    client_id: str,
+    software: str | None,
+    apis: list[int],
+    working: dict[str, tuple[int, ...]],
+    told: str,
+) -> None:
+    refused = {key: f"api {key}" for key in apis}
+    assert advice(Client(client_id, None, software, None), refused, "T", working.get) == told

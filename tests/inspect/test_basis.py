@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -35,6 +36,8 @@ from kwire_inspect.reasons import (
     UNDECIDED,
     advice,
 )
+from kwire_inspect.reports import basis as basis_module
+from kwire_inspect.reports import encrypted
 from kwire_inspect.reports.basis import Basis, Problem, basis_of, with_basis, with_problems
 from kwire_inspect.reports.census import census
 from kwire_inspect.reports.latency import latency
@@ -47,7 +50,7 @@ from kwire_inspect.tables.clients import clients
 from tests.inspect.test_late_captures import OTHER_PORTS
 from tests.support.capture_files import EPOCH, Conversation, packets, recorded, write_pcap
 from tests.support.effort import examples
-from tests.support.report_rows import START, exchange, exchanges_of
+from tests.support.report_rows import START, client, clients_of, exchange, exchanges_of
 
 REPORT = Report("clients", "Clients", ("2 clients seen.",), ())
 ROWS = [
@@ -229,6 +232,125 @@ def test_problems_name_the_first_place_and_those_with_most_bytes_come_first() ->
         "Not everything could be read: 4 reasons in the last table.",
         "1 file skipped: see the last table.",
     )
+
+
+LOST = (
+    Problem(f"{TLS} ({NO_SECRETS})", 2, 50, connections=1),
+    Problem(TLS, 1, 10),
+    Problem(UNDECIDED, 1, 20),
+    Problem(MISSING, 7, 5),
+    Problem(f"{NOT_READ}ESP", 1, 15),
+    Problem(PARTIAL, 1, 1000, connections=5),
+    Problem(HTTP, 1, 2000, connections=7),
+)
+FULL = Basis(1, 3, 900, START, START + timedelta(hours=1, milliseconds=5), LOST)
+ALL_READ = "90.0 % of the bytes and 75.0 % of the connections were read; 20 bytes undecided; 60 bytes encrypted; "
+ALL_READ += "5 bytes missing; 15 bytes in encapsulations that are not read."
+FROM = "from 2026-01-02 12:00:00 to 2026-01-02 13:00:00.005 UTC."
+LESS = "were read, less than the {} % of --min-coverage: clients may be missing. See the last table."
+LOGGED = Basis(2, 0, 0, START, None, ())
+
+
+@pytest.mark.parametrize(
+    ("basis", "least", "headline", "said"),
+    [
+        (FULL, 75, None, [f"1 request on 3 connections, {FROM}", ALL_READ]),
+        (FULL, 75.5, f"only 75.0 % of the connections {LESS}", [f"1 request on 3 connections, {FROM}", ALL_READ]),
+        (replace(FULL, read=100, connections=1, problems=(Problem(TLS, 1, 101),)), 50,
+         f"only 49.8 % of the bytes of connections {LESS}",
+         [f"1 request on 1 connection, {FROM}",
+          "49.8 % of the bytes and 100 % of the connections were read; 101 bytes encrypted."]),
+        (Basis(0, 0, 0, None, None, (Problem(UNDECIDED, 1, 1),)), 1, f"only 0.0 % of the bytes of connections {LESS}",
+         ["0 requests.", "0.0 % of the bytes were read; 1 byte undecided."]),
+        (Basis(0, 0, 0, None, None, (Problem(MISSING, 1, 0, connections=2),)), 1,
+         f"only 0.0 % of the connections {LESS}", ["0 requests."]),
+        (Basis(0, 0, 0, None, None, (Problem(HTTP, 1, 5, connections=2),)), 100, None, ["0 requests."]),
+        (LOGGED, 100, None, ["2 requests."]),
+        (replace(LOGGED, deprecated=0), 100, None,
+         ["2 requests.", "Metrics count 0 requests of deprecated versions since the brokers started."]),
+        (replace(LOGGED, requests=0, deprecated=1), 100, None,
+         ["", "Metrics count 1 request of deprecated versions since the brokers started."]),
+        (replace(LOGGED, known=False), 0, basis_module.OLDER.removeprefix("INCOMPLETE: "), ["2 requests."]),
+        (replace(FULL, known=False), 100, basis_module.OLDER.removeprefix("INCOMPLETE: "),
+         [f"1 request on 3 connections, {FROM}", ALL_READ]),
+    ],
+)  # fmt: skip
+def test_a_basis_in_words(basis: Basis, least: float, headline: str | None, said: list[str]) -> None:
+    """With the names of inputs and without. Too little is an exit code of its own, unless there is another."""
+    first, *more = said
+    first_lines = f": {first}" if first else ".", first or "0 requests."
+    starts = [f"INCOMPLETE: {headline.format(f'{least:g}')}"] if headline else []
+    for inputs, line in zip(("2 captures", ""), first_lines, strict=True):
+        based = f"Based on {inputs}{line}" if inputs else f"Based on {line}"
+        for code in (0, 1):
+            report = with_basis(replace(REPORT, exit_code=code), basis, inputs, least)
+            assert report.summary == (*starts, *REPORT.summary, based, *more)
+            assert report.exit_code == (code or (4 if headline else 0))
+
+
+def test_what_was_not_read_has_a_table() -> None:
+    problems = [Problem(MISSING, 7, 0), Problem(TLS, 2, 10, "a.pcap", 24, 1)]
+    skipped = [("b.txt", "empty file"), ("c", "a link")]
+    read = [(MISSING, 7, None, None, advice(MISSING), None, None), (TLS, 2, 1, 10, advice(TLS), "a.pcap", 24)]
+    left_out = [
+        ("skipped: empty file", 1, None, None, "", "b.txt", None),
+        ("skipped: a link", 1, None, None, "", "c", None),
+    ]
+    reasons = "Not everything could be read: 2 reasons in the last table."
+    files = "2 files skipped: see the last table."
+    for given_problems, files_given, rows, said in (
+        (problems, skipped, read + left_out, (reasons, files)),
+        (problems, [], read, (reasons,)),
+        ([], skipped, left_out, (files,)),
+    ):
+        report = with_problems(replace(REPORT, tables=(encrypted.ENCRYPTED,)), given_problems, files_given)
+        assert report.tables[0] == encrypted.ENCRYPTED
+        assert report.tables[1:] == (replace(basis_module.PROBLEMS, rows=tuple(rows)),)
+        assert report.summary == (*REPORT.summary, *said)
+    assert with_problems(REPORT, [], []) == REPORT
+
+
+def test_the_basis_of_clients_counts_once_what_several_inputs_saw(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Requests of metrics are apart. Of more rows than a report has, all requests count."""
+    hour = timedelta(hours=1)
+    rows = [
+        client(3, 9, 5, bytes=100, begun=2, connections=3, first_seen=START - hour),
+        client(3, 9, 7, input_kind="request_log", bytes=0, last_seen=START + hour),
+        client(0, 3, 4, bytes=20, begun=1),
+        client(0, 3, 1, input_kind="request_log", bytes=0),
+    ]
+    counted_rows = [client(1, 4, 50, input_kind="metrics"), client(1, 3, 6, input_kind="metrics")]
+    found = basis_of(clients_of(*rows, *counted_rows))
+    assert found == Basis(11, 3, 120, START - hour, START + hour, (), deprecated=56)
+    assert not basis_of(clients_of(rows[0], rows[1] | {"bytes": None})).known
+    for most, requests in ((4, 11), (3, 17)):
+        monkeypatch.setattr(basis_module, "MAX_ROWS", most)
+        assert basis_of(clients_of(*rows, *counted_rows)).requests == requests
+    assert basis_of(clients_of(*rows[:1], *counted_rows)).requests == 5
+    monkeypatch.undo()
+    exchanges = [exchange(key, number=0, at=at) for at, key in enumerate((0, 0, 3))]
+    exchanges += [exchange(key, number=None, at=at) for at, key in enumerate((0, 3, 3, 3, 12))]
+    assert basis_of(exchanges_of(*exchanges)).requests == 2 + 3 + 1
+
+
+def test_problems_and_senders_of_encrypted_bytes_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    facts: list[dict[str, Any]] = [{"client_host": "10.0.0.2", "unread": 5}, {"client_host": "10.0.0.2", "unread": 4}]
+    facts += [{"client_host": "10.0.0.1", "server_port": port, "unread": 9} for port in (9093, 9092)]
+    rows = [foreign(TLS, **{"server_port": 1} | one) for one in facts]
+    rows += [foreign(f"{TLS} ({NO_SECRETS})", client_host=None, unread=30), foreign(MISSING, unread=31)]
+    first = (None, None, f"{TLS} ({NO_SECRETS})", 30)
+    ties = [("10.0.0.1", 9092, TLS, 9), ("10.0.0.1", 9093, TLS, 9), ("10.0.0.2", 1, TLS, 9)]
+    reasons = [(MISSING, 31), (f"{TLS} ({NO_SECRETS})", 30), (TLS, 27)]
+    reasons.sort(key=lambda one: -one[1])
+    for most in (2, 3, 1000):
+        monkeypatch.setattr(encrypted, "MAX_ROWS", most)
+        monkeypatch.setattr(basis_module, "MAX_PROBLEMS", most)
+        found = basis_of(exchanges_of(*rows))
+        assert found.encrypted == (first, *ties)[:most]
+        assert [(one.reason, one.unread) for one in found.problems] == reasons[:most]
+    report = encrypted.with_encrypted(REPORT, found.encrypted)
+    assert report == replace(REPORT, tables=(replace(encrypted.ENCRYPTED, rows=(first, *ties)),))
+    assert encrypted.with_encrypted(REPORT, ()) == REPORT
 
 
 ASKED = st.fixed_dictionaries(
