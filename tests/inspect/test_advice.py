@@ -188,7 +188,7 @@ def test_the_summary_names_sections_by_their_titles() -> None:
 def test_the_whole_table_of_advice() -> None:
     """Two targets, several owners, clients of one name, and more clients than are named."""
     old = [Client(name, None, "sarama 1.20", None, owner) for name, owner in zip("abcdef", "xyxyxz", strict=True)]
-    twice = Client("a", None, "sarama 1.20", "User:b")
+    twice = Client("a", "10.0.0.8", "sarama 1.20", None)
     admin, both = Client("admin", None, "kgo 1.17.0", None), Client("both", None, "librdkafka 1.0.0", None)
     joins, nameless = Client("joins", None, "librdkafka 2.3.0", None), Client(None, "10.0.0.7", "librdkafka 1", None)
     uses = [Use(one, PRODUCE, "Produce", 1) for one in (*old, twice, both, nameless)]
@@ -228,7 +228,8 @@ LONG_NAME = f"{'s' * 60}… (61 characters)"
         ("kafkajs", None, [0], {"kafkajs": (1,)}, "Upgrade kafkajs (its client id is the default of kafkajs) to 1 or "
          "newer. If it is that already, look at its settings: one of them names an old broker or old versions."),
         ("aiokafka-0.7", None, [0], {"aiokafka": (0, 7)}, "Look at the settings of aiokafka 0.7 (its client id is "
-         "the default of aiokafka), which can speak newer versions: `api_version` names an old broker: leave it out."),
+         "the default of aiokafka), which can speak newer versions: `api_version` names an old broker: leave it "
+         "out."),
         ("c", "kgo 0.9", [0, 19], {"franz-go": (0, 10)}, "Upgrade franz-go 0.9 to 0.10 or newer."),
         ("c", None, [19], {}, "Upgrade the library to its newest release, or ask the owner. Old versions of api 19 "
          "are sent."),

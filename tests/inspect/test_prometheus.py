@@ -56,3 +56,57 @@ def test_clients_may_become_fewer_and_requests_only_more() -> None:
         "kwire_clients": "gauge",
         "kwire_refused_client_requests_total": "counter",
     }
+
+
+def test_the_whole_text() -> None:
+    """Of two targets, with a client at two addresses, one without an id, and a name that has to be quoted."""
+    rows = [("b", "1", (2, 4, 0)), ("a", "1", (1, 5, 2)), ("a", "2", (1, 3, 1))]
+    uses = [Use(Client(name, host, None, None), 0, "Produce", *counts) for name, host, counts in rows]
+    uses += [Use(Client(None, "3", None, None), 3, "Metadata", 9, 7, 0)]
+    uses += [Use(Client('"\\\n', None, None, None), 0, "Produce", 1, 1, 1)]
+    uses += [Use(Client("j", "1", None, None), 11, "JoinGroup", 1, 2), use("u", 9999, 0, 6, 6)]
+    assert metrics(*uses, targets=("4.0.0", "4.1.1")).splitlines() == [
+        "# HELP kwire_requests_total Requests seen.",
+        "# TYPE kwire_requests_total counter",
+        'kwire_requests_total{api="JoinGroup",version="1"} 2',
+        'kwire_requests_total{api="Metadata",version="9"} 7',
+        'kwire_requests_total{api="Produce",version="1"} 9',
+        'kwire_requests_total{api="Produce",version="2"} 4',
+        'kwire_requests_total{api="key 9999",version="0"} 6',
+        "# HELP kwire_refusals_total Requests that a broker was seen to refuse.",
+        "# TYPE kwire_refusals_total counter",
+        'kwire_refusals_total{api="JoinGroup",version="1"} 0',
+        'kwire_refusals_total{api="Metadata",version="9"} 0',
+        'kwire_refusals_total{api="Produce",version="1"} 4',
+        'kwire_refusals_total{api="Produce",version="2"} 0',
+        'kwire_refusals_total{api="key 9999",version="0"} 6',
+        "# HELP kwire_clients Clients, by the worst verdict on their requests.",
+        "# TYPE kwire_clients gauge",
+        'kwire_clients{target="4.0.0",verdict="deprecated"} 0',
+        'kwire_clients{target="4.0.0",verdict="ok"} 1',
+        'kwire_clients{target="4.0.0",verdict="refused"} 4',
+        'kwire_clients{target="4.0.0",verdict="unknown"} 1',
+        'kwire_clients{target="4.0.0",verdict="unsure"} 0',
+        'kwire_clients{target="4.1.1",verdict="deprecated"} 0',
+        'kwire_clients{target="4.1.1",verdict="ok"} 2',
+        'kwire_clients{target="4.1.1",verdict="refused"} 3',
+        'kwire_clients{target="4.1.1",verdict="unknown"} 1',
+        'kwire_clients{target="4.1.1",verdict="unsure"} 0',
+        "# HELP kwire_refused_client_requests_total Requests that a target refuses.",
+        "# TYPE kwire_refused_client_requests_total counter",
+        *(
+            f'kwire_refused_client_requests_total{{target="{target}",client_id="{name}",address="{host}",'
+            f'api="{api}",version="{version}"}} {requests}'
+            for target, name, host, api, version, requests in (
+                ("4.0.0", r"\"\\\\n", "", "Produce", 1, 1),
+                ("4.0.0", "a", "1", "Produce", 1, 5),
+                ("4.0.0", "a", "2", "Produce", 1, 3),
+                ("4.0.0", "b", "1", "Produce", 2, 4),
+                ("4.0.0", "j", "1", "JoinGroup", 1, 2),
+                ("4.1.1", r"\"\\\\n", "", "Produce", 1, 1),
+                ("4.1.1", "a", "1", "Produce", 1, 5),
+                ("4.1.1", "a", "2", "Produce", 1, 3),
+                ("4.1.1", "b", "1", "Produce", 2, 4),
+            )
+        ),
+    ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
@@ -12,12 +13,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
+from syrupy.assertion import SnapshotAssertion
 
 from kwire.command import main as run
 from kwire.guide import Guide
-from kwire_inspect.reports.formats import FORMATS, MARKDOWN_ROWS, json_text, junit, markdown
-from kwire_inspect.reports.report import FAILED, PASSED, SKIPPED, Check, Report, Table
+from kwire_inspect.reports.formats import FORMATS, MARKDOWN_ROWS, formats_of, json_text, junit, markdown
+from kwire_inspect.reports.report import FAILED, PASSED, SKIPPED, Cell, Check, Column, Report, Table
 from kwire_inspect.reports.report_files import write_report
+from kwire_inspect.reports.text import file_name
 from kwire_kafka import PROTOCOL
 from kwire_rules.markdown import escaped
 from kwirec.markdown import prose
@@ -140,3 +143,36 @@ def test_times_in_json_are_in_utc() -> None:
     noon = datetime(2026, 1, 2, 12, tzinfo=timezone(timedelta(hours=2)))
     given_report = Report("r", "R", (), (Table("t", "T", rows=((noon,),)).with_columns("at"),))
     assert json.loads(json_text(given_report))["tables"]["t"]["rows"] == [{"at": "2026-01-02T10:00:00+00:00"}]
+
+
+def test_the_whole_text_of_each_format(snapshot: SnapshotAssertion) -> None:
+    """With each kind of cell, links to the guide, and checks of two groups with each state."""
+    noon = datetime(2026, 1, 2, 12, 0, 0, 5000, tzinfo=timezone(timedelta(hours=2)))
+    rows: tuple[tuple[Cell, ...], ...] = (
+        ("<b>", noon, 1.5, True, ("x", "|"), "Fetch", (3, 12), None, "/a/c.pcap:7"),
+        ("x" * 201, None, float("inf"), False, (), "?", (), None, None),
+        (None,) * 9,
+    )
+    shape = (Column("client", "client <i>"), "at_time", "share", "known", "names", "api", "versions", "nothing")
+    tables = (
+        Table("one", "One *1*", rows=rows, note="See `x`.", more=2).with_columns(
+            *shape, Column("place", brief=file_name)
+        ),
+        Table("two", "Two", empty="No <row>.").with_columns("error", "code"),
+        Table("three", "Three", rows=(("NOT_LEADER", 6), ("A\x1b", None))).with_columns("error", "code"),
+    )
+    checks = (
+        Check("a", "T 1", FAILED, "why <1>"),
+        Check("a", "T\x1b 2", PASSED),
+        Check("b", "T 1", SKIPPED, "perhaps"),
+        Check("c", "T 1", PASSED),
+        Check("d", "T 1", FAILED, "m" * 1001),
+        Check("d", "T\x1b 2", SKIPPED, ""),
+    )
+    summary = ("s" * 201, "Two <s>\x1b.")
+    guide = Guide("https://a.example/", PROTOCOL)
+    found = Report("r", "The *report*\x1b", summary, tables, exit_code=4, guide=guide, checks=checks)
+    for write in FORMATS.values():
+        assert re.sub(r"(s|m|x)\1{99,}", r"\1...", write(found)) == snapshot
+    assert formats_of(found) == ["json", "markdown", "junit"]
+    assert formats_of(replace(found, checks=())) == ["json", "markdown"]
