@@ -124,7 +124,7 @@ def test_transactions(snapshot: SnapshotAssertion) -> None:
         for offset in (0, 4, 5, 6, 7, 8, 9, 10, 12, 13):
             await show(a, 0, offset=offset)
         for index in (0, 1):
-            rows = [{"partition_index": index, "timestamp": time} for time in (-1, -2, -3, 1)]
+            rows = [{"partition_index": index, "timestamp": time} for time in (-1, -2, 1)]
             for level in (0, 1):
                 topics = [{"name": "t", "partitions": rows}]
                 await a("ListOffsets", 7, topics=topics, isolation_level=level)
