@@ -99,14 +99,15 @@ def test_the_exit_code_says_whether_releases_differ(
         monkeypatch.setattr(older_releases, name, lines)
     monkeypatch.setattr(older_releases, "facts_of", lambda release, folder: {3: (found, found)})
     assert main() == 0
-    said["2.1"] = {3: ApiFacts("Metadata", "0-1", advertises="0")}
+    said["2.1"] = {3: ApiFacts("Metadata", "0-1")}
     assert main() == 1
     monkeypatch.setattr(older_releases, "copy", lambda *_: (_ for _ in ()).throw(MavenError("no route")))
     assert main() == 2
     assert capsys.readouterr() == (
         "2 releases compared with their classes, 0 differences\n"
         "2.1.1: API 3 (Metadata) accepts 0, not 0-1\n"
-        "2 releases compared with their classes, 1 differences\n",
+        "2.1.1: API 3 (Metadata) advertises 0, not 0-1\n"
+        "2 releases compared with their classes, 2 differences\n",
         "no route\n",
     )
 
@@ -154,10 +155,18 @@ def test_classes_are_asked_with_the_tools_of_a_jdk(monkeypatch: pytest.MonkeyPat
 
 def test_releases_and_their_modules_are_those_of_their_lines(monkeypatch: pytest.MonkeyPatch) -> None:
     copied: list[Module] = []
-    monkeypatch.setattr(older_releases, "copy", lambda modules, folder: copied.extend(modules))
-    monkeypatch.setattr(older_releases, "check_digests", lambda folder: None)
+    folders: list[Path] = []
+
+    def copy(modules: list[Module], folder: Path) -> None:
+        copied.extend(modules)
+        folders.append(folder)
+
+    monkeypatch.setattr(older_releases, "copy", copy)
+    monkeypatch.setattr(older_releases, "check_digests", folders.append)
 
     def facts(release: str, folder: Path) -> Facts:
+        assert folders == [folder.parent] * 2
+        assert folder.name == release
         asked.append(release)
         return {}
 

@@ -98,6 +98,10 @@ def test_a_release_is_merged_with_its_errors_and_facts(root: Path) -> None:
     ]
     assert list(facts.stored()) == ["1.0.0", "1.1.0"]
     assert missing(["1.0.0", "1.2.0"]) == ["1.2.0"]
+    known = root / "union" / "releases.json"
+    by_hand = {"1.2.0": {"source": "by hand", "apis": {}}}
+    known.write_text(json.dumps(json.loads(known.read_text()) | by_hand))
+    assert missing(["1.0.0", "1.2.0"]) == ["1.2.0"]
     assert (done.new_errors, done.new_values) == ((), ())
 
 
@@ -195,7 +199,7 @@ def test_the_exit_code_says_what_failed(
     assert main(["--check"]) == 1
     assert capsys.readouterr().out == "9.1.0\n10.0.0\n"
     for failure, code in (
-        (MavenError("no route"), 2),
+        (MavenError("no \x1b route"), 2),
         (NotMergedError("other bytes"), 1),
         (subprocess.CalledProcessError(3, "make"), 2),
     ):
@@ -206,7 +210,7 @@ def test_the_exit_code_says_what_failed(
 
         monkeypatch.setattr(update, "bring", bring)
         assert main(["10.0.0", "9.1.0"]) == code
-        assert capsys.readouterr().err == f"{failure}\n"
+        assert capsys.readouterr().err == f"{failure}\n".replace("\x1b", "\u241b")
 
 
 def test_two_releases_are_taken_in_and_all_is_told(
@@ -401,6 +405,15 @@ def test_equal_releases_are_stored_once(tmp_path: Path) -> None:
     assert list(facts.stored(tmp_path / "one.zip").items()) == [("1.0.0", "a\n"), ("1.9.0", "b\n"), ("1.10.0", "b\n")]
 
 
+def test_errors_are_written_in_order_with_their_letters(tmp_path: Path) -> None:
+    later = ErrorCode(1, "LATE", False, 'Zu spät — "leider".', "1.0.0")
+    error_codes.write(tmp_path / "errors.json", [later, ErrorCode(-1, "EARLY", True)])
+    assert (tmp_path / "errors.json").read_text() == (
+        '[\n{"code": -1, "name": "EARLY", "retriable": true, "about": ""},\n{"code": 1, "name": "LATE", '
+        '"retriable": false, "since": "1.0.0", "about": "Zu spät — \\"leider\\"."}\n]\n'
+    )
+
+
 def test_errors_that_a_release_dropped_stay() -> None:
     assert updated(ERRORS, [], "9.0.0") == ERRORS
 
@@ -412,10 +425,12 @@ def test_what_java_says_about_errors_is_not_trusted(root: Path, monkeypatch: pyt
     monkeypatch.setenv("PATH", f"{java.parent}{os.pathsep}{os.environ['PATH']}")
     brought = jars(root, "1.0.0")
     for line, good in (("-1 UNKNOWN true", True), ('0 NONE"] true', False), ("99999999 X true", False)):
-        java.write_text(f"#!/bin/sh\ngrep -q 'import org.apache.kafka.common.moved.Errors;' $3 && echo '{line}'\n")
+        found = f"printf '7 SEVENTH false\n{line}\n'"
+        java.write_text(f"#!/bin/sh\ngrep -q 'import org.apache.kafka.common.moved.Errors;' $3 && {found}\n")
         java.chmod(0o755)
         if good:
-            assert error_codes.error_codes(brought) == [ErrorCode(-1, "UNKNOWN", True)]
+            codes = [ErrorCode(-1, "UNKNOWN", True), ErrorCode(7, "SEVENTH", False)]
+            assert error_codes.error_codes(brought) == codes
         else:
             with pytest.raises(ValueError, match="unexpected form"):
                 error_codes.error_codes(brought)
