@@ -555,3 +555,28 @@ def test_commands_of_other_packages_say_what_they_need(monkeypatch: pytest.Monke
         assert isinstance(run(group, [mistake]).exception, ModuleNotFoundError)
     assert "No such command 'descr'. Did you mean 'describe'?" in run(group, ["descr"]).output
     assert "No such command 'x'." in run(group, ["x"]).output
+
+
+@pytest.mark.parametrize("terminal", [False, True])
+def test_only_a_terminal_gets_colours_and_no_control_characters(
+    terminal: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file, a pipe and programs get neither colours nor other characters than the definitions have."""
+    monkeypatch.setattr("click.testing._NamedTextIOWrapper.isatty", lambda stream: terminal)
+    Path("Clock.json").write_text(TYPO)
+    Path("Hour.json").write_text(CLOCK)
+    Path("Day.json").write_text(CLOCK.replace("string", "int8"))
+
+    def run(*arguments: str, given: str = "") -> Result:
+        return CliRunner().invoke(main, list(arguments), input=given, color=True, catch_exceptions=False)
+
+    red = "\x1b[1;31merror["
+    assert run("check", "Clock.json").stderr.startswith(red) is terminal
+    assert run("diff", "Hour.json", "Day.json").stdout.startswith(red) is terminal
+    for form in ("short", "json", "github", "junit"):
+        assert "\x1b" not in run("check", "Clock.json", "--format", form).output
+    for form in ("markdown", "json", "github", "junit"):
+        assert "\x1b" not in run("diff", "Hour.json", "Day.json", "--format", form).output
+    filtered = run("fmt", "-", given="// \x1b[31m red\nA => key 1, max version 0\n").stdout
+    escape = "\u241b" if terminal else "\x1b"
+    assert filtered == f"// {escape}[31m red\nA => key 1, max version 0\n"

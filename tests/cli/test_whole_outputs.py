@@ -113,6 +113,7 @@ def run(command: str) -> list[str]:
         return [f"$ {command}"]
     read = Path(given).read_bytes() if given else None
     result = CliRunner().invoke(main, shlex.split(arguments), input=read, catch_exceptions=False)
+    assert all(float(seconds) < 200 for seconds in re.findall(r"; ([\d.]+) s$", result.stderr, re.MULTILINE))
     for printed in (result.stdout, result.stderr):
         assert printed == "" or (printed[-1:] == "\n" and printed[-2:] != "\n\n")
     return [

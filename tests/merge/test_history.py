@@ -144,6 +144,62 @@ def test_a_version_in_exceptions_that_is_no_number_is_an_error_of_input(
         read_history(tmp_path)
 
 
+API = {"name": "Fetch", "accepts": "0", "listeners": ["broker"]}
+ENTRY = {"message": "A", "version": 1, "releases": "4.0.0", "reason": "wider"}
+LAID = {"releases": ["4.0.0"], "messages": {"A": {"0": {"aaaa": "4.0.0"}}}}
+NAMES = [
+    ("releases.json", {"4.0.0": {"source": "jar", "apis": {"1": API}, "unpublished": ["A"]}}, None),
+    ("releases.json", {"4.0.0 ": {"source": "jar", "apis": {}}}, "ValueError(\"'4.0.0 ' is not a release\")"),
+    ("releases.json", {"v4": {"source": "jar", "apis": {}}}, "'v4' is not a release"),
+    ("releases.json", {"4.0.0": {"source": 3, "apis": {}}}, "TypeError"),
+    ("releases.json", {"4.0.0": {"source": "jar", "apis": {"one": API}}}, "invalid literal"),
+    ("releases.json", {"4.0.0": {"source": "jar", "apis": {"1": API | {"name": "A b"}}}}, "the name of an API"),
+    ("releases.json", {"4.0.0": {"source": "jar", "apis": {"1": API | {"listeners": [3]}}}}, "TypeError"),
+    ("releases.json", {"4.0.0": {"source": "jar", "apis": {"1": API | {"others": "0"}}}}, "TypeError"),
+    ("releases.json", {"4.0.0": {"source": "jar", "apis": {}, "unpublished": [3]}}, "TypeError"),
+    ("layouts.json", LAID, None),
+    ("layouts.json", LAID | {"releases": ["4.x"]}, "'4.x' is not a release"),
+    ("layouts.json", LAID | {"releases": ["4.1.0"]}, "'4.0.0' is not in list"),
+    ("exceptions.json", [ENTRY], None),
+    ("exceptions.json", [ENTRY, ENTRY | {"message": 3}], "TypeError"),
+    ("exceptions.json", [ENTRY | {"reason": None}], "TypeError"),
+    ("exceptions.json", [ENTRY | {"releases": "4.0.1"}], "'4.0.1' is not in list"),
+    ("exceptions.json", [ENTRY | {"when": "then"}], "TypeError"),
+]
+
+
+@pytest.mark.parametrize(("name", "content", "told"), NAMES)
+def test_names_and_texts_of_the_history_are_read_with_care(
+    tmp_path: Path, name: str, content: object, told: str | None
+) -> None:
+    """They become names of files, and lines of code that is emitted."""
+    (tmp_path / "layouts.json").write_text(json.dumps(LAID))
+    (tmp_path / name).write_text(json.dumps(content))
+    if told is None:
+        assert json.loads(history_files(read_history(tmp_path))[name]) == content
+    else:
+        with pytest.raises(HistoryError) as caught:
+            read_history(tmp_path)
+        assert str(caught.value).startswith(f"{(tmp_path / name).as_posix()} is not as `kwirec merge` writes it: ")
+        assert told in str(caught.value)
+
+
+def test_a_module_that_was_not_published_had_the_versions_of_the_release_before() -> None:
+    """Also if several releases in a row lack it. Before its first release, and after it was removed, it had none."""
+    names = [f"1.{minor}.0" for minor in range(8)]
+    history = History(releases={name: {} for name in reversed(names)})
+    history.unpublished = {names[at]: ["B", "A"] for at in (0, 2, 3, 6)} | {names[5]: ["B"]}
+    for version, releases in ((0, (1, 4, 7)), (1, (4, 5)), (2, (7,))):
+        for at in releases:
+            history.record_layout("A", version, "aaaa", names[at])
+    history.record_layout("B", 0, "bbbb", names[4])
+    found = {key: history.unpublished_in(*key) for key in (("A", 0), ("A", 1), ("A", 2), ("B", 0), ("C", 0))}
+    assert found == {
+        ("A", 0): {"1.2.0", "1.3.0"}, ("A", 1): {"1.6.0"}, ("A", 2): set(), ("B", 0): {"1.5.0", "1.6.0"},
+        ("C", 0): set(),
+    }  # fmt: skip
+
+
 def test_the_order_of_merges_does_not_show_in_exceptions() -> None:
     def text(releases: list[str]) -> str:
         history = History()

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from kwirec.diagnostics.diagnostic import Report
+from kwirec.diagnostics.source import Source
 from kwirec.files import STAGE
+from kwirec.frontend import parse
+from kwirec.ir import resolve
 from kwirec.merge import merge
+from kwirec.merge.draft import draft_of
+from kwirec.merge.writer import definition_text
 from tests.merge.support import Definition, Union
 
 CLOCKWORK = Path(__file__).parents[1] / "data" / "clockwork"
@@ -780,3 +786,28 @@ def test_what_one_release_knows_of_a_field_is_kept(union: Union, order: tuple[st
         zones = field("Zones", "[]Zone", fields=[field("Name", "string", **more)])
         assert not union.merge(release, request(zones)).failed
     assert '"mapKey": true, "entityType": "topicName"' in union.definition("ClockRequest")
+
+
+def test_fields_and_structs_that_no_version_has_are_left_out(union: Union) -> None:
+    never = field("Never", "Lost", versions="5+", fields=[field("Deep", versions="5+")])
+    union.merge("1.0.0", request(field("Id"), never), data(field("Time"), field("Late", versions="1+")))
+    for name, kept in (("ClockRequest", "Id"), ("Clock", "Time")):
+        assert re.findall(r'"name": "(\w+)"', union.definition(name)) == [name, kept]
+
+
+@pytest.mark.parametrize("versions", [(0,), (0, 1), (1, 2), (2,), (3,)], ids=str)
+def test_a_draft_of_fewer_versions_says_nothing_of_the_others(versions: tuple[int, ...], snapshot: Any) -> None:
+    """Not the number of a tag either, which only the others have."""
+    inner = field("Inner", "[]Inner", versions="2+", fields=[field("Deep"), field("Deeper", versions="3")])
+    text = json.dumps(
+        request(
+            field("Id", "string", nullableVersions="3+"),
+            field("Late", "string", taggedVersions="2+", tag=4, flexibleVersions="3+"),
+            field("Early", versions="0-1", ignorable=True, default="7"),
+            inner,
+            valid="0-3",
+            deprecatedVersions="0-2",
+        )
+    )
+    [message] = resolve([parse(Source("ClockRequest.json", text), Report())], Report()).messages
+    assert definition_text(draft_of(message).limited_to(frozenset(versions))) == snapshot
