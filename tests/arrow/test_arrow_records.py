@@ -212,6 +212,11 @@ def test_batches_become_ready_by_rows_and_by_bytes() -> None:
     assert [part.num_rows for part in parts] == [1, 3, 3]
     assert rows_in(pa.Table.from_batches(parts)) == expected
     assert [part.num_rows for part in read_records(data, rows=2)] == [2, 2, 2, 1]
+    for size, codec, ready in ((500, 4, True), (300, 4, False), (500, 0, False)):
+        one = RecordBuilder(size=400)
+        data = batch_of(bytes(size), codec=codec)
+        one.add(next(read_batches(data)), data)
+        assert one.ready is ready  # what was decompressed is finished before the next is
 
 
 @pytest.mark.parametrize("codec", [0, 4])

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
 from kwire.frames import frame
 from kwire.guide import Guide
@@ -27,6 +28,7 @@ from kwire_kafka import (
     SaslAuthenticateRequest,
 )
 from kwire_kafka.api.produce import PartitionProduceData, TopicProduceData
+from kwire_kafka.releases import RELEASES
 from tests.runtime.test_inspect_command import run  # noqa: F401
 from tests.support.browser import BROWSER, told
 
@@ -66,6 +68,25 @@ def test_texts_are_escaped_and_only_one_script_and_style_are_allowed() -> None:
     for tag in ("script", "style"):
         text = page.partition(f"<{tag}>")[2].partition(f"</{tag}>")[0]
         assert f"{tag}-src 'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'" in policy[1]
+
+
+def test_all_of_a_page(monkeypatch: pytest.MonkeyPatch, snapshot: SnapshotAssertion) -> None:
+    """But for its style and script: rows, links, bytes and errors of two of everything, and what is left out."""
+    monkeypatch.setattr(page, "_part", lambda name: f"({name})")
+    monkeypatch.setattr(page, "MAX_SPANS", 83)  # as many as the first four have
+    inner = PROTOCOL.encode_request(SaslAuthenticateRequest(auth_bytes=b"s3cret" * 4), 2, correlation_id=2)
+    traces = {
+        "": trace_request(PROTOCOL, produce(), expand=expand_records),
+        "in an <Envelope>": trace_request(
+            PROTOCOL, PROTOCOL.encode_request(EnvelopeRequest(request_data=inner), 0, correlation_id=1)
+        ),
+        "cut": trace_request(PROTOCOL, REQUEST[:-1]),
+        "unknown": trace_request(PROTOCOL, b"\x01\xf4\0\2" + REQUEST[4:]),
+        "full": trace_request(PROTOCOL, REQUEST),
+        "fuller": trace_request(PROTOCOL, REQUEST),
+    }
+    made = trace_page(traces, THERE, lambda span: "a note" if span.name == "api_key" else "")
+    assert made.replace(RELEASES.newest.name, "NEWEST") == snapshot
 
 
 def test_secrets_are_dots() -> None:

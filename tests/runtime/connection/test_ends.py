@@ -238,6 +238,18 @@ def test_a_response_answers_its_request() -> None:
         server.send(request, BEAT)
 
 
+def test_only_api_versions_is_answered_in_another_version_than_asked() -> None:
+    client, server = pair()
+    for key, answer in ((18, ApiVersionsResponse(error_code=35)), (12, HeartbeatResponse())):
+        request = heard(server, client.send_raw(key, 99, b"\0", header_version=1))
+        if key == 18:
+            assert server.send(request, answer) == frame(bytes(4) + answer.encode(0))
+        else:
+            with pytest.raises(EncodeError, match="unknown version 99"):
+                server.send(request, answer)
+        assert server.send(request, answer, 0)[8:] == answer.encode(0)
+
+
 def test_requests_without_a_correlation_id_cannot_be_answered() -> None:
     _, server = pair()
     (short,) = server.receive(frame(raw("000c 0000 000000")))

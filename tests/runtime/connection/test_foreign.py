@@ -13,6 +13,7 @@ from tests.runtime.connection.conversations import Segment, accounted, asked, de
 
 CLIENT_HELLO = raw("16 0301 0200 010001fc 0303") + bytes(503)
 ALERT = raw("15 0303 0002 0228")
+VERBS = ("GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "TRACE", "PATCH")
 
 FOREIGN: list[tuple[str, Direction, bytes]] = [
     ("TLS", CLIENT, CLIENT_HELLO),
@@ -24,6 +25,37 @@ FOREIGN: list[tuple[str, Direction, bytes]] = [
     ("HTTP", CLIENT, b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"),
     ("HTTP", SERVER, b"HTTP/1.1 400 Bad Request\r\n\r\n"),
 ]
+
+
+@pytest.mark.parametrize(
+    ("data", "protocol"),
+    [
+        *((raw(f"{kind:02x} 0301 0001"), "TLS") for kind in range(0x14, 0x18)),
+        *((raw(f"16 03{minor:02x} 4800"), "TLS") for minor in range(5)),
+        (raw("13 0301 0001"), None),
+        (raw("18 0301 0001"), None),
+        (raw("16 0201 0001"), None),
+        (raw("16 0305 0001"), None),
+        (raw("16 0301 0000"), None),
+        (raw("16 0301 4801"), None),
+        (raw("16 0301 00"), False),
+        *((f"{verb} / HTTP".encode(), "HTTP") for verb in VERBS),
+        (b"GET /a b", False),
+        (b"GETS /a b", None),
+        (b"GET \0/ HTTP", None),
+        (b"HTTP/1.0 ", "HTTP"),
+        (b"HTTP/2 20", "HTTP"),
+        (b"HTTP/3 20", None),
+        (b"PRI * HTT", "HTTP"),
+        (b"A", False),
+        (b"Z", False),
+        (b"ZZZZZZZZZ", None),
+        (b"@", None),
+        (b"[", None),
+    ],
+)
+def test_a_protocol_is_known_by_its_first_bytes(data: bytes, protocol: str | bool | None) -> None:
+    assert sniff_protocol(data) == protocol
 
 
 @pytest.mark.parametrize("start", ["unknown", "beginning"])

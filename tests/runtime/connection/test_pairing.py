@@ -17,6 +17,7 @@ from kwire.connection import (
     Unanswered,
     Undecodable,
 )
+from kwire.connection.detect import MIN_TLS_SIZE
 from kwire.connection.event_reader import MAX_KNOWN
 from kwire.connection.events import REQUEST_SIZE
 from kwire.frames import frame
@@ -144,6 +145,10 @@ def test_a_request_in_flight_counts_without_its_bytes_and_with_the_request_in_it
         connection = decoder(keep_requests=False)
         connection.feed(*asked(message, message.VALID_VERSIONS[-1], 1), 1.0)
         assert least < connection.held < least + 100
+    connection = decoder(keep_requests=False)
+    (broken,) = connection.feed(CLIENT, frame(asked(BEAT, 4, 1)[1][4:-1]), 1.0)
+    assert isinstance(broken, Undecodable)
+    assert connection.held == REQUEST_SIZE + len(broken.reason)
 
 
 @pytest.mark.parametrize("unfinished", [asked(BEAT, 4, 2), answered(HeartbeatResponse(), 4, 1)], ids=[CLIENT, SERVER])
@@ -295,6 +300,37 @@ def test_an_unfinished_frame_that_may_have_secrets_keeps_its_header_only(
     assert (event.correlation_id, event.data) == (7, data[4:kept] + data[-1:] if kept else data[4:])
 
 
+@pytest.mark.parametrize("version", [1, 2])
+def test_as_much_of_an_unfinished_secret_is_kept_as_surely_is_none(version: int) -> None:
+    """All of it, until the length of the client id has come and the body begins."""
+    side, data = asked(SECRET, version, 7)
+    header = 4 + 10 + 2 + (version > 1)
+    for size in range(1, len(data)):
+        connection = decoder()
+        assert connection.feed(side, data[:size], 1.0) == []
+        assert connection.drop_secrets(2.0, "not kept") == []
+        assert connection.held == (size if size <= header else header)
+        (event,) = connection.feed(side, data[size:], 3.0)
+        assert isinstance(event, RequestEvent if size <= header else Undecodable)
+        assert (event.name, event.correlation_id) == ("SaslAuthenticate", 7)
+
+
+def test_what_is_known_of_a_frame_ends_at_its_first_hole() -> None:
+    """Also after another one: here in the client id, and later bytes are dropped."""
+    side, data = asked(HeartbeatRequest(group_id="g" * 600), 4, 1, "c" * 40)
+    connection = decoder()
+    connection.feed(side, data[:24], 1.0)
+    connection.gap(side, 10, 2.0)
+    assert connection.feed(side, data[34:400], 3.0) == []
+    assert connection.drop(4.0, "not kept") == []
+    (event,) = connection.feed(side, data[400:], 5.0)
+    assert isinstance(event, Undecodable)
+    kept = data[:24] + data[34:]
+    assert event.data == kept[4 : 4 + 256] + data[400:]
+    assert event.reason == f"{len(data) - 4 - len(event.data)} of its {len(data) - 4} bytes were not kept"
+    assert event.header == RequestHeader(api_key=12, api_version=4, correlation_id=1, client_id=None)
+
+
 @pytest.mark.parametrize("secret", [True, False])
 def test_an_unfinished_response_that_may_have_secrets_keeps_its_header_only(secret: bool) -> None:
     if secret:
@@ -379,7 +415,10 @@ def test_nothing_may_be_fed_after_the_end() -> None:
 def test_arguments_are_checked() -> None:
     with pytest.raises(ValueError, match="start must be"):
         ConnectionDecoder(PROTOCOL, start="middle")  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="max_frame must be below"):
-        ConnectionDecoder(PROTOCOL, max_frame=1 << 30)
+    for most in (0, -1, MIN_TLS_SIZE, 1 << 30):
+        with pytest.raises(ValueError, match="max_frame must be below"):
+            ConnectionDecoder(PROTOCOL, max_frame=most)
+    for most in (1, MIN_TLS_SIZE - 1):
+        ConnectionDecoder(PROTOCOL, max_frame=most)
     with pytest.raises(ValueError, match="the direction is 'client' or 'server', not 'both'"):
         decoder().feed("both", b"", 1.0)  # type: ignore[arg-type]

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from crc32c import crc32c
 
-from kwire import LIKE_KAFKA, DecodeError
+from kwire import LIKE_KAFKA, STRICT, DecodeError, Policy
 from kwire.compression import Codec, CompressionError, DecompressionLimitError, compress
 from kwire.records import (
     Batch,
@@ -277,9 +277,19 @@ def test_any_negative_length_is_null_as_in_kafka(field: str) -> None:
 @pytest.mark.parametrize("codec", range(5))
 def test_uncounted_bytes_are_passed_over_if_the_policy_says_so(codec: int) -> None:
     uncounted = around(b"\1\2\3", count=0, codec=codec)
-    refused(uncounted, DecodeError)
-    (batch,) = read_batches(uncounted, policy=LIKE_KAFKA)
-    assert batch.records() == list(batch) == []
+    for policy, ignores in (
+        (STRICT, False),
+        (Policy(tags="kafka", utf8="replace"), False),
+        (Policy(trailing="ignore"), True),
+        (LIKE_KAFKA, True),
+    ):
+        (batch,) = read_batches(uncounted, policy=policy)
+        assert batch.lenient is ignores
+        if ignores:
+            assert batch.records() == list(batch) == []
+        else:
+            with pytest.raises(DecodeError):
+                batch.records()
 
 
 def test_offsets_of_errors_count_from_the_start_of_the_input() -> None:
