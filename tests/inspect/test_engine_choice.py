@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import product
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -12,6 +13,8 @@ from kwire_inspect.command import engines
 from kwire_inspect.command.engines import BRIEF_LIMIT, ENGINES, WORTH, LocalEngine, checked_output, engine_for
 from kwire_inspect.inputs import Inputs
 from kwire_inspect.options import OptionError
+
+OTHER_ENGINE = engines.other_engine
 
 
 def chosen(*given: Any) -> str:
@@ -31,9 +34,10 @@ def spark(name: str, option: str) -> Any:
 
 @pytest.fixture(autouse=True)
 def machine(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One with four processors and Spark."""
+    """One with 64 processors, of which this process may use four, and with Spark."""
     monkeypatch.setattr(engines, "other_engine", spark)
     monkeypatch.setattr("os.sched_getaffinity", lambda _: range(4), raising=False)
+    monkeypatch.setattr("os.cpu_count", lambda: 64)
     for name in ("MASTER", "PYSPARK_GATEWAY_PORT"):
         monkeypatch.delenv(name, raising=False)
 
@@ -62,6 +66,40 @@ def test_each_choice(snapshot: SnapshotAssertion) -> None:
 def test_large_inputs_are_read_by_several_processes(size: int, processes: int) -> None:
     inputs = Inputs(captures=("a.pcap",), size=size)
     assert chosen("auto", inputs, "out", "parquet", None) == f"local, {processes} processes"
+
+
+def test_without_a_limit_all_processors_are_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr("os.sched_getaffinity", raising=False)
+    assert [engines.processes_for(size * WORTH) for size in (0, 63, 65)] == [1, 63, 64]
+    monkeypatch.setattr("os.cpu_count", lambda: None)
+    assert engines.processes_for(9 * WORTH) == 1
+
+
+@pytest.mark.parametrize("installed", [True, False])
+@pytest.mark.parametrize("found", [["spark"], []])
+def test_spark_is_the_engine_of_that_name_if_its_library_is_there(
+    monkeypatch: pytest.MonkeyPatch, installed: bool, found: list[str]
+) -> None:
+    asked: list[Any] = []
+    points = [SimpleNamespace(load=lambda name=name: f"the engine {name}") for name in found]
+    monkeypatch.setattr(engines, "find_spec", lambda name: asked.append(name) or (installed or None))
+    monkeypatch.setattr(engines, "entry_points", lambda **of: asked.append(of) or points)
+    if installed and found:
+        assert OTHER_ENGINE("spark", "--master local") == "the engine spark"
+    else:
+        with pytest.raises(OptionError, match=r"^--master local needs Spark: pip install 'kwire\[spark\]'$"):
+            OTHER_ENGINE("spark", "--master local")
+    assert asked == ["pyspark", {"group": "kwire.engines", "name": "spark"}][: 1 + installed]
+    assert engines.is_installed("spark") is installed
+
+
+@pytest.mark.parametrize("out", ["out", "s3://bucket/out", "hdfs://name/out"])
+def test_only_an_address_is_checked_by_spark(monkeypatch: pytest.MonkeyPatch, out: str) -> None:
+    def other(name: str, option: str) -> Any:
+        return SimpleNamespace(checked_output=lambda given: f"{given} of {name} for {option}")
+
+    monkeypatch.setattr(engines, "other_engine", other)
+    assert checked_output(out) == (out if out == "out" else f"{out} of spark for --out {out}")
 
 
 def test_an_address_with_a_secret_is_refused_before_anything_writes_there() -> None:

@@ -1,0 +1,275 @@
+"""One call of a command: what it asks of its engine, what it writes and prints, and where. Needs no input."""
+
+from __future__ import annotations
+
+import io
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import click
+import pyarrow as pa
+import pytest
+from click.testing import CliRunner, Result
+from rich.console import Console
+
+from kwire.command import main
+from kwire.protocol import MessageRegistry
+from kwire_inspect.command import common
+from kwire_inspect.command.common import Run, only_writer, with_inputs
+from kwire_inspect.command.engines import LocalEngine
+from kwire_inspect.inputs import Inputs
+from kwire_inspect.options import BrokenInputError, OptionError
+from kwire_inspect.reasons import TLS
+from kwire_inspect.reports.report import Report, Table
+from kwire_inspect.schemas import CLIENTS, COUNTED, EXCHANGES, PROBLEMS, REFUSALS
+from kwire_inspect.stored import Origin, StoredTable
+from kwire_inspect.tables.clients import REFUSAL_COLUMNS, Clients, clients
+from kwire_kafka.errors import ErrorCode
+from kwire_kafka.releases import RELEASES
+from tests.support.report_rows import client, exchange, table_of
+
+SKIPPED = (("a.txt", "empty file"), ("b.txt", "cut off"))
+INPUTS = Inputs(captures=("/data/a.pcap",), skipped=SKIPPED)
+UNREAD = {"problem": TLS, "places": 1, "connections": 1, "unread": 10**9, "source": "a.pcap", "position": 7}
+
+
+class Engine:
+    """Has a few rows of each table, and notes what it is asked."""
+
+    told = "Read by a test."
+
+    def __init__(self) -> None:
+        self.asked: list[Any] = []
+        self.rows: dict[str, list[dict[str, Any]]] = {
+            "clients": [client(requests=5)],
+            "problems": [UNREAD],
+            "refusals": [],
+            "metrics": [client(1, 11, 3, input_kind="metrics")],
+        }
+
+    def read(self, table: str, inputs: Inputs, columns: Any, options: Any) -> Any:
+        self.asked.append((table, inputs, tuple(columns), dict(options)))
+        schema = {"clients": CLIENTS, "problems": PROBLEMS, "refusals": REFUSALS, "metrics": COUNTED}[table]
+        return table_of(schema, *self.rows[table])
+
+    def counted(self, inputs: Inputs, options: Any) -> Any:
+        self.asked.append(("counted", inputs, dict(options)))
+        return table_of(COUNTED, client(requests=7))
+
+    def cached(self, table: Any) -> Any:
+        self.asked.append("cached")
+        return table
+
+    def write(self, table: Any, schema: pa.Schema, folder: str, name: str, *, origin: Origin) -> None:
+        self.asked.append((name, table, schema, folder, origin))
+
+
+def run_of(inputs: Inputs = INPUTS, out: str = "out", **options: str) -> Run:
+    """A run whose terminal is written to memory."""
+    said, progress = (Console(file=io.StringIO(), width=300) for _ in range(2))
+    engine: Any = Engine()
+    return Run(inputs, out, engine, options, said, progress, 80.0)
+
+
+def asked_of(run: Run) -> list[Any]:
+    engine: Any = run.engine
+    return [one for one in engine.asked if one != "cached"]
+
+
+def test_pages_are_on_this_machine() -> None:
+    assert [run_of(out=out).pages for out in ("out", "/a/b", "s3://bucket/a", "hdfs://a/b")] == [
+        *("out", "/a/b"),
+        *("kwire-out", "kwire-out"),
+    ]
+
+
+def test_messages_error_codes_and_releases_are_those_of_the_package(newer: MessageRegistry) -> None:
+    usual, other = run_of(), run_of(protocol=newer.package)
+    assert (usual.protocol.package, other.protocol.package) == ("kwire_kafka", newer.package)
+    assert usual.error_codes is ErrorCode
+    assert other.error_codes is sys.modules[f"{newer.package}.errors"].ErrorCode is not ErrorCode
+    assert usual.releases(None) is RELEASES
+    assert other.releases("kwire_kafka") is RELEASES
+    assert other.releases(None) is not RELEASES
+
+
+def test_each_table_gets_the_options_that_it_has() -> None:
+    given = {"ports": "9092", "time_zone": "+02:00", "mode": "failfast", "start": "1", "key_log": "k"}
+    run = run_of(**given)
+    expected = {
+        "frames": {"ports", "mode", "start", "key_log"},
+        "exchanges": {"ports", "time_zone", "mode", "start", "key_log"},
+        "refusals": {"time_zone", "mode"},
+        "records": {"mode", "start"},
+        "metrics": {"mode"},
+        "clients": set(),
+    }
+    for table, names in expected.items():
+        assert run.options_of(table) == {name: given[name] for name in names}
+    more = run.options_of("exchanges", bodies="codes", mode="permissive", topics="x")
+    assert more == given | {"bodies": "codes", "mode": "permissive"}
+
+
+def test_a_table_is_read_of_all_inputs_or_of_those_that_are_named() -> None:
+    run, others = run_of(mode="failfast"), Inputs(server_logs=("b.log",))
+    run.read("refusals", "api", "version")
+    run.read("refusals", inputs=others, time_zone="UTC")
+    assert asked_of(run) == [
+        ("refusals", INPUTS, ("api", "version"), {"mode": "failfast"}),
+        ("refusals", others, (), {"mode": "failfast", "time_zone": "UTC"}),
+    ]
+
+
+def test_the_origin_of_tables_is_that_of_their_run() -> None:
+    run = run_of()
+    assert replace(run.origin, written="") == Origin("1 capture (a.pcap)", SKIPPED)
+    assert abs(datetime.fromisoformat(run.origin.written) - datetime.now(UTC)) < timedelta(minutes=5)
+    assert run.origin is run.origin
+
+
+def stored(kind: str, *, complete: bool = True, folder: str = "tables") -> StoredTable:
+    return StoredTable(f"{folder}/{kind}", kind, Origin("captures", (), "monday"), complete)
+
+
+def seen_rows(seen: Clients[Any]) -> list[tuple[Any, ...]]:
+    names = "input_kind", "api", "version", "requests", "refused"
+    return sorted(tuple(row[name] for name in names) for row in seen.table.rows())
+
+
+REFUSAL = {"source": "s.log", "position": 3, "client_host": "10.0.0.9", "api_key": 0, "api": "Produce", "version": 2}
+
+
+@pytest.mark.parametrize("metrics", [(), ("m.prom",)])
+def test_clients_are_counted_once_in_all_inputs(metrics: tuple[str, ...]) -> None:
+    inputs = replace(INPUTS, metrics=metrics)
+    run = run_of(inputs, mode="failfast", ports="9092")
+    engine: Any = run.engine
+    engine.rows["refusals"] = [REFUSAL]
+    seen = run.clients()
+    expected = [("capture", "Metadata", 9, 7, 0), ("server_log", "Produce", 2, 1, 1)]
+    assert seen_rows(seen) == sorted([*expected, *[("metrics", "Fetch", 11, 3, 0)][: len(metrics)]])
+    assert (seen.origin, seen.complete) == (run.origin, True)
+    counted = [("counted", inputs, {"mode": "failfast", "ports": "9092", "bodies": "codes"})]
+    refusals = [("refusals", inputs, REFUSAL_COLUMNS, {"mode": "failfast"})]
+    assert sorted(asked_of(run)) == sorted(
+        [*counted, *refusals, *[("metrics", inputs, (), {"mode": "failfast"})][: len(metrics)]]
+    )
+    assert engine.asked.count("cached") == 1
+
+
+def test_exchanges_that_were_read_before_are_counted() -> None:
+    run = run_of()
+    rows = [exchange(), exchange(0, 8), exchange(0, 8, at=1)]
+    assert seen_rows(run.clients(table_of(EXCHANGES, *rows))) == [
+        ("capture", "Metadata", 9, 1, 0),
+        ("capture", "Produce", 8, 2, 0),
+    ]
+    assert [one[0] for one in asked_of(run)] == ["refusals"]
+
+
+@pytest.mark.parametrize("complete", [True, False])
+@pytest.mark.parametrize("problems", [True, False])
+def test_clients_that_were_written_before_are_read(complete: bool, problems: bool) -> None:
+    tables = (stored("clients", complete=complete), *[stored("problems")][:problems])
+    run = run_of(Inputs(tables=tables))
+    seen = run.clients()
+    assert seen_rows(seen) == [("capture", "Metadata", 9, 5, 0)]
+    assert [row["problem"] for row in seen.problems.rows()] == [TLS]
+    assert (seen.origin, seen.complete) == (run.origin, complete and problems)
+    assert asked_of(run) == [(name, run.inputs, (), {}) for name in ("clients", "problems")]
+    engine: Any = run.engine
+    assert engine.asked.count("cached") == 1
+
+
+def test_problems_are_written_before_the_clients() -> None:
+    """A report on the tables begins when there are clients, and needs both."""
+    run, origin = run_of(), Origin("of these clients")
+    seen = clients(table_of(CLIENTS, client()), origin=origin)
+    run.write_clients(seen)
+    (first, problems, *of_first), (second, table, *of_second) = asked_of(run)
+    assert (first, of_first) == ("problems", [PROBLEMS, "out", origin])
+    assert (second, of_second) == ("clients", [CLIENTS, "out", origin])
+    assert ({*table.columns}, {*problems.columns}) == ({*CLIENTS.names}, {*PROBLEMS.names})
+
+
+def test_clients_that_are_the_input_are_not_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "link").symlink_to("out")
+    given = (stored("problems", folder=f"{tmp_path}/out"), stored("clients", folder=f"{tmp_path}/out"))
+    for out, count in (("out", 0), (f"{tmp_path}/out", 0), ("link", 0), ("other", 2)):
+        run = run_of(Inputs(tables=given), out)
+        run.write_clients(clients(table_of(CLIENTS, client())))
+        assert len(asked_of(run)) == count
+
+
+def test_a_table_of_an_older_version_has_an_unknown_basis() -> None:
+    seen = clients(table_of(CLIENTS, client()))
+    for flags in ((True, True), (True, False), (False, False), ()):
+        tables = tuple(stored("clients", complete=flag) for flag in flags)
+        assert run_of(Inputs(tables=tables)).basis(seen).known == all(flags)
+
+
+@pytest.mark.parametrize("counted", [False, True])
+@pytest.mark.parametrize("unread", [0, 10**9])
+@pytest.mark.parametrize("requests", [0, 1])
+def test_enough_input_without_a_request_is_wrong_usage(counted: bool, unread: int, requests: int) -> None:
+    """With too little input, the report says so instead. A broken place is no request, even if its API is known."""
+    broken = {"source": "a.pcap", "position": 7, "problem": TLS, "unread": unread, "api_key": 3, "version": 9}
+    table = table_of(EXCHANGES, *[exchange(request_size=50)] * requests, *[broken] * bool(unread))
+    run, given = run_of(), clients(table) if counted else table
+    if requests:
+        run.check_requests(given)
+        return
+    if unread:
+        run.check_requests(given)
+        run = replace(run, min_coverage=0)
+    with pytest.raises(OptionError) as raised:
+        run.check_requests(given)
+    reason, _, advice = str(raised.value).removeprefix("no requests found in 1 capture (a.pcap)").partition(": capture")
+    assert (reason, advice[:9]) == ((f": {TLS}", " where it") if unread else ("", ""))
+
+
+UNREAD_HALF = {"problem": TLS, "unread": 1000, "source": "a.pcap", "position": 7}
+REPORT = Report("x", "Title", ("Nothing to do.",), (Table("t", "Rows", rows=(("10.0.0.1",),)).with_columns("a"),))
+
+
+@pytest.mark.parametrize("least", [0.0, 80.0, 100.0])
+def test_a_report_says_how_much_was_read(least: float) -> None:
+    """Half of the bytes were read; the files that were skipped are named."""
+    run = replace(run_of(), min_coverage=least)
+    table = table_of(EXCHANGES, exchange(3, 99, request_size=1000), UNREAD_HALF)
+    report = run.completed(REPORT, run.basis(table), table)
+    told = "\n".join(report.summary)
+    assert report.exit_code == (4 if least else 0)
+    assert ("INCOMPLETE: only 50.0 % of the bytes" in told) == bool(least)
+    assert "Based on 1 capture (a.pcap): 1 request" in told
+    assert "newer" in told, "the request of version 99"
+    (places,) = [table for table in report.tables if table.name == "problems"]
+    assert [("a.txt" in str(row), "b.txt" in str(row)) for row in places.rows] == [(False, False), (True, False), (False, True)]
+
+
+@pytest.mark.parametrize("form", ["text", "json", "markdown", "junit"])
+@pytest.mark.parametrize("code", [0, 1])
+def test_a_report_is_written_and_then_printed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], form: str, code: int
+) -> None:
+    """Files first; other formats go to the standard output, and nothing else does."""
+    run = run_of(out=str(tmp_path / "[red]out[/x]"))
+    assert run.publish(replace(REPORT, exit_code=code), form) == code
+    said, progress = (console.file.getvalue() for console in (run.console, run.progress))  # type: ignore[attr-defined]
+    page = tmp_path / "[red]out[/x]" / "x.html"
+    done = f"Report: {page}, with its tables in the same folder. Read by a test.\n"
+    printed = capsys.readouterr().out
+    assert {path.name for path in page.parent.iterdir()} >= {"x.html", "x-t.csv", "x-t.parquet"}
+    if form == "text":
+        assert "Nothing to do." in said
+        assert said.endswith(f"\n\n{done}")
+        assert (progress, printed) == ("", "")
+    else:
+        assert (said, progress) == ("", done)
+        assert printed == common.FORMATS[form](replace(REPORT, exit_code=code))
