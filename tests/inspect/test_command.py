@@ -11,6 +11,7 @@ from datetime import timedelta
 from io import BytesIO as TemporaryFileOf
 from io import StringIO
 from pathlib import Path
+from tempfile import gettempdir
 from typing import Any
 
 import click
@@ -26,9 +27,10 @@ from syrupy.assertion import SnapshotAssertion
 
 from kwire.command import group
 from kwire.command import main as run
-from kwire.errors import KwireError
+from kwire.errors import KwireError, UnknownReleaseError
 from kwire.logs import LogSegment
-from kwire_inspect.command import one_line, reports
+from kwire.protocol import TAKE_IN
+from kwire_inspect.command import Command, FailedError, one_line, reports
 from kwire_inspect.command.common import Run, only_writer
 from kwire_inspect.command.engines import LocalEngine
 from kwire_inspect.command.reports import SHOWN, clients_report, usage_of
@@ -303,6 +305,79 @@ def test_what_the_system_refuses_is_one_line() -> None:
     full_disks = (OSError(number, os.strerror(number), "a") for number in (errno.ENOSPC, errno.EDQUOT))
     for full in (*full_disks, duckdb.IOException(FULL_DATABASE)):
         assert "choose another folder with --out" in one_line(full)[0]
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (OSError(errno.ENOENT, "No such file", "a/b"), "a/b: no such file"),
+        (OSError(errno.EBADF, "Bad file descriptor", 7), "the output folder: bad file descriptor"),
+        (OSError(errno.EIO, "Input/output error", ""), "the output folder: input/output error"),
+        (OSError("the store is gone"), "OSError: the store is gone"),
+        (OSError(errno.ENOSPC, "Full", "a/b"), "a/b: full: free some, or choose another folder with --out"),
+        (
+            OSError(errno.EDQUOT, "Full"),
+            f"the output folder: full: free some there or in {gettempdir()}, or choose another folder with --out",
+        ),
+        (UnknownReleaseError("5.0", ["4.0"]), f"{UnknownReleaseError('5.0', ['4.0'])}; {TAKE_IN}"),
+        (PySparkException("only a text\nin two lines"), "PySparkException: only a text"),
+        (PySparkException("a.OptionError: old\njava.io.IOException: x"), "old"),
+        (RuntimeError("a.OptionError: of another library"), "RuntimeError: a.OptionError: of another library"),
+    ],
+)
+def test_what_is_told_of_an_error(error: Exception, told: str) -> None:
+    usage = isinstance(error, UnknownReleaseError) or told == "old"
+    assert one_line(error) == (told, usage)
+
+
+def failing(error: BaseException) -> click.Command:
+    def fail() -> None:
+        raise error
+
+    fail.__module__ = "kwire_spark.command.watch"
+    return Command("watch", callback=fail)
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "told"),
+    [
+        (OptionError("first\nsecond\x1b[31m"), 2, "kwire: first\nsecond\\x1b[31m\n"),
+        (KwireError("bad"), 3, "kwire: bad\n"),
+        (ModuleNotFoundError("x", name="pyspark"), 2, "kwire: watch needs pyspark: pip install 'kwire[spark]'\n"),
+        (ModuleNotFoundError("no module", name="kwire_x.y"), 3, "kwire: ModuleNotFoundError: no module\n"),
+        (ModuleNotFoundError("no module"), 3, "kwire: ModuleNotFoundError: no module\n"),
+        (ImportError("no name", name="pyspark"), 3, "kwire: ImportError: no name\n"),
+    ],
+)
+@pytest.mark.parametrize("debug", [None, "", "1", "yes"])
+def test_a_failed_command_says_why_unless_the_trace_is_asked_for(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    error: Exception,
+    code: int,
+    told: str,
+    debug: str | None,
+) -> None:
+    monkeypatch.delenv("KWIRE_DEBUG", raising=False)
+    if debug is not None:
+        monkeypatch.setenv("KWIRE_DEBUG", debug)
+    with pytest.raises(type(error) if debug else FailedError) as raised:
+        failing(error).main([], standalone_mode=False)
+    if isinstance(raised.value, FailedError):
+        assert (raised.value.exit_code, raised.value.__cause__) == (code, error)
+        raised.value.show()
+        raised.value.show(noted := StringIO())
+        assert capsys.readouterr() == ("", told)
+        assert noted.getvalue() == told
+
+
+@pytest.mark.parametrize(
+    "error", [BrokenPipeError("the reader is gone"), click.Abort(), click.UsageError("x"), click.exceptions.Exit(7)]
+)
+def test_what_the_main_command_handles_passes(error: Exception) -> None:
+    with pytest.raises(type(error)) as raised, click.Context(command := failing(error)) as context:
+        command.invoke(context)
+    assert raised.value is error
 
 
 def test_a_terminal_does_not_act_on_what_an_error_quotes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -82,10 +82,15 @@ def test_spark_is_the_engine_of_that_name_if_its_library_is_there(
 ) -> None:
     asked: list[Any] = []
     points = [SimpleNamespace(load=lambda name=name: f"the engine {name}") for name in found]
-    monkeypatch.setattr(engines, "find_spec", lambda name: asked.append(name) or (installed or None))
-    monkeypatch.setattr(engines, "entry_points", lambda **of: asked.append(of) or points)
+
+    def answer(*name: str, **of: str) -> Any:
+        asked.extend(name or [of])
+        return points if of else installed or None
+
+    monkeypatch.setattr(engines, "find_spec", answer)
+    monkeypatch.setattr(engines, "entry_points", answer)
     if installed and found:
-        assert OTHER_ENGINE("spark", "--master local") == "the engine spark"
+        assert str(OTHER_ENGINE("spark", "--master local")) == "the engine spark"
     else:
         with pytest.raises(OptionError, match=r"^--master local needs Spark: pip install 'kwire\[spark\]'$"):
             OTHER_ENGINE("spark", "--master local")

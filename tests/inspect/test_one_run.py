@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import sys
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -17,14 +18,14 @@ import pytest
 from click.testing import CliRunner, Result
 from rich.console import Console
 
-from kwire.command import main
 from kwire.protocol import MessageRegistry
 from kwire_inspect.command import common
 from kwire_inspect.command.common import Run, only_writer, with_inputs
 from kwire_inspect.command.engines import LocalEngine
-from kwire_inspect.inputs import Inputs
+from kwire_inspect.inputs import Inputs, find
 from kwire_inspect.options import BrokenInputError, OptionError
 from kwire_inspect.reasons import TLS
+from kwire_inspect.reports.formats import FORMATS
 from kwire_inspect.reports.report import Report, Table
 from kwire_inspect.schemas import CLIENTS, COUNTED, EXCHANGES, PROBLEMS, REFUSALS
 from kwire_inspect.stored import Origin, StoredTable
@@ -100,7 +101,7 @@ def test_messages_error_codes_and_releases_are_those_of_the_package(newer: Messa
 
 def test_each_table_gets_the_options_that_it_has() -> None:
     given = {"ports": "9092", "time_zone": "+02:00", "mode": "failfast", "start": "1", "key_log": "k"}
-    run = run_of(**given)
+    run = replace(run_of(), options=given)
     expected = {
         "frames": {"ports", "mode", "start", "key_log"},
         "exchanges": {"ports", "time_zone", "mode", "start", "key_log"},
@@ -230,7 +231,9 @@ def test_enough_input_without_a_request_is_wrong_usage(counted: bool, unread: in
         run = replace(run, min_coverage=0)
     with pytest.raises(OptionError) as raised:
         run.check_requests(given)
-    reason, _, advice = str(raised.value).removeprefix("no requests found in 1 capture (a.pcap)").partition(": capture")
+    reason, _, advice = (
+        str(raised.value).removeprefix("no requests found in 1 capture (a.pcap)").partition(": capture")
+    )
     assert (reason, advice[:9]) == ((f": {TLS}", " where it") if unread else ("", ""))
 
 
@@ -250,7 +253,9 @@ def test_a_report_says_how_much_was_read(least: float) -> None:
     assert "Based on 1 capture (a.pcap): 1 request" in told
     assert "newer" in told, "the request of version 99"
     (places,) = [table for table in report.tables if table.name == "problems"]
-    assert [("a.txt" in str(row), "b.txt" in str(row)) for row in places.rows] == [(False, False), (True, False), (False, True)]
+    assert [[name for name in ("a.pcap", "a.txt", "b.txt") if name in str(row)] for row in places.rows] == [
+        *(["a.pcap"], ["a.txt"], ["b.txt"])
+    ]
 
 
 @pytest.mark.parametrize("form", ["text", "json", "markdown", "junit"])
@@ -272,4 +277,242 @@ def test_a_report_is_written_and_then_printed(
         assert (progress, printed) == ("", "")
     else:
         assert (said, progress) == ("", done)
-        assert printed == common.FORMATS[form](replace(REPORT, exit_code=code))
+        assert printed == FORMATS[form](replace(REPORT, exit_code=code))
+
+
+Called = tuple[Result, list[Any]]
+
+
+@pytest.fixture
+def called(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Called]:
+    """Calls a command with shared options: its result, and the runs, engines and claims that it made."""
+    monkeypatch.chdir(tmp_path)
+
+    def call(*arguments: str, stored: tuple[str, ...] = ("clients", "exchanges")) -> Called:
+        made: list[Any] = []
+
+        @click.command()
+        @click.option("--more", default="usual")
+        @with_inputs(stored=stored)
+        def census(run: Run, more: str) -> int:
+            made.append((run, more))
+            return 7
+
+        monkeypatch.setattr(common, "checked_key_log", lambda path: f"/somewhere/{path}")
+
+        def engine(*given: Any) -> LocalEngine:
+            made.append(given)
+            return LocalEngine()
+
+        monkeypatch.setattr(common, "engine_for", engine)
+        return CliRunner().invoke(census, arguments, standalone_mode=False), made
+
+    return call
+
+
+def test_a_command_gets_its_inputs_and_options_as_a_run(called: Callable[..., Called], tmp_path: Path) -> None:
+    (tmp_path / "server.log").write_text("x with unsupported version y")
+    given = ["--ports", "9092", "--start", "1", "--end", "2", "--time-zone", "+02:00", "--mode", "failfast"]
+    more = ["--protocol", "kwire_kafka", "--key-log", "keys", "--min-coverage", "50", "--more", "x", "-q"]
+    engine = ["--engine", "local", "--processes", "3", "--table-format", "csv", "--master", "local[2]"]
+    result, ((name, inputs, *others), (run, other)) = called("server.log", *given, *more, *engine, "--out", "there")
+    assert (result.return_value, other) == (7, "x")
+    assert (name, others) == ("local", ["there", "csv", "local[2]", 3])
+    assert inputs == run.inputs == Inputs(server_logs=("server.log",))
+    assert (run.out, run.min_coverage, run.progress.quiet, run.progress.stderr) == ("there", 50, True, True)
+    assert run.options == {
+        "ports": "9092",
+        "start": "1",
+        "end": "2",
+        "time_zone": "+02:00",
+        "mode": "failfast",
+        "protocol": "kwire_kafka",
+        "key_log": "/somewhere/keys",
+    }
+    result, ((name, *_, processes), (run, other)) = called("server.log")
+    assert (name, processes, run.out, run.min_coverage, run.options) == ("auto", None, "kwire-out", 90, {})
+    assert (other, run.progress.quiet, run.console.width) == ("usual", False, common.WIDTH)
+    assert [path.name for path in tmp_path.iterdir() if path.is_dir()] == [], "nothing was written"
+
+
+def test_a_terminal_has_its_own_width(called: Callable[..., Called], monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("server.log").write_text("x with unsupported version y")
+    monkeypatch.setenv("COLUMNS", "77")
+    monkeypatch.setattr(common, "sys", SimpleNamespace(stdout=SimpleNamespace(isatty=lambda: True)))
+    _, (_, (run, _)) = called("server.log")
+    assert run.console.width == 77
+
+
+@pytest.mark.parametrize("out", ["there", "hdfs://name/there"])
+def test_a_command_claims_the_folder_of_its_pages_before_it_reads(
+    called: Callable[..., Called], monkeypatch: pytest.MonkeyPatch, out: str
+) -> None:
+    """An address is Spark's to create; the pages are then in the usual folder of this machine."""
+    Path("server.log").write_text("x with unsupported version y")
+    done = list[Any]()
+
+    def forwarding(paths: Any, progress: Console) -> Any:
+        done.append(paths)
+        return nullcontext()
+
+    def noted(paths: Any) -> Inputs:
+        done.extend(path.name for path in Path().iterdir() if path.is_dir())
+        with pytest.raises(OptionError, match="another kwire is writing to this folder"), only_writer(done[-1]):
+            pass
+        return find(paths)
+
+    monkeypatch.setattr(common, "find", noted)
+    monkeypatch.setattr(common, "checked_output", lambda out: out)
+    monkeypatch.setattr(common, "forward_sigint_to_writer", forwarding)
+    result, ((_, _, told, *_), (run, _)) = called("server.log", "--out", out)
+    assert result.exit_code == 0
+    assert done == [("server.log",), "kwire-out" if "://" in out else "there"]
+    assert (told, run.out) == (out, out)
+    assert {path.name for path in Path().iterdir()} == {"server.log"}
+
+
+def test_only_one_run_writes_to_a_folder_and_what_it_wrote_stays(tmp_path: Path) -> None:
+    out = tmp_path / "a" / "b"
+    for _ in range(2):
+        with only_writer(str(out)):
+            assert out.stat().st_mode & 0o077 == 0
+            assert not [*out.iterdir()]
+        assert not out.exists()
+    with only_writer(str(out)):
+        (out / "page.html").touch()
+    assert [path.name for path in out.iterdir()] == ["page.html"]
+    with pytest.raises(KeyError), only_writer(str(tmp_path / "failed")):
+        raise KeyError
+    assert not (tmp_path / "failed").exists()
+    with only_writer("s3://bucket/a"), only_writer("s3://bucket/a"):
+        assert not Path("s3:").exists()
+
+
+def test_a_folder_that_cannot_be_claimed_is_written_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As on file systems without locks."""
+    monkeypatch.setattr(common, "claimed", lambda _: only_writer("a://b"))  # yields None
+    with only_writer(str(tmp_path / "out")):
+        assert (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (["--ports", "1"], "--ports cannot be used with t/clients, a table: use it when the table is written"),
+        (["--time-zone", "Z", "--key-log", "k"], "--key-log and --time-zone cannot be used with t/clients, a table"),
+        (["--protocol", "kwire_kafka", "--mode", "failfast"], "--mode cannot be used with t/clients"),
+        (["--protocol", "kwire_kafka", "--min-coverage", "3"], ""),
+    ],
+)
+def test_options_of_sources_are_for_inputs_and_not_for_tables(
+    called: Callable[..., Called], monkeypatch: pytest.MonkeyPatch, options: list[str], told: str
+) -> None:
+    monkeypatch.setattr(common, "find", lambda _: Inputs(tables=(stored("clients", folder="t"),)))
+    monkeypatch.setattr(StoredTable, "size", 3)
+    result, made = called("t", *options)
+    assert str(result.exception or "").startswith(told)
+    assert bool(made) == (not told)
+
+
+def named(name: str, day: str = "monday", folder: str = "a", *skipped: str) -> StoredTable:
+    kind = name.partition("-")[0]
+    return StoredTable(f"{folder}/{name}", kind, Origin("x", tuple((one, "cut off") for one in skipped), day), True)
+
+
+SEEN, TOLD, READ = (
+    named("clients", "monday", "a", "1", "2"),
+    named("problems"),
+    named("exchanges", "monday", "a", "3"),
+)
+LATER = [named(name, "tuesday", "b") for name in ("clients", "problems", "exchanges")]
+OTHER = named("problems", "tuesday", "a")
+UNDATED = [named("clients", "", "c"), named("exchanges", "", "c")]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "given", "read"),
+    [
+        (["clients"], [SEEN, TOLD, READ], [SEEN, TOLD]),
+        (["clients"], [READ, TOLD, SEEN], [SEEN, TOLD]),
+        (["clients"], [SEEN, OTHER], [SEEN]),
+        (["clients"], [SEEN], [SEEN]),
+        (["exchanges"], [SEEN, TOLD, READ], [READ]),
+        (["clients", "exchanges"], [SEEN, TOLD, READ], [SEEN, TOLD, READ]),
+        (["clients", "exchanges"], [SEEN, TOLD, LATER[2]], [SEEN, TOLD]),
+        (["clients", "exchanges"], [SEEN, TOLD, READ, *LATER], [SEEN, LATER[0], TOLD, LATER[1], READ, LATER[2]]),
+        (["clients", "exchanges"], [SEEN, TOLD, READ, *LATER[:2]], [SEEN, LATER[0], TOLD, LATER[1]]),
+        (["clients", "exchanges"], UNDATED, UNDATED[:1]),  # perhaps of different runs
+        ([], [SEEN], "a/clients is a table: census reads captures and logs"),
+        (
+            ["exchanges"],
+            [SEEN, TOLD],
+            "census needs the table exchanges, which `kwire tables` writes: found a/clients",
+        ),
+        (
+            ["clients"],
+            [SEEN, named("clients-2")],
+            "a/clients and a/clients-2 are tables of the same kind: name one of",
+        ),
+        (["clients"], [SEEN, READ, named("exchanges-2")], [SEEN]),
+    ],
+)
+def test_which_stored_tables_a_command_reads(
+    called: Callable[..., Called],
+    monkeypatch: pytest.MonkeyPatch,
+    wanted: list[str],
+    given: list[StoredTable],
+    read: list[StoredTable] | str,
+) -> None:
+    """The size is that of these, and the skipped files are those of these and of the search."""
+    found = Inputs(tables=tuple(given), skipped=(("0", "empty file"), ("2", "cut off")))
+    monkeypatch.setattr(common, "find", lambda _: found)
+    monkeypatch.setattr(StoredTable, "size", property(lambda table: 1 << (given.index(table))))
+    result, made = called("a", stored=tuple(wanted))
+    if isinstance(read, str):
+        assert str(result.exception).startswith(read)
+        assert not made
+        return
+    inputs = made[0][1]
+    assert list(inputs.tables) == read
+    assert inputs.size == sum(1 << given.index(table) for table in read)
+    skipped = {path for table in read for path, _ in table.origin.skipped} | {"0", "2"}
+    assert sorted(path for path, _ in inputs.skipped) == sorted(skipped)
+
+
+@pytest.mark.parametrize("mode", [None, "permissive", "failfast"])
+def test_a_file_that_cannot_be_read_ends_a_command_that_fails_fast(
+    called: Callable[..., Called], monkeypatch: pytest.MonkeyPatch, mode: str | None
+) -> None:
+    """A file that is something else does not, and is told."""
+    skipped = (("a.txt", "no log"), ("[b].gz", "cut off"), ("c.gz", "cut off"))
+    for unreadable in ((), ("[b].gz", "c.gz")):
+        inputs = Inputs(server_logs=("s.log",), skipped=skipped, unreadable=frozenset(unreadable))
+        monkeypatch.setattr(common, "find", lambda _, inputs=inputs: inputs)
+        result, made = called("x", *(["--mode", mode] if mode else []))
+        assert result.stderr == "skipped a.txt: no log\nskipped [b].gz: cut off\nskipped c.gz: cut off\n"
+        failed = mode == "failfast" and unreadable
+        assert bool(made) == (not failed)
+        if failed:
+            assert isinstance(result.exception, BrokenInputError)
+            assert str(result.exception) == "[b].gz: cut off"
+
+
+def test_inputs_without_anything_to_read_are_wrong_usage(
+    called: Callable[..., Called], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(common, "find", lambda _: Inputs(skipped=SKIPPED))
+    result, made = called("a", "b", "-q")
+    assert (str(result.exception), made, result.stderr) == ("no capture and no broker log in a, b", [], "")
+
+
+@pytest.mark.parametrize("option", [["--protocol", "kwire_none"], ["--out", "s3://a:b@c/d"], ["--processes", "0"]])
+def test_a_wrong_option_is_told_before_anything_is_searched(
+    called: Callable[..., Called], monkeypatch: pytest.MonkeyPatch, option: list[str]
+) -> None:
+    monkeypatch.setattr(common, "find", lambda _: pytest.fail("searched"))
+    result, made = called("a", *option)
+    assert isinstance(result.exception, OptionError | click.UsageError)
+    assert not made
+    assert not Path("kwire-out").exists()

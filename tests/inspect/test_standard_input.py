@@ -9,9 +9,12 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 import tracemalloc
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pyarrow.parquet as parquet
 import pytest
@@ -184,6 +187,24 @@ def test_what_ctrl_c_does_is_as_before_when_all_is_read(interrupted: bool) -> No
             signal.raise_signal(signal.SIGINT)
             assert signal.getsignal(signal.SIGINT) is before, "a second one ends this process"
     assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_ctrl_c_is_as_before_if_nothing_is_piped_or_another_thread_reads() -> None:
+    before, told, found = signal.getsignal(signal.SIGINT), io.StringIO(), list[Any]()
+
+    def read(paths: list[str]) -> None:
+        with forward_sigint_to_writer(paths, Console(file=told)):
+            found.append(signal.getsignal(signal.SIGINT))
+
+    read(["a.pcap"])
+    (thread := threading.Thread(target=read, args=[[STDIN]])).start()
+    thread.join()
+    assert found == [before, before]
+    with suppress(KeyError), forward_sigint_to_writer(["a.pcap", STDIN], Console(file=told, width=200)):
+        signal.raise_signal(signal.SIGINT)
+        raise KeyError
+    assert signal.getsignal(signal.SIGINT) is before
+    assert told.getvalue() == "interrupted: reporting what was captured; interrupt again to stop\n"
 
 
 def test_a_writer_that_is_interrupted_with_this_process_is_read_to_its_end(tmp_path: Path) -> None:
