@@ -1,0 +1,503 @@
+"""Connections piece by piece: the rows of each, what waits in memory, and what is decoded at all."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from syrupy.assertion import SnapshotAssertion
+
+from kwire.connection import CLIENT, SERVER, Direction
+from kwire.connection.events import REQUEST_SIZE
+from kwire.frames import frame
+from kwire_inspect.capture import Broken, Connection, Peer, Piece
+from kwire_inspect.connections import Condition, ConnectionProjection, ConnectionRows, batches, frame_batches, payload
+from kwire_inspect.connections.batches import CODES, TABLES, Budget, Connections, Table
+from kwire_inspect.connections.connection import ENOUGH, FOREIGN, HOPELESS, UnorientedConnection, score
+from kwire_inspect.connections.error_codes import MAX_CODES, error_codes, scanner
+from kwire_inspect.connections.request_context import APIS, MESSAGES
+from kwire_inspect.rows import Row
+from kwire_kafka import (
+    PROTOCOL,
+    HeartbeatRequest,
+    HeartbeatResponse,
+    MetadataResponse,
+    SaslAuthenticateRequest,
+    SaslAuthenticateResponse,
+    SaslHandshakeRequest,
+    SaslHandshakeResponse,
+)
+from kwire_kafka.api.metadata import MetadataResponseTopic
+from tests.inspect.test_late_captures import late
+from tests.inspect.test_whole_tables import lines
+from tests.support.capture_files import EPOCH, Segment
+from tests.support.connection_pieces import answered, asked, cells, gap, pieces, values
+
+BEAT, BEATEN = HeartbeatRequest(group_id="g"), HeartbeatResponse(throttle_time_ms=5, error_code=27)
+REQUEST, RESPONSE = asked(BEAT, 4, 1)[2], answered(BEATEN, 4, 1)[2]
+Step = Segment | Piece | str
+"""A piece, or what else is done with a connection at its last piece."""
+
+
+def transcript(steps: Sequence[Step], table: Table, *, swapped: bool | None = None) -> str:
+    """The rows of each step, and what waits then; the same if the connection is stored after each step. With
+    ``swapped``, it is not known which side is the client."""
+    both = [_transcript(steps, table, swapped, stored) for stored in (False, True)]
+    assert both[0] == both[1]
+    return both[0]
+
+
+def _transcript(steps: Sequence[Step], table: Table, swapped: bool | None, stored: bool) -> str:
+    segments = [step for step in steps if not isinstance(step, str)]
+    given = pieces(segments) if swapped is None else late(segments, swapped=swapped)
+    made = ConnectionRows if swapped is None else UnorientedConnection
+    one: ConnectionRows | UnorientedConnection = made(given[0].connection, ConnectionProjection(table))
+    told, left, last = list[str](), iter(given), given[0]
+    actions: dict[str, Callable[[], list[Row]]] = {
+        "drop": lambda: one.rows(one.drop(last.time, "dropped"), replace(last, kind="gap")),
+        "drop secrets": lambda: one.rows(one.drop(last.time, "not stored", secrets=True), replace(last, kind="gap")),
+        "unread": lambda: one.unread(last),
+        "again": lambda: one.feed(last),
+        "hurry": lambda: hurried(one, replace(last, kind="data", direction=CLIENT, data=b"", size=0)),
+    }
+    for step in [*steps, "end", "again", "drop", "unread"]:
+        if step in actions:
+            rows, words = actions[str(step)](), step
+        else:
+            last = next(left)
+            rows, words = one.feed(last), f"{last.kind} {last.direction} {last.size}"
+        told.append(f"{words} [held {one.held}]")
+        batch = ConnectionProjection(table).batch(rows).to_pylist() if rows else []
+        told += [f"  {line}" for line in lines(batch, Path("none")).split("\n") if line]
+        if stored:
+            one = pickle.loads(pickle.dumps(one))
+    return "\n".join(told)
+
+
+def hurried(one: ConnectionRows | UnorientedConnection, piece: Piece) -> list[Row]:
+    return one.hurry(piece) if isinstance(one, UnorientedConnection) else []
+
+
+LOGIN = [
+    asked(SaslHandshakeRequest(mechanism="PLAIN"), 1, 11, 0.1),
+    answered(SaslHandshakeResponse(mechanisms=["PLAIN"]), 1, 11, 0.2),
+    asked(SaslAuthenticateRequest(auth_bytes=b"\0alice\0hunter2"), 2, 12, 0.3),
+    answered(SaslAuthenticateResponse(session_lifetime_ms=9), 2, 12, 0.4),
+]
+CONVERSATIONS: dict[str, list[Step]] = {
+    "requests that are dropped": [
+        asked(BEAT, 4, 1),
+        asked(BEAT, 4, 2, 0.1),
+        "drop",
+        answered(BEATEN, 4, 1, 0.2),
+        asked(BEAT, 4, 3, 0.3),
+        (SERVER, 0.4, answered(BEATEN, 4, 3)[2][:9]),
+        "drop",
+        (SERVER, 0.5, answered(BEATEN, 4, 3)[2][9:]),
+        "unread",
+        "unread",
+        asked(BEAT, 4, 4, 0.6),
+        answered(BEATEN, 4, 4, 0.7),
+    ],
+    "a login whose secrets are dropped": [
+        *LOGIN[:2],
+        (CLIENT, 0.3, LOGIN[2][2][:20]),
+        "drop secrets",
+        (CLIENT, 0.35, LOGIN[2][2][20:]),
+        asked(BEAT, 4, 13, 0.5),
+        answered(BEATEN, 4, 13, 0.6),
+        "drop secrets",
+        asked(BEAT, 4, 14, 0.7),
+        "drop secrets",
+    ],
+    "a login": [
+        *LOGIN,
+        asked(BEAT, 4, 13, 0.5),
+        answered(BEATEN, 4, 13, 0.6),
+        "drop secrets",
+        asked(BEAT, 4, 14, 0.7),
+    ],
+    "a login that is refused": [
+        *LOGIN[:3],
+        answered(SaslAuthenticateResponse(error_code=58, error_message="no"), 2, 12, 0.4),
+        asked(BEAT, 4, 13, 0.5),
+    ],
+    "losses": [
+        (CLIENT, 0.0, REQUEST[:18]),
+        gap(CLIENT, 8, 0.1),
+        "unread",
+        asked(BEAT, 4, 2, 0.2),
+        (SERVER, 0.3, answered(BEATEN, 4, 2)[2][:13]),
+        gap(SERVER, 3, 0.4),
+        answered(BEATEN, 4, 9, 0.5),
+        gap(SERVER, 0, 0.6),
+        "unread",
+        asked(BEAT, 4, 3, 0.7),
+        answered(BEATEN, 4, 3, 0.8),
+    ],
+    "what is not Kafka": [asked(BEAT, 4, 1), (SERVER, 0.1, b"HTTP/1.1 400 Bad"), "unread", (SERVER, 0.2, b"more")],
+}
+
+
+@pytest.mark.parametrize("table", ["frames", "exchanges"])
+@pytest.mark.parametrize("name", CONVERSATIONS)
+def test_rows_of_each_piece(snapshot: SnapshotAssertion, name: str, table: Table) -> None:
+    assert transcript(CONVERSATIONS[name], table) == snapshot
+
+
+@pytest.mark.parametrize("swapped", [False, True])
+@pytest.mark.parametrize("closer", [CLIENT, SERVER])
+def test_who_closes_with_requests_in_flight(snapshot: SnapshotAssertion, closer: Direction, swapped: bool) -> None:
+    """The server has refused the oldest, and the others were not read. The sides are Kafka's, also if swapped."""
+    made = pieces([asked(BEAT, 4, number) for number in (1, 2, 3)])
+    connection = Connection(Peer("10.0.0.1", 1), Peer("10.0.0.9", 2), EPOCH, True)
+    sides: dict[Direction, Direction] = (
+        {CLIENT: SERVER, SERVER: CLIENT} if swapped else {CLIENT: CLIENT, SERVER: SERVER}
+    )
+    rows, found = ConnectionRows(connection, ConnectionProjection("exchanges"), swapped=swapped), list[Row]()
+    for piece in made[:-1]:
+        found += rows.feed(replace(piece, connection=connection, direction=sides[piece.direction]))
+    found += rows.feed(replace(made[-1], connection=connection, direction=sides[closer], size=1))
+    told = [
+        (row["correlation_id"], row["client_port"], row["outcome"], row["reason"])
+        for row in ConnectionProjection("exchanges").batch(found).to_pylist()
+    ]
+    ended = f"the connection ended: the {closer} closed it"
+    later = f"{ended} at an earlier request" if closer == SERVER else ended
+    port = 2 if swapped else 1
+    assert told == [(number, port, "unanswered", ended if number == 1 else later) for number in (1, 2, 3)]
+
+
+THREE = [asked(BEAT, 4, number, number / 10) for number in (1, 2, 3)]
+UNDECIDED: dict[str, list[Step]] = {
+    "three requests at once": [(CLIENT, 0.1, THREE[0][2]), (CLIENT, 0.2, b"".join(each[2] for each in THREE[1:]))],
+    "three requests, and more after they have decided": [*THREE, "hurry", asked(BEAT, 4, 4, 0.5), "unread"],
+    "a request that has to do": [THREE[0], "hurry", *THREE[1:], "hurry", answered(BEATEN, 4, 3, 0.4)],
+    "what is dropped": [
+        THREE[0],
+        gap(SERVER, 7, 0.1),
+        "drop",
+        *THREE[1:],
+        "unread",
+        "drop",
+        "unread",
+        "drop secrets",
+    ],
+    "many bytes": [
+        (CLIENT, 0.1, b"\xfe" * 5000),
+        (SERVER, 0.2, b"\xfe" * 5000),
+        gap(CLIENT, 9, 0.3),
+        "unread",
+        THREE[0],
+    ],
+    "what is like TLS": [(CLIENT, 0.1, b"\x17\3\3\0\5hello"), (SERVER, 0.2, b"\x17\3\3\0\5there"), "unread"],
+    "what is not Kafka": [(SERVER, 0.1, b"HTTP/1.1 400 Bad"), "hurry", (CLIENT, 0.2, b"GET / HTTP/1.1")],
+}
+
+
+@pytest.mark.parametrize("table", ["frames", "exchanges"])
+@pytest.mark.parametrize("swapped", [False, True])
+@pytest.mark.parametrize("name", UNDECIDED)
+def test_rows_of_each_piece_while_the_client_is_unknown(
+    snapshot: SnapshotAssertion, name: str, swapped: bool, table: Table
+) -> None:
+    assert transcript(UNDECIDED[name], table, swapped=swapped) == snapshot
+
+
+GARBAGE, NOT_KAFKA = (CLIENT, 0.0, frame(b"\0\x0c\0\4garbage")), (CLIENT, 0.0, b"GET / HTTP/1.1\r\n\r\n")
+CUT = (CLIENT, 0.0, frame(REQUEST[4:-2]))
+LATER = (CLIENT, 0.0, frame(b"\0\x0c\0\x63\0\0\0\1\0\2me\0xyz"))
+WRONG = (SERVER, 0.0, frame(RESPONSE[4:-2]))
+
+
+@pytest.mark.parametrize(
+    ("segments", "enough", "expected"),
+    [
+        ([], FOREIGN, (0, 0)),
+        ([asked(BEAT, 4, 1)], FOREIGN, (1, 0)),
+        ([asked(BEAT, 4, 1), asked(BEAT, 4, 2)], FOREIGN, (2, 0)),
+        ([asked(BEAT, 4, 1), answered(BEATEN, 4, 1)], FOREIGN, (1 + ENOUGH, 0)),
+        ([asked(BEAT, 4, 1), WRONG], FOREIGN, (1, 0)),
+        ([LATER], FOREIGN, (0, 0)),
+        ([LATER, (SERVER, 0.0, frame(b"\0\0\0\1xyz"))], FOREIGN, (1, 0)),
+        ([CUT], FOREIGN, (0, 0)),
+        ([CUT, answered(BEATEN, 4, 1)], FOREIGN, (0, 0)),
+        ([NOT_KAFKA], FOREIGN, (FOREIGN, FOREIGN)),
+        ([asked(BEAT, 4, 1), (SERVER, 0.0, b"HTTP/1.1 400 Bad Request\r\n\r\n")], FOREIGN, (FOREIGN, FOREIGN)),
+        (THREE, 1, (1, 0)),
+        (THREE, 2, (2, 0)),
+        (THREE, 3, (3, 0)),
+        ([*[CUT] * (HOPELESS - 1), asked(BEAT, 4, 1)], FOREIGN, (1, 0)),
+        ([asked(BEAT, 4, 1), *[CUT] * (HOPELESS + 1), asked(BEAT, 4, 1)], FOREIGN, (2, 0)),
+    ],
+)
+def test_evidence_for_a_client(segments: list[Segment], enough: int, expected: tuple[int, int]) -> None:
+    """Given as in the capture, and to who takes the other side for the client."""
+    given = pieces(segments)
+    for swapped in (False, True):
+        sides: dict[Direction, Direction] = {CLIENT: SERVER, SERVER: CLIENT} if swapped else {}
+        turned = [replace(piece, direction=sides.get(piece.direction, piece.direction)) for piece in given]
+        found = [score(turned, 1 << 18, PROTOCOL, swapped=each, enough=enough) for each in (swapped, not swapped)]
+        assert tuple(found) == expected
+
+
+@pytest.mark.parametrize(("count", "expected"), [(HOPELESS + 2, 1), (HOPELESS + 3, 0)])
+def test_a_side_is_given_up_after_frames_that_cannot_be_read(count: int, expected: int) -> None:
+    """If none could be read before. The last three wait for more, and pieces of a side are taken as one."""
+    bad = b"".join(frame(asked(BEAT, 4, number)[2][4:-2]) for number in range(count))
+    segments: list[Segment] = [(CLIENT, 0.0, bad), (SERVER, 0.0, b""), asked(BEAT, 4, count)]
+    assert score(pieces(segments), 1 << 18, PROTOCOL, swapped=False) == expected
+    assert score(pieces([asked(BEAT, 4, count), *segments]), 1 << 18, PROTOCOL, swapped=False) == 2
+
+
+@pytest.mark.parametrize(
+    ("server", "expected"),
+    [
+        (0, {(0, 0): (None, None), (1, 0): (None, None), (2, 1): (None, None), (3, 3): (None, None)}),
+        (40000, {(0, 0): (None, None), (1, 0): (None, False), (0, 2): (None, None), (2, 1): (None, None)}),
+        (5000, {(0, 0): (None, None), (1, 0): (None, None), (0, 2): (None, True), (1, 2): (None, None)}),
+    ],
+)
+def test_scores_that_decide(server: int, expected: dict[tuple[int, int], tuple[bool | None, bool | None]]) -> None:
+    """Three times the other, or any score at the end if a handshake hints at the same."""
+    one = UnorientedConnection(late([], swapped=False, server=server)[0].connection, ConnectionProjection())
+    always = {(3, 0): False, (0, 3): True, (3, 1): False, (1, 3): True, (5, 2): None, (6, 2): False, (2, 6): True}
+    for scores, both in (expected | {each: (side, side) for each, side in always.items()}).items():
+        assert (one._swapped(*scores, ended=False), one._swapped(*scores, ended=True)) == both, scores
+    likely = {0: False, 40000: False, 5000: True}[server]
+    assert [one._swapped(*each, ended=False) for each in ((FOREIGN, 0), (0, FOREIGN), (FOREIGN, FOREIGN))] == [
+        likely
+    ] * 3
+
+
+SCHEMAS = TABLES
+LARGE = ConnectionProjection("frames", budget=Budget(decoded=10))
+
+
+@pytest.mark.parametrize(
+    ("table", "columns", "conditions", "expected"),
+    [
+        ("frames", None, [], (True, True, True)),
+        ("frames", ["size"], [], (False, False, frozenset())),
+        ("frames", ["throttle_ms"], [], (True, False, True)),
+        ("frames", ["error_codes"], [], (True, False, True)),
+        ("frames", ["kind"], [], (False, False, True)),
+        ("frames", ["reason"], [], (False, False, True)),
+        ("frames", ["raw"], [], (False, True, payload.APIS)),
+        ("frames", ["principal"], [], (False, False, APIS)),
+        ("frames", ["software_name"], [], (False, False, APIS)),
+        ("frames", ["software_version", "raw"], [], (False, True, APIS | payload.APIS)),
+        ("exchanges", None, [], (True, True, True)),
+        ("exchanges", ["api"], [], (False, False, {"Envelope"})),
+        ("exchanges", ["request"], [], (False, True, {"Envelope"} | payload.APIS)),
+        ("exchanges", ["response", "principal"], [], (False, True, {"Envelope"} | payload.APIS | APIS)),
+        ("exchanges", ["outcome"], [], (False, False, True)),
+        ("exchanges", ["response_version"], [], (False, False, True)),
+        ("exchanges", ["api"], [Condition("reason", "null")], (False, False, True)),
+        ("exchanges", ["outcome"], [Condition("api", "=", "Fetch")], (False, False, {"Envelope", "Fetch"})),
+        ("frames", ["reason"], [Condition("api", "in", ["Fetch", "Produce"])], (False, False, {"Fetch", "Produce"})),
+        ("frames", ["raw", "kind"], [Condition("api", "=", "Fetch")], (False, True, {"Fetch"} | payload.APIS)),
+        ("frames", ["kind"], [Condition("api", "=", "Fetch", negated=True)], (False, False, True)),
+        ("frames", ["kind"], [Condition("api", "starts with", "F")], (False, False, True)),
+        ("frames", ["kind"], [Condition("kind", "=", "request")], (False, False, True)),
+        (
+            "frames",
+            ["kind"],
+            [Condition("kind", "=", "request"), Condition("api", "=", "Fetch"), Condition("api", "=", "Produce")],
+            (False, False, {"Fetch"}),
+        ),
+    ],
+)
+def test_what_is_decoded_for_columns_and_conditions(
+    table: Table, columns: list[str] | None, conditions: list[Condition], expected: tuple[bool, bool, object]
+) -> None:
+    """Whether error codes and bytes are needed, and the APIs whose bodies are."""
+    schema = columns and pa.schema([TABLES[table].field(name) for name in columns])
+    made = ConnectionProjection(table, schema or None, conditions)
+    assert (made.errors, made.shown, made.bodies, made.scans) == (*expected, False)
+    codes = ConnectionProjection(table, schema or None, conditions, bodies=CODES)
+    scans = table == "exchanges" and not expected[1]
+    assert (codes.errors, codes.shown, codes.bodies, codes.scans) == (
+        *expected[:2],
+        MESSAGES | {"Envelope"} if scans else expected[2],
+        scans,
+    )
+
+
+def test_codes_are_those_of_the_api_and_version_of_a_response() -> None:
+    """Nothing is found in bytes that cannot be read, or of a version that is not known."""
+    made = ConnectionProjection("exchanges", bodies=CODES)
+    beaten = [BEATEN.encode(version) for version in (0, 1, 4)]
+    other = MetadataResponse(throttle_time_ms=9, topics=[MetadataResponseTopic(error_code=3)])
+    for _ in range(2):
+        assert [made.outcome(12, version, body, 0) for version, body in zip((0, 1, 4), beaten, strict=True)] == [
+            ((27,), 0),
+            ((27,), 5),
+            ((27,), 5),
+        ]
+        assert made.outcome(12, 4, b"head" + beaten[2], 4) == ((27,), 5)
+        assert made.outcome(3, 12, other.encode(12), 0) == ((3,), 9)
+        assert made.outcome(3, 4, other.encode(4), 0) == ((3,), 9)
+        for body in (b"", beaten[2][:3], beaten[2][:-1]):
+            assert made.outcome(12, 4, body, 0) == ((), None)
+        assert made.outcome(3, 12, b"\0\0\0\1\xff\xff\xff\xff\xff\xff", 0) == ((), None)
+        assert made.outcome(12, 99, beaten[2], 0) == ((), None)
+
+
+@pytest.mark.parametrize("count", [MAX_CODES - 1, MAX_CODES, MAX_CODES + 1])
+def test_error_codes_of_a_response_are_bounded(count: int) -> None:
+    """In ascending order, each once, without 0."""
+    topics = [MetadataResponseTopic(error_code=number) for number in [*range(count, 0, -1), 0, 1]]
+    response = MetadataResponse(topics=topics)
+    expected = tuple(range(1, min(count, MAX_CODES) + 1))
+    scan = scanner(MetadataResponse, 12)
+    assert scan is not None
+    assert (error_codes(response), scan(response.encode(12), 0)) == (expected, (expected, 0))
+
+
+def peer(number: int) -> Connection:
+    return Connection(Peer("10.0.0.1", 50000 + number), Peer("10.0.0.9", 9092), EPOCH, True)
+
+
+def of(number: int, *segments: Segment | Piece, end: bool = False) -> list[Piece]:
+    made = pieces(segments, connection=peer(number))
+    return made if end else made[:-1]
+
+
+def test_the_memory_that_a_piece_needs() -> None:
+    """Its bytes; if it completes frames, also what they become, with the whole first frame."""
+    connections = Connections(ConnectionProjection("exchanges"))
+    size, two = len(REQUEST), REQUEST + asked(BEAT, 4, 2)[2]
+    first, second, both, closed = of(
+        1, (CLIENT, 0.0, REQUEST[:9]), (CLIENT, 0.1, REQUEST[9:]), (CLIENT, 0.2, two), end=True
+    )
+    closed_first = of(2, end=True)[0]
+    found = [connections.feed(piece) for piece in (first, second, both, closed_first)]
+    content = size - 4
+    assert found == [9, 2 * (size - 9) + REQUEST_SIZE + content, 4 * size + 2 * REQUEST_SIZE + content, 0]
+    assert connections.feed(closed) == 3 * REQUEST_SIZE
+    assert [piece for _, _, piece in connections.decoded] == [second, both, closed_first, closed]
+    assert len(connections.rows()) == 3
+    assert connections.decoded == []
+    assert connections.rows() == []
+    unwanted = Connections(ConnectionProjection("exchanges", conditions=[Condition("server_port", "=", 1)]))
+    assert [unwanted.feed(piece) for piece in (first, second, both)] == [9, size - 9, 2 * size]
+    assert (unwanted.feed(closed), unwanted.rows()) == (0, [])
+    undecided = late(THREE, swapped=True)
+    whole = Connections(ConnectionProjection("exchanges"))
+    decided = 3 * (2 * size + REQUEST_SIZE + content) + 3 * REQUEST_SIZE
+    assert [whole.feed(piece) for piece in undecided] == [size, size, size, decided]
+
+
+def test_a_connection_that_is_closed_is_forgotten() -> None:
+    """Even if the next is the same object: its first request has the number 0."""
+    given = of(1, asked(BEAT, 4, 1), answered(BEATEN, 4, 1), end=True)
+    rows = values([*given, *given], "number", "correlation_id", "outcome", table="exchanges")
+    assert rows == [(0, 1, "answered")] * 2
+
+
+@pytest.mark.parametrize(
+    ("sizes", "expected"),
+    [
+        ([400, 500, 100], []),
+        ([400, 500, 101], [0, 1]),
+        ([400, 100, 501], [2]),
+        ([400, 101, 501], [0, 2]),
+        ([300, 300, 300, 300], [0, 1, 2]),
+    ],
+)
+def test_the_largest_connections_are_dropped_at_the_limit(sizes: list[int], expected: list[int]) -> None:
+    """Down to half of it. It is looked at whenever half of it has come."""
+    wanted = ConnectionProjection("frames", budget=Budget(held=1000))
+    connections = Connections(wanted)
+    frames = [frame(asked(BEAT, 4, number)[2][4:] + bytes(2000)) for number in range(len(sizes))]
+    starts = [of(number, (CLIENT, 0.0, whole[: sizes[number]]))[0] for number, whole in enumerate(frames)]
+    assert [connections.feed(piece) for piece in starts] == sizes
+
+    def dropped() -> list[int]:
+        held = [one.held for one in connections._open.values() if isinstance(one, ConnectionRows)]
+        return [number for number, size in enumerate(held) if size != sizes[number]]
+
+    last = starts[-1]
+    assert [connections.drop(last, 499), dropped()] == [[], []]
+    assert [connections.drop(last, 1), dropped()] == [[], expected]
+    for number, start in enumerate(starts):
+        rest: Segment = CLIENT, 1.0, frames[number][sizes[number] :]
+        for piece in of(number, rest, end=True):
+            connections.feed(replace(piece, connection=start.connection))
+    reasons = [row["reason"] for row in wanted.batch(connections.rows()).to_pylist() if row["kind"] != "unanswered"]
+    told = "bytes were not kept, because more than 1000 bytes were waiting: see the option maxHeld"
+    assert [number for number, reason in enumerate(reasons) if reason and reason.endswith(told)] == expected
+
+
+def test_what_was_dropped_is_in_rows_at_the_piece_that_came_then() -> None:
+    """Requests in flight are dropped with the rest. What only saves time is forgotten of all connections."""
+    wanted = ConnectionProjection("exchanges", budget=Budget(held=6400))
+    connections = Connections(wanted)
+    for number, count in ((1, 4), (2, 2), (3, 1)):
+        for piece in of(number, *(asked(BEAT, 4, each) for each in range(count))):
+            connections.feed(piece)
+    connections.rows()
+    contexts = [one._table.contexts._known for one in connections._open.values() if isinstance(one, ConnectionRows)]
+    assert [len(known) for known in contexts] == [1, 1, 1]
+    [place] = of(9, (SERVER, 7.0, b"x"))
+    rows = wanted.batch(connections.drop(replace(place, position=77, source="b.pcap"), 3200)).to_pylist()
+    reason = "the request was not kept, because more than 6400 bytes were waiting: see the option maxHeld"
+    assert [(row["client_port"], row["correlation_id"], row["outcome"], row["reason"]) for row in rows] == [
+        (50001, number, "unanswered", reason) for number in range(4)
+    ]
+    assert [len(known) for known in contexts] == [0, 0, 0]
+    assert connections.drop(place, 3199) == []
+
+
+@pytest.mark.parametrize(
+    ("rows", "size", "turn", "turn_bytes", "expected"),
+    [
+        (5, 1 << 30, 1, 1 << 30, [5, 5, 2]),
+        (6, 1 << 30, 1, 1 << 30, [6, 6]),
+        (13, 1 << 30, 1, 1 << 30, [12]),
+        (5, 1 << 30, 2, 1 << 30, [6, 6]),
+        (1, 1 << 30, 100, 1 << 30, [12]),
+        (1, 1 << 30, 100, 1, [1] * 12),
+        (1, 1 << 30, 100, 3 * 1098, [3] * 4),
+        (1, 1 << 30, 100, 3 * 1098 + 1, [4] * 3),
+        (100, 2 * 1098, 1, 1 << 30, [2] * 6),
+        (100, 2 * 1098 + 1, 1, 1 << 30, [3] * 4),
+        (100, 0, 1, 1 << 30, [1] * 12),
+    ],
+)
+def test_batches_end_after_rows_or_bytes(
+    monkeypatch: pytest.MonkeyPatch, rows: int, size: int, turn: int, turn_bytes: int, expected: list[int]
+) -> None:
+    """Rows are made in turns of some pieces or bytes. Each piece here is a request, which counts 1,098 bytes."""
+    for name, value in (("BATCH_ROWS", rows), ("BATCH_BYTES", size), ("TURN", turn), ("TURN_BYTES", turn_bytes)):
+        monkeypatch.setattr(batches, name, value)
+    given = of(1, *(asked(BEAT, 4, number) for number in range(12)))
+    assert Connections(ConnectionProjection("frames")).feed(given[0]) == 1098
+    found = list(frame_batches(given))
+    assert [batch.num_rows for batch in found] == expected
+    assert [row["number"] for batch in found for row in batch.to_pylist()] == list(range(12))
+
+
+@pytest.mark.parametrize("table", ["frames", "exchanges"])
+def test_broken_files_among_connections(table: Table) -> None:
+    """All columns of their rows, in the order of the pieces. What does not pass the conditions is no row."""
+    first, second = Broken("a.pcap", 5, "cut off", unread=7, packets=2), Broken("b.pcap", 6, "no capture")
+    given: list[Piece | Broken] = [
+        *of(1, asked(BEAT, 4, 1), answered(BEATEN, 4, 1)),
+        first,
+        *of(2, asked(BEAT, 4, 2), end=True),
+        second,
+    ]
+    rows = [{name: value for name, value in row.items() if value is not None} for row in cells(given, table=table)]
+    more: dict[str, int] = {"size": 7} if table == "frames" else {"unread": 7, "packets": 2}
+    broken = [{"source": "a.pcap", "position": 5, "problem": "cut off", **more}]
+    broken.append({"source": "b.pcap", "position": 6, "problem": "no capture"})
+    places = [number for number, row in enumerate(rows) if "problem" in row]
+    assert (places, [rows[number] for number in places]) == ([2, 5] if table == "frames" else [1, 3], broken)
+    condition = Condition("problem", "=", "no capture")
+    assert [row["position"] for row in cells(given, "position", table=table, conditions=[condition])] == [6]
