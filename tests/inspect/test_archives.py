@@ -511,6 +511,11 @@ def test_all_members_of_an_archive_with_their_bytes(
     assert told == problem if isinstance(problem, str) else told.startswith("damaged tar: maximum recursion depth")
 
 
+def test_a_member_that_would_end_after_its_zip_is_damaged() -> None:
+    data = patched(patched(zip_of(*A_B), b"b", 21, 1), b"b", 25, 1)  # 256 bytes more
+    assert str(listed(data)[0]["b"]).startswith("damaged zip: ")
+
+
 @pytest.mark.parametrize(
     ("data", "name", "size", "stops"),
     [

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
-from kwire_inspect.reasons import TLS
-from kwire_inspect.schemas import CLIENTS, COUNTED, PROBLEMS, REFUSALS
-from kwire_inspect.tables.clients import EXCHANGE_COLUMNS, REFUSAL_COLUMNS, clients
+from kwire_inspect.reasons import CLOSED, TLS
+from kwire_inspect.schemas import CLIENTS, COUNTED, EXCHANGES, PROBLEMS, REFUSALS
+from kwire_inspect.stored import UNKNOWN, Origin
+from kwire_inspect.tables.clients import EXCHANGE_COLUMNS, REFUSAL_COLUMNS, Clients, clients, counted, versions_seen
 from kwire_inspect.tables.database import LocalTable
 from kwire_inspect.tables.relations import collect, query
-from tests.support.report_rows import client, clients_of, exchange, exchanges_of, table_of
+from tests.support.report_rows import START, client, clients_of, exchange, exchanges_of, table_of
+
+NEEDED = pa.schema([EXCHANGES.field(name) for name in EXCHANGE_COLUMNS])
 
 
 def refusals_of(*rows: dict[str, Any]) -> LocalTable:
@@ -140,3 +143,121 @@ def test_more_clients_than_fit_into_memory_are_counted_in_parts() -> None:
     found = clients(table, table).table
     counts = "SELECT count(*) AS clients, count(DISTINCT source) AS sources, min(requests) AS requests FROM {found}"
     assert collect(counts, found=found) == [{"clients": number, "sources": number, "requests": 4}]
+
+
+GONE: dict[str, Any] = {"outcome": "unanswered", "reason": CLOSED}
+JAVA: dict[str, Any] = {"software_name": "java", "server_port": 9092, "connection": "d"}
+CUT: dict[str, Any] = {"problem": "cut off", "position": 7, "connection": "x"}
+EVERY = [
+    exchange(at=3, connection="b", request_size=10, response_size=1),
+    exchange(at=1, number=1, error_codes=[3, 5], request_size=20),
+    exchange(at=2, response_size=2, error_codes=[0]),
+    exchange(at=4, number=2, **GONE),
+    exchange(at=5, number=3, outcome="unanswered", reason="the connection ended"),
+    exchange(at=6, number=4, packets=7),
+    exchange(at=7, number=None, connection="e", source="kafka-request.log"),
+    exchange(3, 8, at=8, number=None, connection="e", source="kafka-request.log", forwarded=True),
+    exchange(at=9, number=5, connection="f", reason=CLOSED, forwarded=False),
+    exchange(1, 13, at=10, software_version="4.1.1", principal="User:a", **JAVA),
+    exchange(1, 13, at=11, software_version="4.1.1", principal="User:b", **JAVA),
+    exchange(1, 12, at=12, software_version="4.0.0", principal="User:a", client_host="10.0.0.2", **JAVA),
+    exchange(None, None, at=13, connection="d", outcome="undecodable", client_id=None),
+    exchange(None, None, at=14, unread=3, **CUT),
+    exchange(None, None, at=15, unread=4, number=1, **CUT),
+    exchange(None, None, at=16, number=1, packets=5, **CUT | {"position": 8}),
+    exchange(None, None, at=17, number=1, server_port=9092, source="b.pcap", **CUT),
+    exchange(3, 5) | {"time": None, "position": 1},
+    exchange(3, 5, at=18) | {"position": 2},
+    exchange(3, 5, at=18) | {"position": None},
+]
+"""Two of everything: of who asks, of what is asked, of outcomes, places and problems."""
+COUNTS = """\
+capture 10.0.0.1 - - - - - - - - 13 s 13 s 1 0 0 1 a.pcap 13000 0 1
+capture 10.0.0.1 - one - - - 3 Metadata 5 18 s 18 s 3 0 0 1 a.pcap - 0 3
+capture 10.0.0.1 - one - - - 3 Metadata 9 1 s 9 s 13 2 1 3 a.pcap 1000 33 2
+capture 10.0.0.1 9092 one java 4.1.1 User:a 1 Fetch 13 10 s 10 s 1 0 0 1 a.pcap 10000 0 1
+capture 10.0.0.1 9092 one java 4.1.1 User:b 1 Fetch 13 11 s 11 s 1 0 0 1 a.pcap 11000 0 1
+capture 10.0.0.2 9092 one java 4.0.0 User:a 1 Fetch 12 12 s 12 s 1 0 0 1 a.pcap 12000 0 1
+forwarded 10.0.0.1 - one - - - 3 Metadata 8 8 s 8 s 1 0 0 1 kafka-request.log 8000 0 0
+request_log 10.0.0.1 - one - - - 3 Metadata 9 7 s 7 s 1 0 0 1 kafka-request.log 7000 0 0
+cut off 1 0 - 10.0.0.1 9092 b.pcap 7
+cut off 2 1 7 10.0.0.1 - a.pcap 7
+cut off 5 0 - 10.0.0.1 - a.pcap 8
+"""
+
+
+def lines(seen: Clients[LocalTable]) -> str:
+    """All rows of both tables, with seconds since START, and ``-`` for null."""
+
+    def cell(value: object) -> str:
+        since = f"{(value - START).total_seconds():g} s" if isinstance(value, datetime) else str(value)
+        return "-" if value is None else since
+
+    return "".join(
+        "".join(f"{line}\n" for line in sorted(" ".join(map(cell, row.values())) for row in table.rows()))
+        for table in (seen.table, seen.problems)
+    )
+
+
+def test_all_columns_of_all_clients_and_problems() -> None:
+    """However they were counted, and as often as they are counted again."""
+    seen = clients(exchanges_of(*EVERY))
+    assert lines(seen) == COUNTS
+    for at_once, most in ((1, 1 << 20), (1, 0), (1 << 20, 1 << 20), (2000, 2000)):
+        table = pa.Table.from_pylist([{name: row.get(name) for name in EXCHANGE_COLUMNS} for row in EVERY], NEEDED)
+        assert lines(clients(table_of(COUNTED).add(counted(table.to_batches(4), at_once, most)))) == COUNTS
+    assert lines(clients(seen)) == lines(clients(seen.table, seen.problems)) == COUNTS
+    with seen.kept() as kept:
+        assert lines(kept) == COUNTS
+        assert kept.counted is not seen.counted or not seen.counted.viewed
+
+
+def test_clients_of_several_tables_are_added_up_column_by_column() -> None:
+    refused = (
+        {"version": 1, "principal": "User:a", "time": START},
+        {"version": 1, "principal": "User:a", "position": 9},
+    )
+    others = clients_of(client(requests=5, errors=2, refused=1, connections=3, bytes=9, begun=2, server_port=None))
+    found = lines(
+        clients(
+            clients(exchanges_of(*EVERY)),
+            refusals_of(*refused, {"problem": "cut off", "position": 4}),
+            others,
+            only(exchanges_of(EVERY[0]), EXCHANGE_COLUMNS),
+        )
+    )
+    expected = COUNTS.replace("1 s 9 s 13 2 1 3 a.pcap 1000 33 2", "0 s 60 s 19 4 2 7 a.pcap 0 53 5")
+    assert {*found.splitlines()} == {
+        *expected.splitlines(),
+        "server_log 10.0.0.9 - - - - User:a 0 Produce 1 0 s 0 s 2 0 2 0 server.log 0 0 0",
+        "cut off 1 0 - 10.0.0.9 - server.log 4",
+    }
+
+
+def test_versions_are_counted_by_input_and_the_most_frequent_come_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = [("capture", 3, 9, 7), ("capture", 3, 5, 3), ("capture", 1, 13, 2), ("capture", 1, 12, 1)]
+    expected += [("forwarded", 3, 8, 1), ("request_log", 3, 9, 1)]
+    seen = clients(exchanges_of(*EVERY))
+    assert [tuple(row.values()) for row in versions_seen(exchanges_of(*EVERY))] == expected
+    several = [(*one[:3], 13) if one == expected[0] else one for one in expected]
+    for counts in (seen.table, seen.counted):
+        assert [tuple(row.values()) for row in versions_seen(counts)] == several
+    monkeypatch.setattr("kwire_inspect.tables.clients.MAX_VERSIONS", 2)
+    assert [tuple(row.values()) for row in versions_seen(seen.table)] == several[:2]
+
+
+def test_clients_have_the_origin_and_are_complete_as_all_of_which_they_are_made() -> None:
+    origin = Origin("2 captures")
+    one, other = clients_of(client()), clients(exchanges_of(exchange()), origin=origin)
+    assert (one.origin, other.origin, clients(one, other).origin) == (UNKNOWN, origin, UNKNOWN)
+    with replace(other, complete=False).kept() as kept:
+        assert (kept.origin, kept.complete) == (origin, False)
+
+
+@pytest.mark.parametrize("sizes", [(1000, 5), (1001, 5), (1000, 1001), (5000, 999)])
+def test_an_identity_is_cut_to_a_thousand_characters(sizes: tuple[int, ...]) -> None:
+    rows = [exchange(client_id=f"{number}" * size) for number, size in enumerate(sizes)]
+    table = pa.Table.from_pylist([{name: row.get(name) for name in EXCHANGE_COLUMNS} for row in rows], NEEDED)
+    for found in (clients(exchanges_of(*rows)), clients(table_of(COUNTED).add(counted(table.to_batches())))):
+        expected = sorted(f"{number}" * min(size, 1000) for number, size in enumerate(sizes))
+        assert sorted(row["client_id"] for row in found.table.rows()) == expected

@@ -139,6 +139,8 @@ def test_only_a_name_that_is_too_long_is_taken_as_missing(monkeypatch: pytest.Mo
         ("m.tar!/a/y.log", ["m.tar!/a/y.log"]),
         ("m.tar!/a", "FileNotFoundError a no such member of the archive"),
         ("none", "FileNotFoundError  none: no such file or folder"),
+        ("c:/l.log", ["/c:/l.log"]),
+        ("./-/k.log", ["/-/k.log"]),
         ("none*", "FileNotFoundError  none*: no file matches this pattern"),
         ("_b*", []),
         ("https:/user:word@host/a", "ValueError  https://host: an address with a password, or with a query that may "

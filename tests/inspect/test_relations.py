@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pyarrow as pa
 import pytest
 from hypothesis import given
@@ -14,8 +15,18 @@ from hypothesis import strategies as st
 
 from kwire_inspect.rows import BATCH_BYTES
 from kwire_inspect.schemas import TIME
-from kwire_inspect.tables.database import LONG, Database, LocalTable
-from kwire_inspect.tables.relations import collect, map_batches, query
+from kwire_inspect.tables import database as databases
+from kwire_inspect.tables.database import LONG, Database, LocalRows, LocalTable
+from kwire_inspect.tables.relations import (
+    backend,
+    collect,
+    kept,
+    like,
+    map_batches,
+    query,
+    query_groups,
+    to_arrow,
+)
 from kwire_spark.relations import _in_utc
 from tests.support.effort import examples
 
@@ -189,3 +200,208 @@ def test_what_does_not_fit_into_memory_is_in_a_private_folder_that_is_removed() 
     ]
     del found, database
     assert not folder.exists()
+
+
+def some(count: int, database: Database = DATABASE) -> LocalTable:
+    """Numbers from 0 on, with their remainders, in two columns."""
+    schema = pa.schema([("number", pa.int64()), ("rest", pa.string())])
+    columns = [pa.array(range(count)), pa.array([str(number % 3) for number in range(count)])]
+    return database.table(schema).add([pa.RecordBatch.from_arrays(columns, schema=schema)])
+
+
+def test_columns_that_are_asked_for_in_their_order_and_with_their_types() -> None:
+    asked = pa.schema([("rest", pa.binary()), ("number", pa.int16())])
+    (found,) = some(4).batches(asked)
+    assert found.schema == asked
+    assert found.to_pylist() == [{"rest": b"%d" % (number % 3), "number": number} for number in range(4)]
+    (only,) = some(2).batches(pa.schema([("number", pa.int64())]))
+    assert only.to_pydict() == {"number": [0, 1]}
+    numbers = some(3)
+    assert numbers.columns == ["number", "rest"]
+    assert backend(numbers).to_arrow(numbers, asked).to_pydict() == {
+        "rest": [b"0", b"1", b"2"],
+        "number": [0, 1, 2],
+    }
+    assert to_arrow(some(0), asked).to_pydict() == {"rest": [], "number": []}
+
+
+def test_batches_have_at_most_so_many_bytes() -> None:
+    schema = pa.schema([("number", pa.int64())])
+    assert [batch.num_rows for batch in some(8).batches(schema, 17)] == [2, 2, 2, 2]
+    assert [batch.num_rows for batch in some(3).batches(schema, 1)] == [1, 1, 1]
+    assert [batch.num_rows for batch in some(5000).batches(schema)] == [2048, 2048, 904]
+
+
+def test_tables_are_read_side_by_side_and_written_meanwhile() -> None:
+    one, other = some(5000), some(5000)
+    found = []
+    for first, second in zip(one.rows(), other.rows(), strict=True):
+        found.append((first["number"], second["number"]))
+        if len(found) == 1:
+            made = some(7)
+    assert found == [(number, number) for number in range(5000)]
+    assert len([*made.rows()]) == 7
+
+
+def test_sums_are_whole_numbers() -> None:
+    sums = query(
+        "SELECT sum(number) AS sum, sum(number / 2.0) AS half, rest FROM {t} GROUP BY 3 ORDER BY 3", t=some(4)
+    )
+    assert [*sums.rows()] == [
+        {"sum": 3, "half": 1.5, "rest": "0"},
+        {"sum": 1, "half": 0.5, "rest": "1"},
+        {"sum": 2, "half": 1.0, "rest": "2"},
+    ]
+    assert {type(row["sum"]) for row in collect("SELECT sum(number) AS sum FROM {t}", t=some(4))} == {int}
+
+
+def test_a_view_is_what_its_table_is_now_and_what_is_kept_is_what_it_was() -> None:
+    database = Database()
+    table = some(2, database)
+    seen = query("SELECT max(number) AS most FROM {table}", table=table)
+    with kept(seen) as then, kept(table) as same, kept(then) as again:
+        assert same is table
+        assert again is then
+        table.add(some(5, database).batches(pa.schema([("number", pa.int64()), ("rest", pa.string())])))
+        assert ([*seen.rows()], [*then.rows()]) == ([{"most": 4}], [{"most": 1}])
+    view = query("SELECT most FROM {seen}", seen=seen)
+    del table, seen, then, same, again
+    assert [*view.rows()] == [{"most": 4}], "the tables of a view are kept"
+    assert len(database.connection.execute("SHOW TABLES").fetchall()) == 3
+    del view
+    assert database.connection.execute("SHOW TABLES").fetchall() == []
+
+
+def test_rows_that_do_not_fit_leave_nothing_behind() -> None:
+    database = Database()
+    table = some(1, database)
+    with pytest.raises(duckdb.Error):
+        table.add([pa.record_batch([["no number"], ["x"]], names=["number", "rest"])])
+    assert [*table.rows()] == [{"number": 0, "rest": "0"}]
+    with pytest.raises(duckdb.Error):
+        database.connection.execute("FROM added")
+
+
+def test_a_query_reaches_no_file_of_this_machine(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("a\n1\n")
+    with pytest.raises(duckdb.PermissionException):
+        Database().connection.execute(f"SELECT * FROM read_csv('{tmp_path / 'a.csv'}')")
+
+
+def test_null_is_the_least_value() -> None:
+    schema = pa.schema([("number", pa.int64())])
+    numbers = table(schema, {"number": 2}, {"number": None}, {"number": 1})
+    for order, expected in (("ASC", [None, 1, 2]), ("DESC", [2, 1, None])):
+        found = collect(f"SELECT number FROM {{t}} ORDER BY number {order}", t=numbers)
+        assert [row["number"] for row in found] == expected
+    pairs = ("struct(number, 0)", "struct(0, number)", "struct(0, 0, number, 0)", "struct(0, 0, 0, number)")
+    for key in pairs:
+        assert collect(f"SELECT min_by(number, {key}) AS least FROM {{t}}", t=numbers) == [{"least": None}]
+
+
+def test_rows_of_groups_come_together_and_in_order() -> None:
+    """Null is a group. Each row is there once, however many rows have the same place."""
+    rows = [
+        ("b", 2, 1),
+        ("a", 4, 9),
+        (None, 1, 2),
+        ("b", 1, 5),
+        (None, 1, 1),
+        ("a", 3, 0),
+        ("b", 1, 4),
+        ("b", 1, 4),
+    ]
+    schema = pa.schema([("source", pa.string()), ("class", pa.int64()), ("position", pa.int64())])
+    given_rows = table(schema, *(dict(zip(schema.names, row, strict=True)) for row in rows))
+    takes = pa.schema([("position", pa.int32()), ("source", pa.string())])
+    for order, expected in (
+        (("class", "position"), [(0, "a"), (9, "a"), (4, "b"), (4, "b"), (5, "b"), (1, "b"), (1, None), (2, None)]),
+        (("position",), [(0, "a"), (9, "a"), (1, "b"), (4, "b"), (4, "b"), (5, "b"), (1, None), (2, None)]),
+        (("-class", "position"), [(9, "a"), (0, "a"), (1, "b"), (4, "b"), (4, "b"), (5, "b"), (1, None), (2, None)]),
+        (("0", "-position"), [(9, "a"), (0, "a"), (5, "b"), (4, "b"), (4, "b"), (1, "b"), (2, None), (1, None)]),
+    ):
+        quoted = [f"`{one}`" if one == "class" else one for one in order]
+        found = map_batches(given_rows, takes, lambda batches: batches, takes, by="source", order=quoted)
+        assert [(row["position"], row["source"]) for row in found.rows()] == expected
+    found = map_batches(given_rows, takes, lambda batches: [batch.slice(0, 3) for batch in batches], takes)
+    assert [row["position"] for row in found.rows()] == [1, 9, 2]
+
+
+@pytest.mark.parametrize(("fits", "tried"), [(1, [1]), (8, [1, 8]), (64, [1, 8, 64]), (65, [1, 8, 64])])
+def test_groups_that_do_not_fit_into_memory_are_made_in_parts(
+    monkeypatch: pytest.MonkeyPatch, fits: int, tried: list[int]
+) -> None:
+    monkeypatch.setattr(databases, "MAX_PARTS", 64)
+    numbers, seen = some(100), []
+    select = Database.select
+
+    def limited(database: Database, text: str) -> LocalTable:
+        number = int(text.partition("% ")[2].partition(" ")[0])
+        seen.append(number)
+        if number < fits:
+            raise duckdb.OutOfMemoryException
+        return select(database, text)
+
+    monkeypatch.setattr(Database, "select", limited)
+    text = "SELECT number, rest, count(*) AS rows FROM {t} WHERE {part} GROUP BY number, rest"
+    try:
+        found = query_groups(text, ("number", "rest"), t=numbers)
+        assert sorted((row["number"], row["rows"]) for row in found.rows()) == [(number, 1) for number in range(100)]
+    except duckdb.OutOfMemoryException:
+        assert fits > 64
+    assert list(dict.fromkeys(seen)) == tried
+
+
+def test_rows_of_files_are_read_whenever_they_are_needed_and_loaded_once() -> None:
+    schema = pa.schema([("number", pa.int64()), ("text", pa.string())])
+    asked: list[tuple[list[str], dict[str, Any]]] = []
+
+    def read(*, columns: list[str], transform: Any, **how: Any) -> Any:
+        asked.append((columns, how))
+        whole = pa.RecordBatch.from_pylist([{"number": 1, "text": "a"}, {"number": 2, "text": "b"}], schema)
+        part = whole.select(columns)
+        return transform(iter([part, part.slice(1)]))
+
+    rows: Any = LocalRows(DATABASE, schema, read)
+    assert (rows.columns, rows.viewed, asked) == (["number", "text"], (), [])
+    assert rows.count() == 3
+    reversed_batches = rows.mapped(pa.schema([("text", pa.string())]), lambda batches: [*batches][::-1], where="x")
+    assert [row for batch in reversed_batches for row in batch.to_pylist()] == [
+        {"text": "b"},
+        {"text": "a"},
+        {"text": "b"},
+    ]
+    assert asked == [([], {}), (["text"], {"where": "x"})]
+    assert collect("SELECT sum(number) AS sum, max(text) AS text FROM {rows}", rows=rows) == [{"sum": 5, "text": "b"}]
+    with kept(rows) as same:
+        assert same is rows
+    assert rows.name == rows.loaded.name
+    assert asked[2:] == [(["number", "text"], {})]
+    made = map_batches(rows, schema, lambda batches: [*batches][:1], schema, where="y")
+    assert ([row["number"] for row in made.rows()], len(asked)) == ([1, 2], 4)
+    more = like(rows, schema, ({"text": "c", "number": None}, {"number": 7}))
+    assert [*more.rows()] == [{"number": None, "text": "c"}, {"number": 7, "text": None}]
+    assert more.database is DATABASE
+
+
+def test_long_values_stay_what_they_are_while_others_are_added(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(databases, "LONG", 10)
+    schema = pa.schema([("key", pa.binary()), ("value", pa.binary()), ("number", pa.int64())])
+    database = Database()
+    expected: list[dict[str, Any]] = []
+    values = database.table(schema)
+    for number, sizes in enumerate([(10, 11), (11, 10), (0, 500), (3, 3), (300, 20), (9, 10)]):
+        key, value = (bytes([number, at]) * size for at, size in enumerate(sizes))
+        expected += [{"key": key[: sizes[0]], "value": value[: sizes[1]], "number": number}]
+        expected += [{"key": None, "value": None, "number": number}] * (number % 2)
+        added = [row for row in expected if row["number"] == number]
+        values.add([pa.RecordBatch.from_pylist(added, schema)])
+        assert [*values.rows()] == expected
+    counts = [batch.num_rows for batch in values.batches(schema, 400)]
+    assert sum(counts) == len(expected)
+    assert max(batch.nbytes for batch in values.batches(schema, 400) if batch.num_rows > 1) <= 400
+
+
+def test_a_folder_of_a_database_is_named_after_kwire() -> None:
+    ((folder,),) = Database().connection.execute("SELECT current_setting('temp_directory')").fetchall()
+    assert Path(folder).name.startswith("kwire-")
