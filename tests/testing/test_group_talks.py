@@ -212,6 +212,13 @@ def test_sessions_end(snapshot: SnapshotAssertion) -> None:
         await c("DescribeGroups", 5, groups=["g"])
         advance(10.1)
         await c("DescribeGroups", 5, groups=["g"])
+        one = await enter(a)
+        newcomer = await b.begin("JoinGroup", 3, **joining())
+        advance(7)
+        await a("JoinGroup", 3, **joining(one.member_id))
+        two = await newcomer.answer()
+        advance(7)  # since the generation began, not since it asked
+        await b("Heartbeat", 3, **member(two))
 
     assert transcript(FakeBroker("3.9"), run, 1, 1, 1) == snapshot
 

@@ -11,7 +11,7 @@ from kwire.compression import Codec
 from kwire.records import Record, encode_batch, encode_message_set
 from kwire_kafka import PROTOCOL
 from kwire_kafka.errors import ErrorCode
-from kwire_testing import FakeBroker
+from kwire_testing import FakeBroker, sessions
 from tests.testing.transcripts import Speaker, Waiting, made, transcript
 
 
@@ -258,6 +258,10 @@ def test_fetch_sessions(snapshot: SnapshotAssertion) -> None:
         await ask(2, 2)
         await ask(3, 1)
         await a("Fetch", 6, topics=[want("t", (0, 1))], max_bytes=999)
+        await a("Fetch", 7, topics=[want("t", (0, 1), (1, 1))], session_epoch=0, max_bytes=999)
+        await ask(4, 1, forgotten_topics_data=[{"topic": "t", "partitions": [1]}])
+        await ask(4, 2, want("t", (1, 1)))  # it is told again
+        await ask(4, 3, want("t", (1, 1)))
         await ask(0, 0)
 
     assert transcript(FakeBroker("3.9", {"t": 2, "u": 1}, nodes=2), run, 1, 2) == snapshot
@@ -265,6 +269,7 @@ def test_fetch_sessions(snapshot: SnapshotAssertion) -> None:
 
 def test_sessions_have_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     """The oldest session makes room, and the epoch after the last is the first."""
+    assert (sessions.MAX_SESSIONS, sessions.MAX_EPOCH) == (1000, (1 << 31) - 1)
     monkeypatch.setattr("kwire_testing.sessions.MAX_SESSIONS", 2)
     monkeypatch.setattr("kwire_testing.sessions.MAX_EPOCH", 2)
 

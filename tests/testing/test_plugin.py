@@ -7,15 +7,21 @@ import re
 import signal
 import subprocess
 import sys
+from collections.abc import Awaitable, Callable
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
-from kwire.client import connect, parse_address
+from kwire.client import BrokerError, Security, connect, parse_address, tls_context
 from kwire.command import main
 from kwire_kafka import PROTOCOL, MetadataRequest, MetadataResponse
-from kwire_testing import FakeBroker
+from kwire_kafka.api.metadata import MetadataRequestTopic
+from kwire_kafka.releases import RELEASES
+from kwire_testing import FakeBroker, plugin
 from kwire_testing.call import HANDLERS
+from tests.support.certificates import Certificates
 
 
 @pytest.mark.kafka(release="2.8", topics={"orders": 3})
@@ -35,7 +41,8 @@ class TestFixtures:
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
-def test_the_command_runs_until_it_is_stopped() -> None:
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT])
+def test_the_command_runs_until_it_is_stopped(how: signal.Signals) -> None:
     command = [sys.executable, "-m", "kwire", "fake-broker", "--release", "3.9", "--topic", "orders:3", "--requests"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
@@ -47,7 +54,7 @@ def test_the_command_runs_until_it_is_stopped() -> None:
                 return [(topic.name, len(topic.partitions)) for topic in answer.topics]
 
         assert asyncio.run(topics()) == [("orders", 3)]
-        process.send_signal(signal.SIGTERM)
+        process.send_signal(how)
         printed = process.stdout.read()
     assert release.startswith("3.9")
     assert process.returncode == 0
@@ -59,7 +66,13 @@ def test_the_command_runs_until_it_is_stopped() -> None:
     [
         (["--release", "99"], "unknown release '99'"),
         (["--topic", "a b"], "INVALID_TOPIC_EXCEPTION"),
-        (["--topic", "a:b"], "expected NAME or NAME:PARTITIONS"),
+        (["--topic", "a:b"], "'a:b': expected NAME or NAME:PARTITIONS"),
+        (["--topic", "a:-1"], "'a:-1': expected NAME or NAME:PARTITIONS"),
+        (["--topic", "a:0"], "INVALID_PARTITIONS"),
+        (["--nodes", "0"], "1<=x<=100"),
+        (["--nodes", "101"], "1<=x<=100"),
+        (["--port", "65001"], "0<=x<=65000"),
+        (["--port", "-1"], "0<=x<=65000"),
         (["--cert", "missing.pem"], "no file 'missing.pem'"),
     ],
 )
@@ -74,3 +87,105 @@ def test_the_page_lists_the_apis() -> None:
     page = (Path(__file__).parents[2] / "docs" / "fake-broker.md").read_text()
     rows = re.findall(r"^\| (?:cluster|topics|logs|groups|transactions) \| (.*) \|$", page, re.MULTILINE)
     assert sorted(name for row in rows for name in row.split(", ")) == sorted(map(PROTOCOL.api_name, HANDLERS))
+
+
+def marked(*markers: pytest.Mark) -> Any:
+    """A request of a test with markers, the nearest first."""
+    return SimpleNamespace(
+        node=SimpleNamespace(iter_markers=lambda name: iter([m for m in markers if m.name == name]))
+    )
+
+
+def test_the_fixtures_take_the_arguments_of_all_markers(pytestconfig: pytest.Config) -> None:
+    """The nearest wins, and each broker ends with its test."""
+    near, far = pytest.mark.kafka(release="2.8", nodes=2).mark, pytest.mark.kafka(release="3.9", topics={"t": 2}).mark
+    running = plugin._running(marked(near, pytest.mark.slow(nodes=9).mark, far), nodes=3)
+    broker = next(running)
+    assert (broker.release, len(broker.records("t", 1))) == ("2.8.2", 0)
+    addresses = broker.bootstrap_servers.split(",")
+    assert len(addresses) == 2
+    assert [*running] == []
+    for address in addresses:
+        with pytest.raises(BrokerError, match="refused"):
+            asyncio.run(connect(*parse_address(address), PROTOCOL))
+    with pytest.raises(pytest.UsageError, match=r"the marker kafka needs names: @pytest.mark.kafka\(release=...\)"):
+        next(plugin._running(marked(pytest.mark.kafka("3.9").mark)))
+    assert plugin.MARKER in pytestconfig.getini("markers")
+
+
+def commanded(
+    monkeypatch: pytest.MonkeyPatch, arguments: list[str], talk: Callable[[FakeBroker], Awaitable[None]]
+) -> int:
+    """The exit code of the command, which runs until a conversation with its broker ends."""
+
+    async def run(broker: FakeBroker) -> None:
+        async with broker:
+            await talk(broker)
+
+    monkeypatch.setattr("kwire_testing.command._run", run)
+    return main(["fake-broker", *arguments])
+
+
+def test_the_options_of_the_command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """Topics with one partition or more, at ports in a row, and a line for each request."""
+    with FakeBroker(nodes=2) as other:  # two ports that are free afterwards, most likely in a row
+        port = int(other.bootstrap_servers.rpartition(":")[2]) % 60_000 + 2_000
+
+    async def talk(broker: FakeBroker) -> None:
+        assert broker.bootstrap_servers == ",".join(f"127.0.0.3:{port + at}" for at in range(3))
+        assert broker.release == "3.9.2"
+        for node, name in ((0, "me"), (2, None)):
+            async with await connect("127.0.0.3", port + node, PROTOCOL, client_id=name) as client:
+                request = MetadataRequest(topics=[MetadataRequestTopic(name=name) for name in ("a", "b", "new")])
+                answer = (await client.call(request)).expect(MetadataResponse)
+                found = [(topic.name, topic.error_code, len(topic.partitions)) for topic in answer.topics]
+                assert found == [("a", 0, 1), ("b", 0, 12), ("new", 3, 0)]
+        assert broker.requests == []
+
+    options = ["--release", "3.9", "--topic", "a", "--topic", "b:12", "--nodes", "3", "--host", "127.0.0.3"]
+    assert commanded(monkeypatch, [*options, "--port", str(port), "--no-auto-create", "--requests"], talk) == 0
+    shown = re.sub(r"kwire [\d.]+\w*", "kwire N", capsys.readouterr().out).splitlines()
+    assert shown == [
+        "   1 node 1  ApiVersions 4  me (kwire N)",
+        "   1 node 1  Metadata 12  me (kwire N)",
+        "   2 node 3  ApiVersions 4  - (kwire N)",
+        "   2 node 3  Metadata 12  - (kwire N)",
+    ]
+
+
+def test_the_command_has_defaults(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """One node of the newest release on loopback and a free port, which makes topics and prints no requests."""
+
+    async def talk(broker: FakeBroker) -> None:
+        [address] = broker.bootstrap_servers.split(",")
+        assert address.startswith("127.0.0.1:")
+        assert broker.release == RELEASES.newest.name
+        async with await connect(*parse_address(address), PROTOCOL) as client:
+            request = MetadataRequest(topics=[MetadataRequestTopic(name="new")])
+            answer = (await client.call(request)).expect(MetadataResponse)
+            assert [len(topic.partitions) for topic in answer.topics] == [1]
+
+    assert commanded(monkeypatch, [], talk) == 0
+    assert capsys.readouterr().out == ""
+
+
+def test_the_command_speaks_tls(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """With the certificate that it was given; who comes in clear text is disconnected."""
+    certificates = Certificates(tmp_path)
+
+    async def talk(broker: FakeBroker) -> None:
+        host, port = parse_address(broker.bootstrap_servers)
+        security = Security(tls=tls_context(ca=certificates.ca))
+        async with await connect(host, port, PROTOCOL, security=security) as client:
+            await client.call(MetadataRequest(topics=[]))
+        with pytest.raises(BrokerError, match="closed the connection"):
+            await connect(host, port, PROTOCOL)
+
+    assert commanded(monkeypatch, ["--cert", str(certificates.server)], talk) == 0
+
+
+def test_a_port_that_is_taken_is_a_usage_error(capsys: pytest.CaptureFixture[str]) -> None:
+    with FakeBroker() as broker:
+        port = broker.bootstrap_servers.rpartition(":")[2]
+        assert main(["fake-broker", "--port", port]) == 2
+    assert "address already in use" in capsys.readouterr().err

@@ -75,6 +75,8 @@ def test_sequences(snapshot: SnapshotAssertion) -> None:
         one, two = Producer(a, None), Producer(a, None)
         await one.begin(0)
         await two.begin(4)
+        for sequence in (0, 0, 2):
+            await Producer(a, None).send(1, "w", producer_id=0, producer_epoch=0, base_sequence=sequence)
         for text in ("ab", "c", "def", "g", "hi", "j"):
             await one.send(0, text)
         for sequence, text in ((0, "ab"), (2, "c"), (3, "def"), (3, "de"), (9, "j"), (9, "jk"), (11, "l"), (8, "ij")):
@@ -252,6 +254,9 @@ def test_transactions_that_last_too_long(snapshot: SnapshotAssertion) -> None:
         advance(3)
         await show(a, 0, 1)
         await one.end(True)
+        one.name = None
+        for index in (0, 1):  # its epoch is too old, in the log too
+            await one.send(index, "zombie", transactional=True)
         await three.add(0)
         advance(8)
         await three.end(True)
