@@ -30,9 +30,11 @@ from tests.support.capture_files import (
     EPOCH,
     ETHERNET,
     TcpPacket,
+    block,
     frame,
     ip_packet,
     write_pcap,
+    write_pcapng,
 )
 from tests.support.wrapping import ethernet, fragments, write_frames
 
@@ -97,8 +99,9 @@ def test_packets_of_connections_that_are_passed_over(path: Path) -> None:
     assert lines(file_packets(str(path), {SIX_KEY})) == ["1 at 0 s: 40 bytes"]
     assert lines(file_packets(str(path), {IPV4_KEY, SIX_KEY})) == []
     assert lines(file_packets(str(path), {reverse(IPV4_KEY)})) == ["1 at 0 s: 40 bytes", "2 at 1 s: data"]
-    write_frames(path, [(EPOCH, ARP), (EPOCH, frame(six, 1))])
-    assert lines(file_packets(str(path), {SIX_KEY})) == []
+    for key, one in ((IPV4_KEY, four), (SIX_KEY, six)):
+        write_frames(path, [(EPOCH, ARP), (EPOCH, frame(one, 1))])
+        assert lines(file_packets(str(path), {key})) == []
     write_frames(path, [(EPOCH, ethernet(first)), (EPOCH + 0.25, ethernet(last))])
     assert lines(file_packets(str(path), {IPV4_KEY})) == ["1 at 0.25 s: 40 bytes"]
     passed: set[bytes] = set()
@@ -112,13 +115,13 @@ def test_packets_of_connections_that_are_passed_over(path: Path) -> None:
 def test_problems_come_before_the_packets_after_them_and_counts_at_the_end(path: Path) -> None:
     """Each once, and at its first place. What fragments still wait for is told when the file ends."""
     first, _ = fragments(ip_packet(sent(3, b"abcdefghijklmnop")), 24)
-    cut = [replace(sent(number), cut=2) for number in (1, 2)]
+    cut = [replace(sent(number), cut=number + 1) for number in (1, 2)]
     whole = [sent(0), *cut]
     write_pcap(path, whole)
     size = len(frame(sent(0), 1))
     at = [24 + number * (16 + size) - (2 if number > 1 else 0) for number in range(4)]
     told = f"{at[1]}: truncated packets: only {size - 2} of {size} bytes were captured here (0, 0)"
-    packets = ["0 at 0 s: data", told, "1 at 1 s: da and 2", "2 at 2 s: da and 2"]
+    packets = ["0 at 0 s: data", told, "1 at 1 s: da and 2", "2 at 2 s: d and 3"]
     assert lines(file_packets(str(path))) == packets
     more = write_frames(path.with_name("more"), [(EPOCH + 3, ethernet(first)), (EPOCH + 3.25, ARP[:20])])
     path.write_bytes(path.read_bytes() + more.read_bytes()[24:])
@@ -204,6 +207,14 @@ def test_packets_of_files_in_the_order_of_their_times(
     assert (first_time(str(tmp_path / "gone")), first_time(str(tmp_path))) == (0.0, 0.0)
     last = list(capture_blocks(files, {IPV4_KEY}, EPOCH, EPOCH + 3))
     assert last == []
+
+
+def test_the_first_time_of_a_file_may_be_far_from_its_beginning(path: Path) -> None:
+    """Behind blocks without packets. It is that of the first packet, not the earliest."""
+    write_pcapng(path, [])
+    more = write_pcapng(path.with_name("more"), [sent(7), sent(3)]).read_bytes()
+    path.write_bytes(path.read_bytes() + block(4, bytes(1 << 18)) + more)
+    assert first_time(str(path)) == EPOCH + 7
 
 
 def test_problems_of_files_come_where_their_packets_do(tmp_path: Path) -> None:

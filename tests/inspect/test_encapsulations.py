@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 import struct
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
@@ -12,6 +13,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from syrupy.assertion import SnapshotAssertion
 
 from kwire import is_native
 from kwire.connection import CLIENT, SERVER
@@ -22,6 +24,8 @@ from kwire_inspect.capture.packets import Packet
 from kwire_inspect.capture.pcap import Report
 from kwire_inspect.capture.unwrapping import (
     LAYERS,
+    MAX_BYTES,
+    MAX_DATAGRAMS,
     MAX_PACKET,
     MAX_RANGES,
     PATIENCE,
@@ -528,6 +532,80 @@ def test_fragments_take_bounded_memory() -> None:
     list(unwrapper.close())
     (lost,) = report.take()
     assert (lost.reason, lost.packets) == (FRAGMENTS_LOST, 3000 + 4)
+
+
+def joined(script: str) -> list[str]:
+    """``7:8+16-3@2!``: the last fragment of packet 7, 16 bytes from 8 on, 3 of them not captured, at second 2. All
+    are ``a`` in the first fragment, ``b`` in the next. Tells the packet of each."""
+    waiting, told = Fragments(), []
+    for place, token in enumerate(script.split()):
+        found = re.fullmatch(r"(\d+):(\d+)\+(\d+)(?:-(\d+))?(?:@([\d.]+))?(!?)", token)
+        assert found is not None
+        number, at, size, cut, time = (float(one or 0) for one in (*found.groups()[:4], found[5] or 1))
+        data = bytes([ord("a") + place]) * int(size - cut)
+        walk = Walk(b"", 0, 0, 0, 1, b"12345678", 6)
+        gone = [
+            f"lost {one.key[2]} of {one.position}: {one.walk().buffer.decode()}" for one in waiting.given_up(time)
+        ]
+        one = waiting.add(walk, Part(int(number), int(at), int(size), data, bool(found[6])), place, time)
+        text = f"{one.beginning.decode()} of {one.known_size} from {one.position}"
+        flags = [name for name in ("whole", "differs", "repeated") if getattr(one, name)]
+        told.append(" ".join([*gone, text, *flags, f"({waiting.held} wait)" if waiting.held else ""]).strip())
+        assert (one.tunnels, one.joins, one.walk().tunnels) == (1, 1, 1)
+    left = [f"lost {one.key[2]}: {one.walk().buffer.decode()}".strip() for one in waiting.given_up(float("inf"))]
+    assert waiting.held == 0
+    return [*told, *left]
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "7:0+8 7:8+8!",
+        "7:8+3! 7:0+8",
+        "7:0+8 8:0+8 8:8+2! 7:8+1!",
+        "7:0+8 7:16+8 7:4+16 7:24+1!",
+        "7:0+8 7:8+8-3 7:8+8!",
+        "7:0+8@1 8:0+8@1.25 9:0+8@1.5 9:8+8@1.51 9:16+1@1.76!",
+        "7:0+8@1 7:8+8@1! 7:0+8@1.5 7:8+8@1.5! 7:0+8@2.1",
+        "7:0+8 7:16+8 7:32+8 8:8+8",
+        "7:8+8! 7:24+8! 7:0+8",
+    ],
+)
+def test_each_step_of_fragments(script: str, snapshot: SnapshotAssertion) -> None:
+    """What is known of the packet of each, and what all of them hold: the first bytes of a place count."""
+    assert "\n".join(joined(script)) == snapshot
+
+
+@pytest.mark.parametrize(("count", "lost"), [(MAX_DATAGRAMS, []), (MAX_DATAGRAMS + 2, [1, 2])])
+def test_so_many_packets_wait_for_fragments(count: int, lost: list[int]) -> None:
+    waiting = Fragments()
+    for number in range(1, count + 1):
+        waiting.add(Walk(b"", 0, 0, 0, 0, b"12345678", 6), Part(number, 0, 8, bytes(8), last=False), number, 1.0)
+    assert [one.position for one in waiting.given_up(1.0)] == lost
+    assert waiting.held == 8 * MAX_DATAGRAMS
+
+
+@pytest.mark.parametrize(("holes", "lost"), [(MAX_RANGES, []), (MAX_RANGES + 1, [2])])
+def test_so_many_parts_of_the_last_packet_wait(holes: int, lost: list[int]) -> None:
+    """The packet before it goes on waiting."""
+    waiting = Fragments()
+    walk = Walk(b"", 0, 0, 0, 0, b"12345678", 6)
+    waiting.add(walk, Part(1, 0, 8, bytes(8), last=False), 1, 1.0)
+    for number in range(holes):
+        waiting.add(walk, Part(2, number * 16, 8, bytes(8), last=False), 2, 1.0)
+    assert [one.position for one in waiting.given_up(1.0)] == lost
+    assert [one.position for one in waiting.given_up(9.0)] == [1, *([] if lost else [2])]
+
+
+def test_so_many_bytes_wait_for_fragments() -> None:
+    """Of the packet that has waited longest, all are given up."""
+    waiting, size = Fragments(), 1 << 15
+    walk = Walk(b"", 0, 0, 0, 0, b"12345678", 6)
+    for number in range(MAX_BYTES // size):
+        waiting.add(walk, Part(number, 0, size, bytes(size), last=False), number, 1.0)
+    assert [*waiting.given_up(1.0)] == []
+    waiting.add(walk, Part(9999, 0, 1, b"x", last=False), 9999, 1.0)
+    assert [one.position for one in waiting.given_up(1.0)] == [0]
 
 
 class CountedFragments(Fragments):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import re
 import socket
 import stat
 import struct
@@ -14,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
 from kwire.command import main as run
 from kwire.connection import CLIENT
@@ -25,7 +27,19 @@ from kwire_inspect.live.ring import Cutter, NoCaptureError, Ring, statistics
 from kwire_inspect.options import OptionError
 from kwire_inspect.reasons import DROPPED
 from kwire_spark.command.watch_inputs import InterfacesInput, filter_for
-from tests.support.capture_files import Conversation, block, packets, write_pcap, write_pcapng
+from tests.support.capture_files import (
+    ACK,
+    ALICE,
+    BROKER,
+    EPOCH,
+    Conversation,
+    TcpPacket,
+    block,
+    ip_packet,
+    packets,
+    write_pcap,
+    write_pcapng,
+)
 
 LO = socket.if_nameindex()[0][1]
 PLENTY = 1 << 30
@@ -152,6 +166,74 @@ def test_a_silent_interface_is_captured(tmp_path: Path, files: Path) -> None:
         assert not cutter.begun
         cutter.add(head[number : number + 1])
     assert cutter.begun
+
+
+class Folder:
+    """A folder with the files of two interfaces, at times that are told."""
+
+    def __init__(self, path: Path, monkeypatch: pytest.MonkeyPatch, most: int) -> None:
+        self.now, self.path = 100.0, path
+        monkeypatch.setattr(time, "monotonic", lambda: self.now)
+        monkeypatch.setattr(ring, "FILE_BYTES", 400)
+        both = Ring(path, most)
+        self.cutters = {"a": Cutter(both, "a"), "b": Cutter(both, "b/1")}
+        self.sent = {"a": 0, "b": 10}
+
+    def step(self, what: str) -> str:
+        """``a3``: three packets of 100 bytes come; ``a+250``: half a second later; ``a!``: the file may end; ``a?7``:
+        the kernel dropped seven; ``a.``: the end; ``-``: the reader takes the first file."""
+        cutter = self.cutters.get(what[0], self.cutters["a"])
+        if what[0] == "+":
+            self.now += int(what[1:]) / 1000
+        elif what == "-":
+            (self.path / min(path.name for path in self.path.iterdir() if path.name[0] != ".")).unlink()
+        elif what[1:] == "!":
+            cutter.rotate()
+        elif what[1:] == ".":
+            cutter.close()
+        elif what[1] == "?":
+            cutter.dropped_by_kernel(int(what[2:]))
+        else:
+            cutter.add(b"".join(self._packet(what[0]) for _ in range(int(what[1:]))))
+        return f"{what:<5} {self.told()}".rstrip()
+
+    def _packet(self, name: str) -> bytes:
+        head = struct.pack("<IHHIIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 101) if not self.cutters[name].begun else b""
+        head = head if self.sent[name] % 10 == 0 else b""
+        one = TcpPacket(EPOCH, ALICE, BROKER, ACK, self.sent[name], 9, bytes(44))
+        self.sent[name] += 1
+        return head + struct.pack("<IIII", 1, 2, 84, 84) + ip_packet(one)
+
+    def told(self) -> str:
+        parts = []
+        for path in sorted(self.path.iterdir(), key=lambda path: path.name.removeprefix(".")):
+            name = re.sub(r"\d{8}T\d{6}-00000", "", path.name)
+            assert path.name.startswith(".") or path.stat().st_size > 24
+            found = [] if path.name.startswith(".") else [*file_packets(str(path))]
+            numbers = [f"-{one.packets}" if isinstance(one, Broken) else str(one.seq) for one in found]
+            parts.append(f"{name}({','.join(numbers)})")
+        dropped = {name: cutter.dropped for name, cutter in self.cutters.items() if cutter.dropped}
+        return " ".join([*parts, f"dropped: {dropped}" if dropped else ""])
+
+
+FOLDERS = {
+    "files end by time": (10_000, "a1 a! +999 a! +1 a! a1 b1 +500 b1 b! +500 a! b! a. b."),
+    "files end by size": (10_000, "a3 a! a1 a! a4 a! a5 a. b."),
+    "a folder that is full": (924, "a5 a! a1 a! a1 +1000 a! a1 - a1 +999 a1 a! +1 a1 a! a? a.".replace(" a? ", " ")),
+    "a folder that two share": (924, "a5 a! b2 b! a1 a! b. +1000 a! a1 a. - +5000 b1"),
+    "drops of the kernel and of the folder": (924, "a?3 a! a5 a! a2 a?5 a! +1000 a?4 a! - a?5 a1 a! +1000 a! a?9 a."),
+    "nothing came": (10_000, "a! +2000 a! a. a."),
+}
+
+
+@pytest.mark.parametrize("name", FOLDERS)
+def test_each_step_of_the_files_in_a_folder(
+    files: Path, monkeypatch: pytest.MonkeyPatch, name: str, snapshot: SnapshotAssertion
+) -> None:
+    """Names of files with the numbers of their packets, or of how many were dropped."""
+    most, steps = FOLDERS[name]
+    folder = Folder(files, monkeypatch, most)
+    assert "\n".join(folder.step(step) for step in steps.split()) == snapshot
 
 
 @pytest.mark.parametrize(("used", "room"), [(0, True), (10, True), (11, False)])
