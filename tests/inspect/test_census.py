@@ -105,3 +105,39 @@ def test_join_group_was_refused_by_one_release_alone() -> None:
 def test_releases_as_text() -> None:
     assert spans(["3.7.2", "3.8.0", "4.0.0"]) == "3.7.2 to 3.8.0, 4.0.0"
     assert spans([]) == ""
+
+
+def test_the_whole_census_of_ties_brokers_and_versions_that_are_unknown(snapshot: SnapshotAssertion) -> None:
+    """What is equal in number is in the order of its cells. Steps have the requests of every client."""
+    hour = timedelta(hours=1)
+    unversioned = {"input_kind": "server_log", "client_id": None, "requests": 0, "refused": 4}
+    rows = [
+        client(3, 9, 4, client_id="b", first_seen=None, last_seen=None),
+        client(3, 9, 4, client_id="a", client_host="10.0.0.2", errors=1),
+        client(0, 9, 4, client_id="a", client_host="10.0.0.3", software_name="kgo", software_version="1"),
+        client(0, 9, 3, client_id="a", client_host="10.0.0.3", input_kind="request_log", errors=3, refused=2),
+        client(0, 9, 2, client_id="a", client_host="10.0.0.3", input_kind="request_log", server_port=9093),
+        client(0, 3, 4, client_id="c", last_seen=START + hour),
+        client(0, 2, 8, client_id="c", first_seen=START - hour),
+        client(77, 1, 1, client_id="c", api=None, input_kind="forwarded"),
+        client(77, 1, 1, client_id="c", api="Named"),
+        client(78, 1, 1, client_id=None, api=None),
+        client(22, 6, 1, client_id="c", api="InitProducerId"),
+        client(3, 0, 1, client_id="c") | unversioned | {"version": None},
+        client(58, 0, 5, client_id="1", api="Envelope"),
+        client(1, 9, 6, client_id="1"),
+        client(1, 9, 7, client_id="1", input_kind="request_log"),
+        client(1, 3, 2, client_id="raft-client-1"),
+    ]
+    seen = [exchange(key, 9, at) for key, at in ((0, 0), (0, 3599), (3, 3600), (77, 3600))]
+    seen += [exchange(0, 9, 0, number=None) | {"position": at} for at in range(3)]
+    seen += [exchange(3, 9) | {"time": None}, exchange(None, None, 7200), exchange(3, 9, 7200, problem="cut off")]
+    for given in (rows, rows[::-1]):
+        assert whole(census(clients_of(*given), exchanges_of(*seen))) == snapshot(name="ties")
+    few = census(clients_of(*rows), top=2)
+    assert [(table.name, len(table.rows), table.more) for table in few.tables[:3]] == [
+        ("versions", 2, 6),
+        ("clients", 2, 3),
+        ("software", 2, 0),
+    ]
+    assert few.summary[0].startswith("5 clients used 2 APIs in 8 versions, from ")

@@ -166,3 +166,96 @@ def test_only_long_polls_are_slow_without_a_sentence(api: str) -> None:
     rows = [exchange(12, at=1, api=api, latency_ms=9.0), exchange(3, at=2, latency_ms=1.0)]
     slowest = api if api == "Heartbeat" else "Metadata"
     assert f"long polls, {slowest} is slowest: " in latency(exchanges_of(*rows)).summary[1]
+
+
+def test_the_whole_report_on_ties_and_on_what_is_nothing(snapshot: SnapshotAssertion) -> None:
+    """APIs, errors, clients and requests that are equal in number are in the order of their names and places."""
+    log = {"number": None, "source": "request.log"}
+    spent = {"queue_ms": 0.0, "local_ms": 0.1, "remote_ms": None}
+    bob, long = {"client_id": "two", "principal": "User:bob"}, "x" * 1000
+    rows = [
+        exchange(3, 9, 2, error_codes=[3, 5], latency_ms=4.0, source="b.pcap"),
+        exchange(12, 4, 2, api="Heartbeat", error_codes=[3], latency_ms=4.0, source="b.pcap"),
+        exchange(3, 9, 1, error_codes=[3], latency_ms=4.0, position=9),
+        exchange(12, 3, 1, api="Heartbeat", error_codes=[5], latency_ms=4.0, position=9),
+        exchange(3, 9, 3, error_codes=[5, 5], latency_ms=0.0, **log, **spent),
+        exchange(3, 9, 3, error_codes=[3], latency_ms=0.5, time=None, position=1, **log, **spent | {"local_ms": 0.2}),
+        exchange(12, 4, 3, api="Heartbeat", outcome="unanswered", error_codes=None, **log),
+        exchange(None, None, 9, outcome="undecodable", error_codes=None, latency_ms=2.0),
+        exchange(3, 9, 9, throttle_ms=5, client_id="two"),
+        exchange(3, 9, 9, throttle_ms=3, **bob),
+        exchange(12, 4, 9, api="Heartbeat", throttle_ms=2, **bob),
+        exchange(3, 9, 9, throttle_ms=8, client_id="b", client_host="10.0.0.2"),
+        exchange(3, 9, 9, throttle_ms=8, client_id="b", client_host=None),
+        exchange(3, 9, 9, throttle_ms=1, client_id=f"{long}y"),
+        exchange(3, 9, 9, throttle_ms=1, client_id=f"{long}z", **log),
+        exchange(3, 9, 9, throttle_ms=4, client_id=f"{long}z"),
+        exchange(3, 9, 5, error_codes=[6], latency_ms=99.0, throttle_ms=7, problem="cut off"),
+        exchange(3, 9, 5, error_codes=[6], latency_ms=99.0, throttle_ms=7, outcome=None),
+    ]
+    for given_rows in (rows, rows[::-1]):
+        assert whole(latency(exchanges_of(*given_rows))).replace(long, "X") == snapshot(name="ties")
+    assert latency(exchanges_of(*rows[:2])).summary == (
+        "2 requests, 0 unanswered, 2 answered with an error.",
+        "Apart from long polls, Heartbeat is slowest: 4 ms at most.",
+        "The most frequent error is UNKNOWN_TOPIC_OR_PARTITION in Heartbeat, in 1 response.",
+    )
+
+
+@pytest.mark.parametrize(
+    ("span", "length"),
+    [
+        (timedelta(seconds=0), "1 s"),
+        (timedelta(seconds=59) - timedelta(microseconds=1), "1 s"),
+        (timedelta(seconds=59), "5 s"),
+        (timedelta(seconds=590), "30 s"),
+        (timedelta(minutes=59), "5 min"),
+        (timedelta(hours=59), "3 h"),
+        (timedelta(days=59), "7 d"),
+        (timedelta(days=59 * 7), "30 d"),
+        (timedelta(days=59 * 30) - timedelta(microseconds=1), "30 d"),
+        (timedelta(days=59 * 30), "31 d"),
+        (timedelta(days=59 * 31 - 1), "31 d"),
+        (timedelta(days=59 * 31), "32 d"),
+    ],
+)
+def test_the_length_of_steps_for_a_span(span: timedelta, length: str) -> None:
+    assert str(Steps.of(START, START + span)) == length
+
+
+def test_names_for_lengths_of_steps() -> None:
+    lengths = [
+        (1, "1 s"),
+        (59, "59 s"),
+        (60, "1 min"),
+        (90, "90 s"),
+        (3600, "1 h"),
+        (5400, "90 min"),
+        (90000, "25 h"),
+    ]
+    assert [(seconds, str(Steps(timedelta(seconds=seconds)))) for seconds, _ in lengths] == lengths
+
+
+def test_counts_over_time_are_in_their_steps() -> None:
+    """Step 0 begins in 1970. A name that is as rare as another comes after it by its letters."""
+    steps = Steps(timedelta(minutes=1))
+    counts = [(1, "b", "capture", 2), (0, "a", "capture", 1), (3, "a", "request_log", 1), (0, "a", "forwarded", 3)]
+    counts += [(3, "a", "capture", 2), (None, "a", "capture", 99), (-1, "c", "capture", 5)]
+    chart = counted_over_time("t", "T", counts, steps, unit="requests")
+    assert chart is not None
+    assert (chart.name, chart.title, chart.note) == ("t", "T", "")
+    found = {trace["name"]: trace["y"] for trace in chart.figure["data"]}
+    assert [*found.items()] == [("a", [0, 3, 0, 0, 2]), ("c", [5, 0, 0, 0, 0]), ("b", [0, 0, 2, 0, 0])]
+    assert chart.figure["data"][0]["text"][:3:2] == ["1969-12-31 23:59:00 UTC", "1970-01-01 00:01:00 UTC"]
+    assert chart.figure["data"][0]["x"][0] == "1969-12-31 23:59:30"
+    assert chart.figure["data"][0]["width"] == 60_000
+    assert chart.figure["layout"]["yaxis"]["title"]["text"] == "requests in 1 min"
+    assert chart.figure["layout"]["xaxis"]["range"] == ["1969-12-31 23:59:00", "1970-01-01 00:04:00"]
+    names = [(0, name, "capture", 1) for name in "hgfedcbai"]
+    others = counted_over_time("t", "T", names, steps, unit="requests")
+    assert others is not None
+    assert {trace["name"]: trace["y"] for trace in others.figure["data"]} == {
+        **{name: [1] for name in "abcdefg"},
+        "others": [2],
+    }
+    assert counted_over_time("t", "T", counts[-2:-1], steps, unit="requests") is None
