@@ -123,6 +123,8 @@ def test_what_was_not_tried_follows_from_what_a_broker_accepts(monkeypatch: pyte
     monkeypatch.setattr(libraries, "tried", lambda: (new, old))
     assert (new.works_on(RELEASES["4.1.1"]), old.works_on(RELEASES["3.8.1"])) == (True, True)
     assert (new.works_on(RELEASES["0.10.0"]), old.works_on(RELEASES["4.1.1"])) == (None, None)
+    both = Tried("sarama", (1, 41), "", {"4.4.0": (True, {PRODUCE: (7, 2)})})
+    assert both.works_on(RELEASES["4.1.1"]) is None, "it used a version that the target refuses"
     assert works_since("sarama", RELEASES["4.4.0"], RELEASES) == (1, 40)
     assert works_since("sarama", RELEASES["3.8.1"], RELEASES) == (1, 20)
     assert works_since("none", RELEASES["4.4.0"], RELEASES) is None

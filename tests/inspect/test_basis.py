@@ -323,6 +323,7 @@ def test_the_basis_of_clients_counts_once_what_several_inputs_saw(monkeypatch: p
     found = basis_of(clients_of(*rows, *counted_rows))
     assert found == Basis(11, 3, 120, START - hour, START + hour, (), deprecated=56)
     assert not basis_of(clients_of(rows[0], rows[1] | {"bytes": None})).known
+    assert not basis_of(replace(clients_of(*rows), complete=False)).known
     for most, requests in ((4, 11), (3, 17)):
         monkeypatch.setattr(basis_module, "MAX_ROWS", most)
         assert basis_of(clients_of(*rows, *counted_rows)).requests == requests

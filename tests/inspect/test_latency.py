@@ -13,7 +13,7 @@ from syrupy.assertion import SnapshotAssertion
 
 from kwire_inspect.reports.charts import PALETTE
 from kwire_inspect.reports.latency import latency
-from kwire_inspect.reports.over_time import MAX_ROWS, Steps, counted_over_time
+from kwire_inspect.reports.over_time import MAX_ROWS, Count, Steps, counted_over_time
 from kwire_inspect.reports.report import Report
 from kwire_inspect.reports.terminal import print_report
 from tests.support.report_rows import START, exchange, exchanges_of, whole
@@ -239,7 +239,12 @@ def test_names_for_lengths_of_steps() -> None:
 def test_counts_over_time_are_in_their_steps() -> None:
     """Step 0 begins in 1970. A name that is as rare as another comes after it by its letters."""
     steps = Steps(timedelta(minutes=1))
-    counts = [(1, "b", "capture", 2), (0, "a", "capture", 1), (3, "a", "request_log", 1), (0, "a", "forwarded", 3)]
+    counts: list[Count] = [
+        (1, "b", "capture", 2),
+        (0, "a", "capture", 1),
+        (3, "a", "request_log", 1),
+        (0, "a", "forwarded", 3),
+    ]
     counts += [(3, "a", "capture", 2), (None, "a", "capture", 99), (-1, "c", "capture", 5)]
     chart = counted_over_time("t", "T", counts, steps, unit="requests")
     assert chart is not None
@@ -259,3 +264,13 @@ def test_counts_over_time_are_in_their_steps() -> None:
         "others": [2],
     }
     assert counted_over_time("t", "T", counts[-2:-1], steps, unit="requests") is None
+
+
+def test_charts_name_the_input_if_there_are_several() -> None:
+    log = exchange(0, 9, 1, latency_ms=2.0, number=None)
+    for rows, names in (
+        ([log], ["Produce"]),
+        ([log, exchange(latency_ms=1.0), exchange(12, latency_ms=None)], ["Metadata (capture)", "Produce (log)"]),
+        ([exchange(0, latency_ms=1.0), exchange(latency_ms=0.0)], ["Metadata", "Produce"]),
+    ):
+        assert latency(exchanges_of(*rows)).charts[0].figure["layout"]["yaxis"]["ticktext"] == names

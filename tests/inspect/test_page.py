@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from base64 import b64encode
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from html.parser import HTMLParser
 
@@ -320,3 +320,88 @@ def test_a_page_loads_itself_again_if_it_is_told_to(seconds: int) -> None:
     found = Elements(page(Report("r", "R", (), (), refresh=seconds)))
     refreshes = [facts["content"] for facts, _ in found.named("meta") if facts.get("http-equiv") == "refresh"]
     assert refreshes == (["30"] if seconds else [])
+
+
+def test_the_whole_of_each_figure() -> None:
+    """With texts that are long or markup, values that are none, and more series than colours."""
+    long = "a" * 20 + "b" * 9
+    short = f"{'a' * 19}…{'b' * 8}"
+    labels = ["<x>", long]
+    tick = ["&lt;x&gt;", short]
+    text = ["&lt;x&gt;", long]
+    side = {"title": {"text": ""}, "automargin": True, "fixedrange": True, "tickvals": [0, 1], "ticktext": tick}
+    side |= {"showgrid": False, "zeroline": False}
+    count = {"title": {"text": "a &amp; b"}, "automargin": True, "fixedrange": False, "rangemode": "tozero"}
+    shared = {"margin": {"l": 8, "r": 16, "t": 8, "b": 8}, "barmode": "stack"}
+    hover = "%{text}<br>%{fullData.name}: %{" + "x}<extra></extra>"
+    bar = {"type": "bar", "text": text, "hovertemplate": hover, "textposition": "none"}
+    rows = {"yaxis": side | {"range": [1.5, -0.5]}, "height": 162}
+    nan, inf = float("nan"), float("inf")
+    assert charts.bars(labels, {"<s>": [3, None]}, unit="a & b") == {
+        "data": [
+            bar | {"name": "&lt;s&gt;", "meta": {"role": "series-1"}, "orientation": "h", "y": [0, 1], "x": [3, None]}
+        ],
+        "layout": shared | {"showlegend": False, "xaxis": count | {"dtick": 1}, **rows},
+    }
+    upright = bar | {"hovertemplate": hover.replace("x}", "y}"), "x": [0, 1]}
+    ground = {"type": "rect", "yref": "paper", "y0": 0, "y1": 1, "layer": "below", "line": {"width": 0}}
+    series: dict[str, list[float | None]] = {"r": [4, nan], long: [4, inf]}
+    assert charts.columns(labels, series, unit="a & b", roles={"r": "bad", "q": "good"}, marked=[1]) == {
+        "data": [
+            upright | {"name": "r", "meta": {"role": "bad"}, "y": [4, None]},
+            upright | {"name": short, "meta": {"role": "series-2"}, "y": [4, None]},
+        ],
+        "layout": shared
+        | {"showlegend": True, "xaxis": side, "yaxis": count, "height": 340}
+        | {"shapes": [ground | {"x0": 0.5, "x1": 1.5, "fillcolor": charts.GROUND}]},
+    }
+    measured: list[float | None] = [0, -1, 0.5, nan, None]
+    dots = charts.points(["a", "b", "c", "d", "e"], {"p": measured, "q": [2, 1, 1, 1, 1]}, unit="ms")
+    mark = {"type": "scatter", "mode": "markers", "y": [0, 1, 2, 3, 4], "text": [*"abcde"], "hovertemplate": hover}
+    assert dots["data"] == [
+        mark
+        | {"name": "p", "meta": {"role": "series-1"}, "x": [None, None, 0.5, None, None], "marker": {"symbol": 0}},
+        mark | {"name": "q", "meta": {"role": "series-2"}, "x": [2, 1, 1, 1, 1], "marker": {"symbol": 1}},
+    ]
+    assert (dots["layout"]["height"], dots["layout"]["yaxis"]["range"]) == (240, [4.5, -0.5])
+    assert charts.bars(["a"], {"s": [1]}, unit="u")["layout"]["height"] == 162, "as high as two"
+    grid = charts.heat(["<r>"], labels, [[1000, 0]], unit="<u>")
+    assert grid["data"] == [
+        {
+            "type": "heatmap",
+            "x": [0, 1],
+            "y": [0],
+            "z": [[3.0, None]],
+            "customdata": [[1000, 0]],
+            "text": [["&lt;r&gt; &lt;x&gt;", f"&lt;r&gt; {long}"]],
+            "hovertemplate": "%{text}<br>%{customdata:,} &lt;u&gt;<extra></extra>",
+            "meta": {"role": "heat"},
+            "showscale": False,
+            "zmin": -1,
+            "xgap": 2,
+            "ygap": 2,
+        }
+    ]
+    assert grid["layout"]["xaxis"] == side | {"side": "top"}
+    hour = timedelta(hours=1)
+    span = charts.over_time([START, START + hour, START + 3 * hour], hour, {"a": [1, 2, 8]}, unit="u")
+    assert span["data"][0]["text"] == [f"2026-01-02 {at}:00:00 UTC" for at in (12, 13, 15)]
+    assert span["data"][0]["x"] == [f"2026-01-02 {at}:30:00" for at in (12, 13, 15)]
+    assert (span["data"][0]["y"], span["data"][0]["width"]) == ([1, 2, 8], 3_600_000)
+    assert span["layout"]["xaxis"]["range"] == ["2026-01-02 12:00:00", "2026-01-02 16:00:00"]
+    assert "dtick" not in span["layout"]["yaxis"]
+    many = charts.bars(["a"], {str(number): [1] for number in range(10)}, unit="u")
+    assert [trace["meta"]["role"] for trace in many["data"]] == [
+        f"series-{n}" for n in (1, 2, 3, 4, 5, 6, 7, 8, 1, 2)
+    ]
+
+
+def test_ticks_of_large_and_small_spans() -> None:
+    axis = charts.points(["a", "b"], {"s": [1.0, 1e30]}, unit="ms")["layout"]["xaxis"]
+    assert axis["tickvals"] == [float(f"1e{power}") for power in range(0, 31, 3)]
+    assert (axis["ticktext"][1], axis["type"], axis["fixedrange"]) == ("1,000", "log", True)
+    axis = charts.points(["a"], {"s": [10.0], "t": [0.01]}, unit="ms")["layout"]["xaxis"]
+    assert axis["ticktext"] == [
+        *("0.01", "0.02", "0.05", "0.1", "0.2", "0.5", "1", "2", "5"),
+        *("10", "20", "50"),
+    ]

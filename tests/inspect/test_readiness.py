@@ -600,3 +600,113 @@ def test_of_too_many_rows_those_that_are_accepted_are_left_out(
     assert {*least.table("clients").column("client_id")} == expected
     said = "1 row of clients, APIs and versions left out: those with the fewest requests."
     assert (said in least.summary) == bool(more)
+
+
+def test_the_whole_report_on_one_target(snapshot: SnapshotAssertion) -> None:
+    """With clients at several addresses, two owners, an earlier run, and rows that were left out."""
+    first, second, third = (START + timedelta(hours=hour) for hour in (0, 1, 2))
+    new, old, nobody = at(1)._replace(software="sarama 1.20"), at(2, "old"), at(7, None)
+    uses = [
+        use(PRODUCE, 2, client=at(3), requests=4, refusals=1, last_seen=second, place="c:3", input_kind=("capture",)),
+        use(PRODUCE, 1, client=at(2), requests=3, refusals=2, last_seen=third, place="b:2", input_kind=("a", "b")),
+        use(PRODUCE, 1, client=at(9), requests=2, refusals=4, last_seen=None, place="a:1", input_kind=("b", "c")),
+        use(PRODUCE, 7, client=at(9), requests=9, refusals=7, last_seen=third, place="d:4"),
+        use(PRODUCE, 5, client=at(2), requests=1, last_seen=first),
+        use(FETCH, 3, client=at(2), requests=5, refusals=1, last_seen=first, input_kind=("metrics",)),
+        use(FETCH, 4, client=new, requests=6),
+        use(JOIN_GROUP, 1, client=old, requests=7, refusals=1, place="e:5"),
+        use(OFFSET_COMMIT, 10, client=old, requests=8, place="f:6"),
+        use(PRODUCE, 1, client=nobody, requests=1, refusals=1),
+        use(PRODUCE, 1, client=at(8, None), requests=1),
+        use(9999, 0, client=at(8, None), requests=2, place="g:7"),
+        use(METADATA, 9, client=at(5, "well")._replace(principal="User:w"), requests=3),
+        use(LEADER_AND_ISR, 5, client=at(4, "1"), requests=2, place="h:8"),
+        use(LEADER_AND_ISR, 2, client=at(5, "2"), requests=3, place="i:9"),
+        use(FETCH, 12, client=at(4, "1"), requests=4, place="j:10", of_broker=True),
+        use(FETCH, 3, client=at(4, "1"), requests=5, place="k:11", of_broker=True),
+    ]
+    owners = Owners(((((("host", lambda text: text in ("10.0.0.2", "10.0.0.7")),)), "Billing"),))
+    before = [use(PRODUCE, 9, client=at(9)), use(METADATA, 9, client=at(5, "well"), requests=9), *uses[7:8]]
+    report = report_on(uses, RELEASES["4.1.1"], 3, 2, owners=owners, before=before)
+    assert whole(report) == snapshot
+    assert whole(report_on(uses[::-1], RELEASES["4.1.1"], 3, 2, owners=owners, before=iter(before))) == whole(report)
+
+
+@pytest.mark.parametrize(("clients", "end"), [(1, "c00."), (2, "c00; c01."), (10, "; c09."), (11, "; and 1 more.")])
+def test_ten_clients_are_named(clients: int, end: str) -> None:
+    uses = [use(PRODUCE, 0, client=Client(f"c{number:02}", None, None, None)) for number in range(clients)]
+    first, *_ = told("4.1.1", *uses, *(use(METADATA, 9, client=one.client) for one in uses)).summary
+    several = f"{clients} clients" if clients > 1 else "1 client"
+    assert first.startswith(f"Kafka 4.1.1 refuses {clients} of {several}: c00")
+    assert first.endswith(end)
+
+
+def joining(name: str, *versions: int) -> list[Use]:
+    return [use(JOIN_GROUP, version, client=Client(name, None, None, None)) for version in versions]
+
+
+def producing(name: str, *versions: int) -> list[Use]:
+    return [use(PRODUCE, version, client=Client(name, None, None, None)) for version in versions]
+
+
+@pytest.mark.parametrize(
+    ("target", "uses", "said"),
+    [
+        ("4.1.1", producing("a", 9), []),
+        ("4.1.1", producing("a", 1), ["The newest release before 4.1.1 that refuses none of them is 3.9.2."]),
+        ("4.0.0", joining("a", 1), ["The newest release before 4.0.0 that refuses none of them is 3.9.2."]),
+        ("4.0.1", joining("a", 1),
+         ["On the way to 4.0.1, do not stop at 4.0.0: 1 client that 4.0.1 accepts is refused there."]),
+        ("4.1.1", [*joining("a", 1), *joining("b", 0), *producing("b", 1), *joining("c", 0, 1)],
+         ["The newest release before 4.1.1 that refuses none of them is 3.9.2.",
+          "On the way to 4.1.1, do not stop at 4.0.0: 2 clients that 4.1.1 accepts are refused there."]),
+        ("3.9.1", producing("a", 1), []),
+        ("4.0.0", [*producing("a", 1), *producing("b", 13)], []),
+    ],
+)  # fmt: skip
+def test_sentences_on_the_way_to_a_target(target: str, uses: list[Use], said: list[str]) -> None:
+    refused = told(target, *uses).exit_code
+    advice = ['Upgrade or reconfigure these clients before the brokers: see "What to do".'] * refused
+    assert [*told(target, *uses).summary[1:]] == [*said, *advice]
+    broker = replace(RELEASES[target], name="b:9092")
+    assert [*report_on(uses, broker).summary[1:]] == advice, "its place among the releases is unknown"
+
+
+@pytest.mark.parametrize(
+    ("kinds", "version", "noted"),
+    [
+        ("request_log", 9, True),
+        ("request_log forwarded", 9, True),
+        ("request_log metrics", 9, True),
+        ("request_log", 1, False),
+        ("request_log capture", 9, False),
+        ("request_log server_log", 9, False),
+        ("forwarded", 9, False),
+        ("capture", 9, False),
+    ],
+)
+def test_request_logs_alone_are_no_proof_that_nobody_is_refused(kinds: str, version: int, noted: bool) -> None:
+    rows = [client(PRODUCE, version, input_kind=kind, server_port=at) for at, kind in enumerate(kinds.split())]
+    report = readiness(clients_of(*rows), "4.1.1")
+    assert (LOGS_ALONE in report.summary, report.exit_code) == (noted, int(version == 1))
+
+
+def test_refusals_of_several_targets_are_the_most_of_any() -> None:
+    uses = [use(JOIN_GROUP, 1, refusals=5), use(PRODUCE, 1, refusals=2), use(METADATA, 9, refusals=9)]
+    several = "7 requests of theirs were refused already."
+    assert several in report_on(uses, all_of("4.1.1", "4.0.0")).summary
+    assert several in report_on(uses, all_of("4.0.0", "4.1.1")).summary
+    assert "1 request of theirs was refused already." in told("4.1.1", use(PRODUCE, 1, refusals=1)).summary
+
+
+def test_the_client_with_the_worst_verdicts_of_all_targets_comes_first() -> None:
+    unsure = use(OFFSET_COMMIT, 10, client=Client("b", None, None, None))
+    for targets in (("4.1.1", "3.9.1"), ("3.9.1", "4.1.1")):
+        report = report_on([*joining("a", 1), *producing("c", 1), unsure], all_of(*targets))
+        assert rows_of(report, "clients", "client_id", *(f"verdict_{name}" for name in ("4.1.1", "3.9.1"))) == [
+            ("b", "unsure", "refused"),
+            ("c", "refused", "deprecated"),
+            ("a", "ok", "deprecated"),
+        ]
+        assert (report.exit_code, [check.state for check in report.checks].count("failed")) == (1, 2)
+    assert report_on(joining("a", 1), all_of("4.1.1", "4.0.0")).exit_code == 1, "any of them refuses it"
