@@ -206,6 +206,33 @@ def test_static_members(snapshot: SnapshotAssertion) -> None:
     assert transcript(FakeBroker("4.0", {"t": 3}), run) == snapshot
 
 
+def test_who_may_commit_and_ask(snapshot: SnapshotAssertion) -> None:
+    """Members with their epoch, and for offsets also who names no member."""
+
+    async def run(a: Speaker) -> None:
+        one, two = Consumer(a, "one", "t"), Consumer(a, "two", "t")
+        await one.beat()
+        await two.beat()
+        await one.beat()
+        await one.beat()
+        topics = [{"name": "t", "partitions": [{"partition_index": 0, "committed_offset": 5}]}]
+        who = (("one", 2), ("one", 1), ("one", 3), ("stranger", 2), ("", -1), ("one", -1), ("two", 2), ("", 2))
+        for name, epoch in who:
+            named = {"member_id": name, "generation_id_or_member_epoch": epoch}
+            await a("OffsetCommit", 9, group_id="g", topics=topics, **named)
+        wanted = [{"name": "t", "partition_indexes": [0]}]
+        asked: list[tuple[str | None, int]] = [*who, (None, 2)]
+        for reader, epoch in asked:
+            groups = [{"group_id": "g", "member_id": reader, "member_epoch": epoch, "topics": wanted}]
+            await a("OffsetFetch", 9, groups=groups)
+        await one.beat(-1)
+        await two.beat(-1)
+        await a("OffsetCommit", 9, group_id="g", topics=topics)
+        await a("OffsetCommit", 9, group_id="g", topics=topics, member_id="one", generation_id_or_member_epoch=2)
+
+    assert transcript(FakeBroker("4.0", {"t": 2}), run) == snapshot
+
+
 def test_wrong_heartbeats(snapshot: SnapshotAssertion) -> None:
     async def run(a: Speaker, b: Speaker) -> None:
         a.page.broker.move_coordinator("g", 1)

@@ -197,7 +197,12 @@ def test_fetches_wait(snapshot: SnapshotAssertion) -> None:
         await (await wait(want("t", (0, 9)), min_bytes=999)).answer()
         await (await wait(want("t", (0, 3)), max_wait_ms=0)).answer()
         await (await wait(want("t", (0, 3), (5, 0)), want("u", (0, 1)))).answer()
-        one = await waiting(want("t", (0, 3)), want("u", (0, 1)))
+        one = await waiting(want("u", (0, 1)))
+        for _ in range(2):  # one after another, before the fetch looks again
+            broker.produce("u", b"more")
+        broker.advance(60)
+        await one.answer()
+        one = await waiting(want("t", (0, 3)), want("u", (0, 3)))
         broker.advance(57)
         await b("DescribeCluster", 0)
         await one.waits()

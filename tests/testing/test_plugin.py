@@ -68,6 +68,7 @@ def test_the_command_runs_until_it_is_stopped(how: signal.Signals) -> None:
         (["--topic", "a b"], "INVALID_TOPIC_EXCEPTION"),
         (["--topic", "a:b"], "'a:b': expected NAME or NAME:PARTITIONS"),
         (["--topic", "a:-1"], "'a:-1': expected NAME or NAME:PARTITIONS"),
+        (["--release", "\x1b[0m"], r"unknown release '\x1b[0m'"),
         (["--topic", "a:0"], "INVALID_PARTITIONS"),
         (["--nodes", "0"], "1<=x<=100"),
         (["--nodes", "101"], "1<=x<=100"),
@@ -128,13 +129,13 @@ def commanded(
 
 def test_the_options_of_the_command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """Topics with one partition or more, at ports in a row, and a line for each request."""
-    with FakeBroker(nodes=2) as other:  # two ports that are free afterwards, most likely in a row
+    with FakeBroker(nodes=2) as other:  # a number that other tests will not have
         port = int(other.bootstrap_servers.rpartition(":")[2]) % 60_000 + 2_000
 
     async def talk(broker: FakeBroker) -> None:
         assert broker.bootstrap_servers == ",".join(f"127.0.0.3:{port + at}" for at in range(3))
         assert broker.release == "3.9.2"
-        for node, name in ((0, "me"), (2, None)):
+        for node, name in ((0, "m\x1be"), (2, None)):
             async with await connect("127.0.0.3", port + node, PROTOCOL, client_id=name) as client:
                 request = MetadataRequest(topics=[MetadataRequestTopic(name=name) for name in ("a", "b", "new")])
                 answer = (await client.call(request)).expect(MetadataResponse)
@@ -146,8 +147,8 @@ def test_the_options_of_the_command(monkeypatch: pytest.MonkeyPatch, capsys: pyt
     assert commanded(monkeypatch, [*options, "--port", str(port), "--no-auto-create", "--requests"], talk) == 0
     shown = re.sub(r"kwire [\d.]+\w*", "kwire N", capsys.readouterr().out).splitlines()
     assert shown == [
-        "   1 node 1  ApiVersions 4  me (kwire N)",
-        "   1 node 1  Metadata 12  me (kwire N)",
+        "   1 node 1  ApiVersions 4  m\\u001be (kwire N)",
+        "   1 node 1  Metadata 12  m\\u001be (kwire N)",
         "   2 node 3  ApiVersions 4  - (kwire N)",
         "   2 node 3  Metadata 12  - (kwire N)",
     ]

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import socket
+import struct
 import threading
 from collections.abc import Callable
+from inspect import signature
 from types import SimpleNamespace
 from typing import Any
 
@@ -24,6 +27,7 @@ from kwire_kafka import (
     MetadataRequest,
     MetadataResponse,
 )
+from kwire_kafka.api.fetch import FetchPartition, FetchTopic
 from kwire_kafka.errors import ErrorCode
 from kwire_testing import Call, Clock, FakeBroker, Rule
 from kwire_testing.refusal import Refused
@@ -217,6 +221,8 @@ def test_who_is_throttled_waits_with_the_next_request() -> None:
 
 
 def test_only_so_many_requests_are_kept() -> None:
+    assert signature(FakeBroker).parameters["keep_requests"].default == 100_000
+
     async def run(client: Client) -> None:
         for version in (1, 2, 3, 4):
             await ask(client, ListGroupsRequest(), version)
@@ -427,7 +433,7 @@ def test_requests_sent_at_once_are_answered_in_order() -> None:
             wire = ClientConnection(PROTOCOL, client_id="me")
             requests = [(ListGroupsRequest(), 4), (MetadataRequest(topics=[]), 12), (ListGroupsRequest(), 0)]
             writer.write(b"".join(wire.send(one, version) for one, version in requests) + b"\xff\xff\xff\xff")
-            found: list[Any] = wire.receive(await reader.read(-1))
+            found: list[Any] = wire.receive(await asyncio.wait_for(reader.read(-1), 5))
             answers = [f"{one.name} {one.version}" for one in found]
             writer.close()
             return answers
@@ -451,6 +457,38 @@ def test_requests_are_as_large_as_brokers_accept(size: int, closed: bool) -> Non
                 writer.transport.abort()
 
     assert asyncio.run(run()) is closed
+
+
+def test_clients_that_break_off_leave_no_errors() -> None:
+    """In the middle of a request, while they wait, or before an answer is read."""
+    problems: list[object] = []
+
+    async def run() -> None:
+        asyncio.get_running_loop().set_exception_handler(lambda loop, context: problems.append(context))
+        async with FakeBroker("3.9", {"t": 1}) as broker:
+            port = int(broker.bootstrap_servers.rpartition(":")[2])
+            topics = [FetchTopic(topic="t", partitions=[FetchPartition(partition=0, partition_max_bytes=99)])]
+            waiting = FetchRequest(topics=topics, max_wait_ms=100, min_bytes=1)
+            for request, version in ((ListGroupsRequest(), 4), (waiting, 12)):
+                data = ClientConnection(PROTOCOL).send(request, version)
+                for sent in (data, data * 50, data + data[:9], data[:9]):
+                    _, writer = await asyncio.open_connection("127.0.0.1", port)
+                    end = writer.get_extra_info("socket")
+                    end.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                    writer.write(sent)
+                    await asyncio.sleep(0.002)
+                    writer.transport.abort()
+            await asyncio.sleep(0.01)
+            broker.advance(100)
+            await asyncio.sleep(0.01)
+            async with connected(broker) as client:
+                await ask(client, ListGroupsRequest())
+            ended = broker.clock.later(60, lambda: problems.append("a timer of a broker that is closed"))
+        broker.clock.advance(61)
+        assert ended.what is not None
+
+    asyncio.run(run())
+    assert problems == []
 
 
 # Time.
