@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -70,6 +71,18 @@ def test_giving_up_the_newest_release_leaves_what_was_there_before(new: tuple[An
     assert union.files() == after
 
 
+def test_tags_that_came_with_an_earlier_release_keep_it(tmp_path: Path) -> None:
+    union, tag = Union(tmp_path), LATE | {"name": "Early", "tag": 1}
+    union.merge("1.0.0", clock("0-1", TIME, ZONE))
+    for release in ("1.1.0", "1.2.0"):
+        union.merge(release, clock("0-1", TIME, ZONE, tag))
+    before = union.files()
+    assert '"since": "1.1.0"' in union.definition("ClockRequest")
+    union.merge("1.3.0", clock("0-2", TIME, ZONE, tag, LATE))
+    remove_definitions(union.root, (union.sources / "1.2.0.jsonl").read_text())
+    assert union.files() == before
+
+
 def test_what_no_release_defines_stays(tmp_path: Path) -> None:
     union = Union(tmp_path)
     for release in ("1.0.0", "1.1.0"):
@@ -113,10 +126,13 @@ def test_error_codes_facts_and_vectors_go_too(has_vectors: bool, tmp_path: Path)
     facts.store({"1.0.0": definitions, "1.1.0": definitions}, archive)
     # An error that a release before the last two had stays, and so does its description.
     there = Numbers([ErrorCode(1, "LATE", True), new], {"Phase": {"NEW": 0, "FULL": 2}, "Tide": {"LOW": 0}})
-    then = Numbers([ErrorCode(1, "LATE", False)], {"Phase": {"NEW": 0}, "Gone": {"OLD": 0}})
+    gone = ErrorCode(9, "GONE", True)
+    then = Numbers([ErrorCode(1, "LATE", False), gone], {"Phase": {"NEW": 0}, "Gone": {"OLD": 0}})
     remove(tmp_path, "1.1.0", there, then)
     assert [value["name"] for value in json.loads(phase.read_text())["values"]] == ["NEW"]
-    assert error_codes.read(union.root / "errors.json") == [old, ErrorCode(1, "LATE", False)]
+    assert error_codes.read(union.root / "errors.json") == [
+        old, ErrorCode(1, "LATE", False), replace(gone, since="1.0.0")
+    ]  # fmt: skip
     assert list(facts.stored(archive)) == ["1.0.0"]
     assert not vectors.exists()
 
