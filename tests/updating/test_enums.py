@@ -95,8 +95,13 @@ def test_constants_are_an_enum_if_they_are_bytes_whose_names_begin_alike_or_if_w
 
 @pytest.mark.parametrize("said", ["a.B id byte X", "a.B id byte X 1 2", "a.B id boolean X 1", 'a.B id byte "X" 1'])
 def test_what_java_says_about_enums_is_not_trusted(said: str) -> None:
-    with pytest.raises(ValueError, match="unexpected form"):
+    with pytest.raises(ValueError, match=r"^Java printed a number of an unexpected form: "):
         classes_in(said)
+
+
+def test_a_line_of_java_is_told_up_to_its_hundredth_character() -> None:
+    with pytest.raises(ValueError, match=r"unexpected form: 'x{100}'$"):
+        classes_in("x" * 101)
 
 
 def test_a_draft_has_what_the_class_says() -> None:
@@ -114,6 +119,7 @@ def test_a_draft_has_what_the_class_says() -> None:
         ("common.Tide", "id", {"LOW": 0, "EBB": 0}),
         ("common.Tide$1", "id", {"LOW": 0}),
         ("common.Tide", "id", {"LOW$": 0}),
+        ("common.Tide", "id", {"LOW": 0, "3": 1}),
     ],
 )
 def test_a_class_that_says_too_little_is_only_named(name: str, keeps: str, values: dict[str, int]) -> None:

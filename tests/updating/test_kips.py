@@ -57,7 +57,7 @@ def test_the_newest_3_x_and_the_newest_release_say_which_kips(
         "3.10.0": {"Old": "// Versions 1-2 are of KIP-20, KIP-3\n", "Gone": "// Version 1 is of KIP-7\n"},
         "4.1.0": {
             "A": "// Version 10 is of KIP-8\n// Version 9 is of KIP-9\n// Version 3 is of KIP-6\n",
-            "B": "// Version 2 is of KIP-1\n",
+            "B": "// Version 2 is of KIP-1, KIP-848, KIP-320 and KIP-73\n",
         },
     }
 
@@ -77,5 +77,5 @@ def test_the_newest_3_x_and_the_newest_release_say_which_kips(
     tool.main()
     assert capsys.readouterr().out == "4 versions of 2 messages\n"
     assert (union.root / "kips.json").read_text() == (
-        '{\n  "A": {\n    "3": [6],\n    "9": [9]\n  },\n  "B": {\n    "1": [3, 20],\n    "2": [1, 3, 20]\n  }\n}\n'
+        '{\n  "A": {\n    "3": [6],\n    "9": [9]\n  },\n  "B": {\n    "1": [3, 20],\n    "2": [1, 3, 20, 73, 320, 848]\n  }\n}\n'
     )
