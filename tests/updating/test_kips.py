@@ -77,5 +77,6 @@ def test_the_newest_3_x_and_the_newest_release_say_which_kips(
     tool.main()
     assert capsys.readouterr().out == "4 versions of 2 messages\n"
     assert (union.root / "kips.json").read_text() == (
-        '{\n  "A": {\n    "3": [6],\n    "9": [9]\n  },\n  "B": {\n    "1": [3, 20],\n    "2": [1, 3, 20, 73, 320, 848]\n  }\n}\n'
+        '{\n  "A": {\n    "3": [6],\n    "9": [9]\n  },\n  "B": {\n    "1": [3, 20],\n'
+        '    "2": [1, 3, 20, 73, 320, 848]\n  }\n}\n'
     )

@@ -440,6 +440,13 @@ def test_the_first_release_of_an_error_is_asked_from_all(root: Path, monkeypatch
     found = error_codes.first_releases()
     assert asked == ["0.8.2.2", "2.2.0", "10.0.0"]
     assert found == error_codes.BEFORE | {20: "0.8.2", 70: "2.2.0", 71: "10.0.0"}
+    path = root / "union" / "errors.json"
+    known = [ErrorCode(20, "TWENTY", True, "Of all.", "9.9.9"), ErrorCode(70, "SEVENTY", False)]
+    error_codes.write(path, known)
+    monkeypatch.setattr(error_codes, "ERRORS", path)
+    error_codes.main()
+    expected = zip(known, ("0.8.2", "2.2.0"), strict=True)
+    assert error_codes.read(path) == [replace(one, since=since) for one, since in expected]
 
 
 def test_equal_releases_are_stored_once(tmp_path: Path) -> None:
