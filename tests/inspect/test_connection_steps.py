@@ -11,11 +11,21 @@ import pyarrow as pa
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
+from kwire import is_native
 from kwire.connection import CLIENT, SERVER, Direction
 from kwire.connection.events import REQUEST_SIZE
 from kwire.frames import frame
+from kwire.interpreter import large
 from kwire_inspect.capture import Broken, Connection, Peer, Piece
-from kwire_inspect.connections import Condition, ConnectionProjection, ConnectionRows, batches, frame_batches, payload
+from kwire_inspect.connections import (
+    Condition,
+    ConnectionProjection,
+    ConnectionRows,
+    batches,
+    connection,
+    frame_batches,
+    payload,
+)
 from kwire_inspect.connections.batches import CODES, TABLES, Budget, Connections, Table
 from kwire_inspect.connections.connection import ENOUGH, FOREIGN, HOPELESS, UnorientedConnection, score
 from kwire_inspect.connections.error_codes import MAX_CODES, error_codes, scanner
@@ -25,13 +35,14 @@ from kwire_kafka import (
     PROTOCOL,
     HeartbeatRequest,
     HeartbeatResponse,
+    MetadataRequest,
     MetadataResponse,
     SaslAuthenticateRequest,
     SaslAuthenticateResponse,
     SaslHandshakeRequest,
     SaslHandshakeResponse,
 )
-from kwire_kafka.api.metadata import MetadataResponseTopic
+from kwire_kafka.api.metadata import MetadataRequestTopic, MetadataResponseTopic
 from tests.inspect.test_late_captures import late
 from tests.inspect.test_whole_tables import lines
 from tests.support.capture_files import EPOCH, Segment
@@ -274,8 +285,101 @@ def test_scores_that_decide(server: int, expected: dict[tuple[int, int], tuple[b
     ] * 3
 
 
-SCHEMAS = TABLES
-LARGE = ConnectionProjection("frames", budget=Budget(decoded=10))
+@pytest.mark.parametrize(
+    ("counts", "swapped"),
+    [((30, 12), None), ((30, 10), False), ((30, 4), False), ((4, 30), True), ((12, 30), None), ((9, 3), False)],
+)
+def test_requests_of_both_sides(counts: tuple[int, int], swapped: bool | None) -> None:
+    """The client is who has three times as many, also if they come bit by bit."""
+    sides: tuple[Direction, ...] = CLIENT, SERVER
+    both = [
+        [(side, 0.0, asked(BEAT, 4, number)[2]) for number in range(count)]
+        for side, count in zip(sides, counts, strict=True)
+    ]
+    segments: list[Segment] = [each for number in range(30) for one in both for each in one[number : number + 1]]
+    at_once = UnorientedConnection(late([], swapped=False)[0].connection, ConnectionProjection())
+    for piece in late(segments, swapped=False):
+        if at_once.decided is None:
+            at_once.add(piece)
+    assert (at_once.decided and at_once.decided.swapped) == swapped
+    ordered: list[Segment] = [(CLIENT, 0.0, b""), *both[0], *both[1]]
+    given = late(ordered, swapped=False)
+    if counts[0] >= 3:
+        one = UnorientedConnection(given[0].connection, ConnectionProjection())
+        for piece in given[:4]:
+            one.feed(piece)
+        one.hurry(given[4])
+        assert one.decided is not None
+        assert not one.decided.swapped
+
+
+@pytest.mark.skipif(is_native(), reason="native code calls functions directly: none can be replaced")
+def test_bytes_that_show_nothing_are_tried_less_and_less(monkeypatch: pytest.MonkeyPatch) -> None:
+    """At sizes that grow; then as many are passed over as were tried. All are told, in rows that add up."""
+    tried: list[tuple[int, bool]] = []
+
+    def counted(pieces: object, size: int, protocol: object, *, swapped: bool, enough: int) -> int:
+        tried.append((size, swapped))
+        return 0
+
+    monkeypatch.setattr(connection, "score", counted)
+    segments: list[Segment] = [((CLIENT, SERVER)[number % 2], 0.0, bytes(768)) for number in range(1300)]
+    given = late(segments, swapped=False)
+    window = [4096, 32768, 1 << 18]
+    for most, expected in ((1 << 30, [*window, *window, 4096, 20 * 1024 + 256]), (300 * 768, window)):
+        monkeypatch.setattr(connection, "MAX_UNDECIDED", most)
+        wanted = ConnectionProjection("exchanges")
+        one, rows, held = UnorientedConnection(given[0].connection, wanted), list[Row](), list[int]()
+        for number, piece in enumerate(given):
+            rows += one.feed(piece)
+            rows += one.unread(piece) if number in (299, 300) else []
+            held.append(one.held)
+        assert tried == [(size, swapped) for size in expected for swapped in (False, True)]
+        tried.clear()
+        told = wanted.batch(rows).to_pylist()
+        assert [(row["unread"], row["number"]) for row in told] == [(300 * 768, 0), (768, None), (999 * 768, None)]
+        assert held[:3] + held[254:258] == [1024, 2048, 3072, 255 * 1024, 0, 0, 0]
+        assert held[-1] == 0
+
+
+@pytest.mark.parametrize("less", [0, 1])
+def test_frames_above_a_size_with_many_values(monkeypatch: pytest.MonkeyPatch, less: int) -> None:
+    """All but their bodies is known. Up to that size they are decoded. Others of the same kind are too."""
+    monkeypatch.setattr(large._Counting, "left", 60)
+    topics = [MetadataRequestTopic(name="") for _ in range(100)]
+    found = [MetadataResponseTopic(error_code=3) for _ in range(len(topics))]
+    request, response = asked(MetadataRequest(topics=topics), 4, 1), answered(MetadataResponse(topics=found), 4, 1)
+    given = pieces(
+        [request, response, asked(MetadataRequest(), 4, 2), answered(MetadataResponse(throttle_time_ms=1), 4, 2)]
+    )
+    sizes = [len(each[2]) - 4 for each in (request, response)]
+    reasons = [f"{size} bytes with too many values to decode them: see the option maxDecoded" for size in sizes]
+    for most in sizes:
+        why = [reason if size > most - less else None for size, reason in zip(sizes, reasons, strict=True)]
+        tables: list[tuple[Table, list[tuple[object, ...]]]] = [
+            (
+                "frames",
+                [
+                    ("request", None, None, why[0]),
+                    ("response", None if why[1] else [3], None if why[1] else 0, why[1]),
+                    ("request", None, None, None),
+                    ("response", [], 1, None),
+                ],
+            ),
+            (
+                "exchanges",
+                [
+                    ("answered", None if why[1] else [3], None if why[1] else 0, why[0] or why[1]),
+                    ("answered", [], 1, None),
+                ],
+            ),
+        ]
+        for table, expected in tables:
+            kind = "kind" if table == "frames" else "outcome"
+            schema = pa.schema([TABLES[table].field(name) for name in (kind, "error_codes", "throttle_ms", "reason")])
+            read = frame_batches(given, schema, table=table, budget=Budget(decoded=most - less))
+            rows = [tuple(row.values()) for batch in read for row in batch.to_pylist()]
+            assert rows == expected
 
 
 @pytest.mark.parametrize(
@@ -451,7 +555,27 @@ def test_what_was_dropped_is_in_rows_at_the_piece_that_came_then() -> None:
         (50001, number, "unanswered", reason) for number in range(4)
     ]
     assert [len(known) for known in contexts] == [0, 0, 0]
+    connections.feed(of(1, asked(BEAT, 4, 9))[0])
+    connections.rows()
+    left = [one for one in connections._open.values() if isinstance(one, ConnectionRows)]
     assert connections.drop(place, 3199) == []
+    assert sum(len(one._table.contexts._known) for one in left) == 1, "it was not looked at"
+    assert connections.drop(place, 1) == []
+    assert sum(len(one._table.contexts._known) for one in left) == 0
+
+
+@pytest.mark.parametrize("table", ["frames", "exchanges"])
+def test_what_is_dropped_is_among_the_rows(monkeypatch: pytest.MonkeyPatch, table: Table) -> None:
+    """Each request is there, whether it was dropped or waited until the end."""
+    monkeypatch.setattr(batches, "TURN", 1)
+    given = [piece for number in range(8) for piece in of(number, asked(BEAT, 4, number))]
+    ends = [replace(piece, kind="closed", data=b"", size=0) for piece in given]
+    read = frame_batches([*given, *ends], TABLES[table], table=table, budget=Budget(held=4 * 1100))
+    found = [row for batch in read for row in batch.to_pylist() if row["reason"]]
+    dropped = "the request was not kept, because more than 4400 bytes were waiting: see the option maxHeld"
+    why = {row["correlation_id"]: row["reason"] for row in found}
+    assert [why[number] for number in range(8)] == [dropped] * 4 + ["the connection ended"] * 4
+    assert len(found) == 8
 
 
 @pytest.mark.parametrize(

@@ -99,7 +99,23 @@ def test_the_end_of_a_large_file_is_followed(keys: Path, monkeypatch: pytest.Mon
     assert numbers(followed_key_log(str(keys)))[-1] == 11
     other = keys.with_name("other")
     other.write_bytes(lines(1) + b"x" * 2 * size + lines(2))
-    assert numbers(followed_key_log(str(other))) == [1]
+    found = followed_key_log(str(other))
+    assert numbers(found) == [1]
+    assert isinstance(found, decryption.FollowedKeyLog)
+    assert len(found._rest) <= 2 * size
+
+
+def test_the_newest_secret_of_a_label_counts(keys: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also if the older is among those that will be forgotten next."""
+    for most in (1 << 20, 2 * len(lines(1))):
+        monkeypatch.setattr(decryption, "MAX_BYTES", most)
+        path = keys.with_name(f"{most}")
+        path.touch()
+        for secret in (1, 2, 3):
+            with path.open("ab") as file:
+                file.write(LINE % (1, secret))
+            known = followed_key_log(str(path))
+            assert known.of((1).to_bytes(32, "big")) == {"CLIENT_RANDOM": secret.to_bytes(48, "big")}
 
 
 @pytest.mark.parametrize("count", [10, 11])

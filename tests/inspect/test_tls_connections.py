@@ -84,7 +84,7 @@ class Talk:
 
 
 Step = Segment | Piece | str | bytes
-"""A piece, lines that are added to the key log, ``drop`` or ``store without keys``."""
+"""A piece, lines that are added to the key log, ``drop``, ``retry`` or ``store without keys``."""
 
 
 def transcript(steps: Sequence[Step], known: bytes, patience: float = 0.0) -> str:
@@ -107,8 +107,8 @@ def _transcript(steps: Sequence[Step], keys: KeyLog, patience: float, store: boo
             one = stored(one, keys, KeyLog())
             lines.append(step)
             continue
-        if step == "drop":
-            found = [*one.drop(last)]
+        if step in ("drop", "retry"):
+            found = [*(one.drop(last) if step == "drop" else one.retry(last))]
         else:
             last = next(left)
             found = [*one.feed(last)]
@@ -210,6 +210,9 @@ def losses() -> dict[str, list[Step]]:
     steps += [(SERVER, 2.0, data[:-1] + bytes([data[-1] ^ 1])), talk.say(SERVER, b"next"), talk.say(SERVER, b"last")]
     talk, steps = begin("nothing, but there is what is no record")
     steps += [(SERVER, 2.0, b"garbage"), talk.say(SERVER, b"next"), talk.say(SERVER, b"last")]
+    talk, steps = begin("nothing, but the header of a record was changed")
+    _, _, data = talk.say(SERVER, b"changed")
+    steps += [(SERVER, 2.0, b"\x18" + data[1:]), talk.say(SERVER, b"next"), talk.say(SERVER, b"last")]
     talk, steps = begin("the end within a record")
     steps += [(SERVER, 2.0, talk.say(SERVER, b"cut")[2][:-1])]
     talk, steps = begin("what waited")
@@ -252,10 +255,11 @@ def undecided() -> dict[str, tuple[Sequence[Step], bytes, float]]:
         "a hello that is too short": ([cut, *begin], log(), 5.0),
         "a loss in the handshake": ([*begin[:2], gap(CLIENT, 9, 1.0), *begin[2:]], log(), 5.0),
         "the end in the handshake": (begin[:2], log(), 5.0),
-        "what is dropped": ([*begin[:2], "drop", *begin[2:]], log(), 5.0),
-        "no secrets for a while": ([*begin, *later, (SERVER, 10.1, b"")], b"", 10.0),
+        "what is dropped": ([*begin[:2], "drop", "drop", "retry", *begin[2:]], log(), 5.0),
+        "no secrets for a while": ([*begin, "retry", *later, "retry", (SERVER, 10.1, b"")], b"", 10.0),
         "no secrets until the end": (begin, b"", 10.0),
         "secrets that come late": ([*begin[:4], log(), *begin[4:]], b"", 10.0),
+        "secrets that come between two batches": ([*begin[:5], log(), "retry", "retry", begin[5]], b"", 10.0),
         "secrets that come one by one": (
             [*begin[:2], log(*HANDSHAKE), begin[2], log(APPLICATION[0]), *begin[3:5], log(APPLICATION[1]), begin[5]],
             b"",
@@ -354,6 +358,19 @@ def test_keys_of_a_stored_direction_are_those_after_its_updates() -> None:
     assert (one.protection, one.following, one.number, one.changed) == (c, None, 5, 2), "none follow"
     one.restore(0, 6)
     assert (one.protection, one.number, one.changed) == (c, 6, 0)
+
+
+@pytest.mark.parametrize(("most", "read"), [(3, True), (2, False)])
+def test_updates_of_keys_are_followed_up_to_a_number(monkeypatch: pytest.MonkeyPatch, most: int, read: bool) -> None:
+    """If the connection is stored. One use of new keys is that after the handshake."""
+    monkeypatch.setattr(connection, "MAX_KEYS", most)
+    talk, keys = Talk(), key_log(log())
+    given = pieces([*talk.begin(), talk.renew(SERVER), talk.renew(SERVER), talk.say(SERVER, b"said")])
+    one = TlsConnection(given[0].connection, keys)
+    for piece in given[:6]:
+        assert [*one.feed(piece)] == []
+    found = [*stored(one, keys, keys).feed(given[6])]
+    assert [piece.data for piece in found if piece.kind == "data"] == ([b"said"] if read else [given[6].data])
 
 
 CBC = ("1.2 ECDHE-RSA-AES128-SHA", "1.2 ECDHE-RSA-AES128-SHA256", "1.2 ECDHE-RSA-AES256-SHA384", "1.2 AES256-SHA256")
