@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from datetime import UTC, date, datetime
 from functools import partial
 from pathlib import Path
@@ -86,6 +86,28 @@ def test_an_error_is_told_even_if_what_was_written_cannot_be_removed(tmp_path: P
         FILES.create(f"{folder}/mine.txt", b"mine")
         raise KeyError
     assert contents(tmp_path) == {"_t.writing/mine.txt": "mine"}
+
+
+def test_the_earlier_table_is_kept_until_the_new_one_has_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make(tmp_path, "t", "old")
+    (tmp_path / "link").symlink_to("t")
+    rename = LocalFiles.rename
+
+    def failing(of: LocalFiles, old: str, new: str) -> None:
+        if old.endswith(".writing"):
+            raise OSError(5, "Input/output error")
+        rename(of, old, new)
+
+    monkeypatch.setattr(LocalFiles, "rename", failing)
+    with suppress(OSError), FILES.replacing(str(tmp_path), "t") as folder:
+        make(tmp_path, Path(folder).name, "new")
+    assert contents(tmp_path) | {"link": ""} == {"_t.replaced/part-0": "old", "_t.writing/part-0": "new", "link": ""}
+    FILES.restore(f"{tmp_path}/t")
+    assert contents(tmp_path)["t/part-0"] == "old"
+    with pytest.raises(OptionError, match="link is a symbolic link"), FILES.replacing(str(tmp_path), "link"):
+        pytest.fail("nothing can be written")
 
 
 @pytest.mark.parametrize("foreign", ["t", "_t.writing", "_t.replaced"])
