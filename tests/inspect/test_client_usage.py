@@ -103,6 +103,13 @@ def test_each_row_has_its_client_or_is_left_out() -> None:
         (full(**server_log), None),
         (full(METADATA, 1, **server_log), ("10.0.0.1", None, None)),
         (full(METADATA, None, client_host="h4", **server_log), ("h4", None, None)),
+        (full(PRODUCE, client_id=None, client_host="h5"), ("h5", None, None)),
+        (full(FETCH, 2, **server_log, client_host="h5", principal="User:x"), ("h5", None, "User:x")),
+        (full(PRODUCE, client_id=None, client_host="h6", principal="User:y"), ("h6", None, "User:y")),
+        (full(FETCH, 2, **server_log, client_host="h6"), ("h6", None, None)),
+        (full(client_id="many", client_host="h7"), ("h7", None, None)),
+        (full(client_id="many", client_host="h8"), ("h8", None, None)),
+        (full(DELETE_TOPICS, **forwarded | {"client_id": "many"}), (None, None, None)),
         (full(PRODUCE, **metrics, **KGO), None),
         (full(PRODUCE, 3, **metrics, **KGO), (None, "kgo 1", None)),
         (full(PRODUCE, 3, **metrics), None),  # one of those without an address may have sent it
@@ -196,6 +203,7 @@ def test_the_whole_of_each_use() -> None:
         full(ENVELOPE, 0, api="Envelope", client_id="1"),
         full(FETCH, 3, client_id="1", last_seen=LATER),
         full(FETCH, None),
+        full(FETCH) | {"api_key": None},
         full(METADATA, 4, source=None, position=None),
     ]
     one, broker = Client("one", "10.0.0.1", None, None), Client("1", "10.0.0.1", None, None)

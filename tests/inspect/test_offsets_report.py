@@ -17,17 +17,20 @@ from syrupy.assertion import SnapshotAssertion
 
 from kwire.command import main as run
 from kwire.logs import committed_offsets
+from kwire.protocol import MessageRegistry
 from kwire.records import Record, encode_batch
 from kwire_inspect.command.engines import LocalEngine
 from kwire_inspect.command.reports import last_segments
 from kwire_inspect.inputs import find
-from kwire_inspect.reports.offsets import Tables, log_ends, offsets, ranges, report_on
+from kwire_inspect.reports.offsets import Tables, assigned, log_ends, offsets, ranges, report_on
 from kwire_inspect.reports.report import Report
 from kwire_inspect.reports.terminal import print_report
 from kwire_inspect.reports.text import counted
 from kwire_inspect.schemas import RECORDS
 from kwire_inspect.state import columns
 from kwire_inspect.state.replay import NEEDED
+from kwire_inspect.tables import groups as tables
+from kwire_inspect.tables.relations import like
 from kwire_kafka import PROTOCOL
 from tests.support.effort import examples
 from tests.support.log_files import rows, segment
@@ -117,6 +120,133 @@ def test_real_logs() -> None:
     expected = {(*place, value.offset) for place, value in committed_offsets(PROTOCOL, folder).items()}
     assert expected
     assert {row[:4] for row in offsets(records).table("committed").rows} == expected
+    _, topic, partition, offset = min(expected, key=lambda row: (*row[1:], row[0]))
+    ends = like(records, ENDS, [{"topic": topic, "partition": partition, "end": offset + 5}])
+    limited = offsets(records, ends, top=1).table("committed")
+    assert [row[1:6] for row in limited.rows] == [(topic, partition, offset, offset + 5, 5)]
+    assert limited.more == len(expected) - 1
+
+
+def test_records_are_read_with_the_package_that_is_given(
+    newer: MessageRegistry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    used: list[MessageRegistry] = []
+    for name in ("transactions", "undecodable", "coordinated"):
+        real = getattr(tables, name)
+
+        def read(records: object, protocol: MessageRegistry, real: Any = real) -> Any:
+            used.append(protocol)
+            return real(records, protocol)
+
+        monkeypatch.setattr(tables, name, read)
+    assert offsets(table_of(RECORDS), protocol=newer).summary == ("No groups found.",)
+    assert used == [newer] * 3
+
+
+def test_rows_that_are_equal_are_in_the_order_of_their_names() -> None:
+    """In each table, those without a value come last, whatever the order in which they were read."""
+    commits = [commit("a", "t", at, 1) for at in (0, 1)] + [commit("b", "u", at, 1) for at in (0, 1, 2)]
+    commits += [commit("c", "t", 3, 5), commit("d", "t", 3, 6), commit("e", None, 0, 1, topic_id="id")]
+    commits += [commit("a", None, 0, 1, topic_id="id")]
+    ends = [{"topic": "t", "partition": 3, "end": 7}, {"topic": "id", "partition": 0, "end": 9}]
+    cells = [("y", "p"), ("x", "q"), ("z", "p"), ("w", None)]
+    members = [{"group": "a", "member_id": member, "client_id": of} for member, of in cells]
+    members += [{"group": None, "member_id": "v", "client_id": "a"}]
+    times = {"one": WHEN, "two": WHEN.replace(hour=13), "three": None}
+    states = {
+        "a": "Ongoing",
+        "b": "Dead",
+        "c": "PrepareAbort",
+        "d": "PrepareCommit",
+        "e": "Empty",
+        "f": "CompleteAbort",
+    }
+    transactions = [
+        {"transactional_id": f"{name}-{of}", "state": state, "updated": time}
+        for name, state in states.items()
+        for of, time in times.items()
+    ]
+    reasons = [("t", "k", "r", 2), ("t", "k", "s", 2), ("s", "l", "s", 2), ("t", None, "s", 2), ("z", "z", "z", 3)]
+    names = ("topic", "kind", "reason", "records")
+    failed = [dict(zip(names, cells_of, strict=True)) for cells_of in reasons]
+    for step in (1, -1):
+        state = Tables(
+            table_of(columns.COMMITTED, *commits[::step]),
+            table_of(columns.GROUPS, {"group": "f", "members": 0}),
+            table_of(columns.MEMBERS, *members[::step]),
+            table_of(columns.TRANSACTIONS, *transactions[::step]),
+            table_of(ENDS, *ends[::step]),
+            table_of(FAILED, *failed[::step]),
+        )
+        groups, committed, in_groups, pending, undecodable = report_on(state).tables
+        assert [(row[0], *row[4:7]) for row in groups.rows] == [
+            *(("c", 2, 1, 1), ("d", 1, 1, 1)),
+            *(("a", None, 2, 3), ("b", None, 1, 3), ("e", None, 1, 1), ("f", None, None, None)),
+        ]
+        assert [(*row[:3], row[5]) for row in committed.rows] == [
+            *(("c", "t", 3, 2), ("d", "t", 3, 1)),
+            *(("a", "id", 0, None), ("a", "t", 0, None), ("a", "t", 1, None)),
+            *(("b", "u", 0, None), ("b", "u", 1, None), ("b", "u", 2, None), ("e", "id", 0, None)),
+        ]
+        assert in_groups.column("member_id") == ["y", "z", "x", "w", "v"]
+        order = [f"{name}-{of}" for of in ("two", "one", "three") for name in "abcd"]
+        assert pending.column("transactional_id") == [
+            *order,
+            "e-two",
+            "f-two",
+            "e-one",
+            "f-one",
+            "e-three",
+            "f-three",
+        ]
+        assert [row[:4] for row in undecodable.rows] == [
+            *(("z", "z", 3, "z"), ("s", "l", 2, "s"), ("t", "k", 2, "r"), ("t", "k", 2, "s"), ("t", None, 2, "s")),
+        ]
+        assert report_on(state).summary == (
+            "6 groups, none with members; 9 committed offsets.",
+            "The largest lag is 2: group c in partition 3 of t.",
+            "9 transactions are not finished.",
+            "11 records of internal topics cannot be decoded and are missing here.",
+        )
+        least = report_on(state, top=2)
+        assert [(table.name, len(table.rows), table.more) for table in least.tables] == [
+            *(
+                ("groups", 2, 4),
+                ("committed", 2, 7),
+                ("members", 2, 3),
+                ("transactions", 2, 16),
+                ("undecodable", 2, 3),
+            ),
+        ]
+        assert least.summary[0] == "6 groups, none with members; 9 committed offsets."
+        assert least.summary[-1] == "At least 5 records of internal topics cannot be decoded and are missing here."
+
+
+@pytest.mark.parametrize(
+    ("topics", "text"),
+    [
+        (None, None),
+        ([], None),
+        ([("orders", None, [5, 0, 1, 2]), (None, "id", [0]), ("empty", "x", []), ("none", "x", None)],
+         "orders 0-2, 5; id 0; empty; none"),
+    ],
+)  # fmt: skip
+def test_assignments_as_text(topics: list[tuple[Any, ...]] | None, text: str | None) -> None:
+    names = ("topic", "topic_id", "partitions")
+    given_topics = None if topics is None else [dict(zip(names, one, strict=True)) for one in topics]
+    assert assigned(given_topics) == text
+
+
+def test_ends_of_several_logs() -> None:
+    """The last record of each partition, or the base of its last segment, whichever is later."""
+    schema = pa.schema([("topic", pa.string()), ("partition", pa.int32()), ("offset", pa.int64())])
+    places = [("a", 0, 4), ("a", 0, 9), ("a", 1, 0), ("b", 0, 2), ("b", None, None), (None, 0, 5)]
+    records = table_of(schema, *(dict(zip(schema.names, one, strict=True)) for one in places))
+    bases = [("a", 0, 10), ("a", 1, 3), ("b", 0, 3), ("c", 7, 0)]
+    found = sorted(tuple(row.values()) for row in log_ends(records, bases).rows())
+    assert found == [("a", 0, 10), ("a", 1, 3), ("b", 0, 3), ("c", 7, 0)]
+    without = sorted(tuple(row.values()) for row in log_ends(records).rows())
+    assert without == [("a", 0, 10), ("a", 1, 1), ("b", 0, 3)]
 
 
 def test_ends_of_logs() -> None:

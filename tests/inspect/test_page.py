@@ -326,9 +326,9 @@ def test_the_whole_of_each_figure() -> None:
     """With texts that are long or markup, values that are none, and more series than colours."""
     long = "a" * 20 + "b" * 9
     short = f"{'a' * 19}…{'b' * 8}"
-    labels = ["<x>", long]
-    tick = ["&lt;x&gt;", short]
-    text = ["&lt;x&gt;", long]
+    labels = ["<x>\x1b", long]
+    tick = ["&lt;x&gt;\\x1b", short]
+    text = ["&lt;x&gt;\\x1b", long]
     side = {"title": {"text": ""}, "automargin": True, "fixedrange": True, "tickvals": [0, 1], "ticktext": tick}
     side |= {"showgrid": False, "zeroline": False}
     count = {"title": {"text": "a &amp; b"}, "automargin": True, "fixedrange": False, "rangemode": "tozero"}
@@ -373,7 +373,7 @@ def test_the_whole_of_each_figure() -> None:
             "y": [0],
             "z": [[3.0, None]],
             "customdata": [[1000, 0]],
-            "text": [["&lt;r&gt; &lt;x&gt;", f"&lt;r&gt; {long}"]],
+            "text": [["&lt;r&gt; &lt;x&gt;\\x1b", f"&lt;r&gt; {long}"]],
             "hovertemplate": "%{text}<br>%{customdata:,} &lt;u&gt;<extra></extra>",
             "meta": {"role": "heat"},
             "showscale": False,
