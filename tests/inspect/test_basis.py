@@ -40,6 +40,7 @@ from kwire_inspect.reports import basis as basis_module
 from kwire_inspect.reports import encrypted
 from kwire_inspect.reports.basis import Basis, Problem, basis_of, with_basis, with_problems
 from kwire_inspect.reports.census import census
+from kwire_inspect.reports.completed import completed
 from kwire_inspect.reports.latency import latency
 from kwire_inspect.reports.readiness import readiness
 from kwire_inspect.reports.report import Report
@@ -47,6 +48,7 @@ from kwire_inspect.reports.terminal import print_report
 from kwire_inspect.reports.text import counted
 from kwire_inspect.stored import Origin
 from kwire_inspect.tables.clients import clients
+from kwire_kafka import PROTOCOL
 from tests.inspect.test_late_captures import OTHER_PORTS
 from tests.support.capture_files import EPOCH, Conversation, packets, recorded, write_pcap
 from tests.support.effort import examples
@@ -445,3 +447,33 @@ def test_the_basis_of_any_rows(asked: list[dict[str, Any]], unread: list[dict[st
 def percent(share: float | None) -> str:
     assert share is not None
     return "100 %" if share == 100 else f"{min(share, 99.9):.1f} %"
+
+
+def test_reports_end_with_all_that_was_not_read() -> None:
+    """After their own tables: encrypted connections, then all problems and skipped files."""
+    origin = Origin("2 captures", (("b.txt", "empty file"),))
+    lost = foreign(TLS, unread=300, client_host="10.0.0.2", server_port=9093)
+    table = exchanges_of(exchange(9999, 7, number=0, request_size=100), lost)
+    seen, end = clients(table, origin=origin), ("10.0.0.2", 9093, TLS, 300)
+    headline = "INCOMPLETE: only 25.0 % of the bytes of connections were read, less than the 26 % of --min-coverage: "
+    more = (
+        "1 request newer than",
+        "Based on 2 captures: 1 request on 1 connection, from 2026-01-02 12:00:00 to 2026-01-02 12:00:00 UTC.",
+        "25.0 % of the bytes and 100 % of the connections were read; 300 bytes encrypted.",
+        "Not everything could be read: 1 reason in the last table.",
+        "1 file skipped: see the last table.",
+    )
+    report = Report("r", "R", ("Said.",), (basis_module.PROBLEMS,))
+    made = completed(report, basis_of(table), origin, 26, PROTOCOL, table)
+    for one, own in ((readiness(seen, "4.1.1", min_coverage=26), 1), (census(seen, min_coverage=26), 2), (made, 1)):
+        assert (one.summary[0][: len(headline)], one.exit_code) == (headline, 4)
+        said = one.summary[-len(more) :]
+        assert [said[0][: len(more[0])], *said[1:]] == [*more]
+        assert len(one.summary) == 1 + own + len(more)
+        assert one.tables[-2] == replace(encrypted.ENCRYPTED, rows=(end,))
+        assert one.tables[-1].column("problem") == [TLS, "skipped: empty file"]
+    enough = readiness(seen, "4.1.1", min_coverage=25)
+    assert (enough.exit_code, enough.summary[1:]) == (0, readiness(seen, "4.1.1").summary[2:])
+    problems = completed(report, [Problem(TLS, 1, 300)], origin, 100, PROTOCOL)
+    assert problems.summary == ("Said.", *more[-2:])
+    assert (len(problems.tables), problems.exit_code) == (2, 0)

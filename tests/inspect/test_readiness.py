@@ -15,12 +15,14 @@ from kwire.releases import Release
 from kwire_inspect.reports import client_usage
 from kwire_inspect.reports.census import census
 from kwire_inspect.reports.client_usage import Client, Use, uses_of
+from kwire_inspect.reports.counted import ALONE, COUNTED, with_counted
 from kwire_inspect.reports.judgement import judged
 from kwire_inspect.reports.owners import Owners
 from kwire_inspect.reports.readiness import LOGS_ALONE, readiness, report_on
 from kwire_inspect.reports.release_support import judge
 from kwire_inspect.reports.report import Report
 from kwire_inspect.schemas import CLIENTS
+from kwire_inspect.tables.clients import Clients
 from kwire_kafka.releases import RELEASES
 from tests.support.report_rows import START, client, clients_of, whole
 
@@ -710,3 +712,104 @@ def test_the_client_with_the_worst_verdicts_of_all_targets_comes_first() -> None
         ]
         assert (report.exit_code, [check.state for check in report.checks].count("failed")) == (1, 2)
     assert report_on(joining("a", 1), all_of("4.1.1", "4.0.0")).exit_code == 1, "any of them refuses it"
+
+
+def test_what_metrics_count_beside_what_other_inputs_saw() -> None:
+    """Refused versions come first, then those that nothing else saw, then those that are counted most."""
+    kgo, sarama = ({"software_name": name, "software_version": "1"} for name in ("kgo", "sarama"))
+    metrics = {"input_kind": "metrics", "client_id": None, "client_host": None}
+    counted = [
+        full(version=0, requests=9, **metrics, **kgo),
+        full(version=1, requests=8, **metrics),
+        full(api_key=JOIN_GROUP, version=0, api="JoinGroup", requests=5, **metrics, **sarama),
+        full(api_key=PRODUCE, version=2, api="Produce", requests=7, **metrics, **kgo),
+        full(api_key=PRODUCE, version=1, api="Produce", requests=3, **metrics),
+        full(api_key=PRODUCE, version=1, api="Produce", requests=4, **metrics, **sarama),
+    ]
+    produce = {"api_key": PRODUCE, "version": 1}
+    seen = [
+        full(**produce, requests=2, **kgo),
+        full(**produce, requests=3, input_kind="request_log", **kgo),
+        full(**produce, requests=1, client_host="10.0.0.2", **sarama),
+        full(**produce, requests=1, client_id="two", **sarama),
+        full(version=1, requests=8),
+        full(version=2, requests=9),
+    ]
+    empty = Report("r", "R", ("s",), (), exit_code=1)
+    targets = all_of("3.9.1", "4.0.0", "4.1.1")
+    report = with_counted(empty, [*counted, *seen], targets, RELEASES)
+    rows: list[tuple[Any, ...]] = [
+        ("Produce", 2, "kgo 1", 7, 0, (), ("4.0.0", "4.1.1")),
+        ("JoinGroup", 0, "sarama 1", 5, 0, (), ("4.0.0",)),
+        ("Produce", 1, "sarama 1", 4, 2, ("one", "two"), ("4.0.0", "4.1.1")),
+        ("Produce", 1, None, 3, 5, ("one", "two"), ("4.0.0", "4.1.1")),
+        ("Metadata", 0, "kgo 1", 9, 0, (), ()),
+        ("Metadata", 1, None, 8, 8, ("one",), ()),
+    ]
+    see = 'see "Deprecated versions that brokers count".'
+    more = f"Metrics count more requests of 4 deprecated versions than other inputs saw: {see}"
+    assert report == replace(empty, summary=("s", more), tables=(replace(COUNTED, rows=tuple(rows)),))
+    assert with_counted(empty, seen, targets, RELEASES) == empty
+    saw_all = with_counted(empty, [counted[1], counted[4], *seen], targets, RELEASES)
+    assert saw_all.summary == ("s", "Other inputs saw all that metrics count of deprecated versions.")
+    alone = with_counted(empty, counted, targets, RELEASES)
+    assert alone.summary == ("s", ALONE)
+    assert alone.tables[0].column("seen") == [0] * 6
+
+
+def test_each_change_of_clients_of_one_id() -> None:
+    """Of two targets. The worst of all clients of an id counts, and their software and requests are added up."""
+
+    def of(name: str | None, host: str, software: str | None = None) -> Client:
+        return Client(name, host, software, None)
+
+    before = [
+        use(JOIN_GROUP, 1, client=of("two", "h1", "b 1"), requests=7),
+        use(PRODUCE, 9, client=of("two", "h2", "a 1"), requests=2),
+        use(PRODUCE, 1, client=of("gone", "h1"), requests=5),
+        use(PRODUCE, 1, client=of("same", "h1", "x 1"), requests=5),
+        use(METADATA, 9, client=of(None, "h1"), requests=1),
+        use(METADATA, 9, client=of("lost", "h1", "x 1")),
+    ]
+    now = [
+        use(PRODUCE, 1, client=of("two", "h3", "c 1"), requests=4),
+        use(PRODUCE, 9, client=of("two", "h4", "a 1"), requests=8),
+        use(PRODUCE, 9, client=of("two", "h5"), requests=16),
+        use(PRODUCE, 2, client=of("same", "h2", "x 1"), requests=6),
+        use(METADATA, 9, client=of(None, "h2"), requests=3),
+        use(PRODUCE, 9, client=of("fresh", "h2", "y 1"), requests=3),
+        use(METADATA, 9, client=of("lost", "h1")),
+    ]
+    report = report_on(now, all_of("4.0.0", "4.1.1"), before=before)
+    assert report.tables[0] == report.table("changes")
+    nameless = ("a client without id at h1", "a client without id at h2")
+    assert report.table("changes").rows == (
+        ("two", "4.1.1", "worse", "ok", "refused", ("a 1", "b 1"), ("a 1", "c 1"), 28),
+        *((nameless[1], name, "new", None, "ok", (), (), 3) for name in ("4.0.0", "4.1.1")),
+        *(("fresh", name, "new", None, "ok", (), ("y 1",), 3) for name in ("4.0.0", "4.1.1")),
+        *((nameless[0], name, "gone", "ok", None, (), (), 0) for name in ("4.0.0", "4.1.1")),
+        *(("gone", name, "gone", "refused", None, (), (), 0) for name in ("4.0.0", "4.1.1")),
+        *(("lost", name, "other software", "ok", "ok", ("x 1",), (), 1) for name in ("4.0.0", "4.1.1")),
+        ("two", "4.0.0", "other software", "refused", "refused", ("a 1", "b 1"), ("a 1", "c 1"), 28),
+    )
+    title = 'see "Since the earlier run".'
+    assert report.summary[-1] == f"Since the earlier run: 1 client newly refused, 1 no longer: {title}"
+    again = report_on(now, all_of("4.0.0"), before=now).table("changes")
+    assert (again.rows, again.empty) == ((), "Nothing changed.")
+    assert not [table for table in report_on(now, all_of("4.0.0")).tables if table.name == "changes"]
+    first = report_on(now[:1], all_of("4.0.0"), before=[])
+    assert first.table("changes").rows == (("two", "4.0.0", "new", None, "refused", (), ("c 1",), 4),)
+
+
+def test_an_earlier_run_is_compared_even_if_it_saw_nobody() -> None:
+    def said(before: Clients[Any] | None, *rows: dict[str, Any]) -> tuple[list[Any], tuple[str, ...]]:
+        report = readiness(clients_of(*rows), "4.1.1", before=before)
+        names = [table.name for table in report.tables]
+        return names[:1], tuple(one for one in report.summary if one.startswith("Since"))
+
+    since = 'Since the earlier run: {}, {} no longer: see "Since the earlier run".'
+    row = client(PRODUCE, 1)
+    assert said(None, row) == (["advice"], ())
+    assert said(clients_of(), row) == (["changes"], (since.format("1 client newly refused", 0),))
+    assert said(clients_of(row), row) == (["changes"], (since.format("0 clients newly refused", 0),))
+    assert said(clients_of(row)) == (["changes"], (since.format("0 clients newly refused", 1),))
