@@ -24,11 +24,23 @@ async def connected(broker: FakeBroker, node: int = 1, **options: Any) -> AsyncI
         yield client
 
 
+@asynccontextmanager
+async def quiet() -> AsyncIterator[None]:
+    """Look that no task of the loop ends with an error that nobody sees."""
+    problems: list[dict[str, Any]] = []
+    asyncio.get_running_loop().set_exception_handler(lambda loop, context: problems.append(context))
+    try:
+        yield
+    finally:
+        await asyncio.sleep(0)
+        assert problems == []
+
+
 def talk(broker: FakeBroker, what: Callable[[Client], Awaitable[T]], **options: Any) -> T:
     """The result of a conversation on one connection."""
 
     async def run() -> T:
-        async with broker, connected(broker, **options) as client:
+        async with quiet(), broker, connected(broker, **options) as client:
             return await what(client)
 
     return asyncio.run(run())

@@ -104,6 +104,8 @@ def test_epochs_of_members(snapshot: SnapshotAssertion) -> None:
         await two.beat(1)
         await two.beat(-1)
         await one.beat()
+        await one.beat(subscribed_topic_names=["t"])  # whole: the answer is whole too
+        await one.beat(subscribed_topic_names=["t"], owned=False)
         await one.beat(2)  # the answer with epoch 3 was lost
         await one.beat(1)
         await two.beat(0)

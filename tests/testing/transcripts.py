@@ -18,7 +18,7 @@ from kwire.struct import Struct
 from kwire_kafka import PROTOCOL
 from kwire_kafka.errors import ErrorCode
 from kwire_testing import FakeBroker
-from tests.testing.talking import connected
+from tests.testing.talking import connected, quiet
 
 _CHANGES = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 TURNS = 12
@@ -158,7 +158,7 @@ def made(cls: Any, values: dict[str, Any]) -> Any:
 @asynccontextmanager
 async def speakers(broker: FakeBroker, *nodes: int, **options: Any) -> AsyncIterator[list[Speaker]]:
     """Clients ``a``, ``b`` and so on of these nodes, and the broker, for as long as they talk."""
-    async with broker, AsyncExitStack() as stack:
+    async with quiet(), broker, AsyncExitStack() as stack:
         page = Page(broker)
         found = [Speaker(page, "abcdefgh"[at], node, options, stack) for at, node in enumerate(nodes)]
         for one in found:
