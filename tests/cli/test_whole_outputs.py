@@ -51,6 +51,7 @@ CASES: Mapping[str, tuple[str, str]] = {
     "warnings for code": ("notes", "generate defs/B.krm --package zone --out out --check --quiet --format short"),
     "other layouts": ("messy", "fmt defs"),
     "other layouts that are only checked": ("messy", "fmt --check defs"),
+    "layouts that are as they should be": ("messy", "fmt defs/A.json ; fmt --check --diff defs/A.json defs/D.krm"),
     "other layouts to be changed": ("messy", "fmt --check --diff defs/B.krm defs/D.krm defs/E.json"),
     "settings": ("settings", "check defs --config right.toml"),
     "settings with mistakes": ("settings", "check defs --config wrong.toml"),

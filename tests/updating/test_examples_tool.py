@@ -9,10 +9,11 @@ from types import SimpleNamespace
 
 import pytest
 
-from kwire.trace import Trace, trace_message
+from kwire.logs import InternalRecord
+from kwire.trace import Span, Trace, trace_message
 from kwire_guide.classes import message_class
 from kwire_kafka import PROTOCOL
-from kwire_kafka.coordinator.offset_commit import OffsetCommitKey
+from kwire_kafka.coordinator.offset_commit import OffsetCommitKey, OffsetCommitValue
 from kwirec.diagnostics.diagnostic import Report
 from kwirec.diagnostics.examples import clock, field, tagged
 from kwirec.driver import load
@@ -69,6 +70,43 @@ def test_the_bytes_that_show_most_fields_are_picked_and_the_shortest_of_them(
     assert capsys.readouterr().out == f"4 examples, {len(text):,} bytes\n"
 
 
+@pytest.mark.parametrize(("other", "is_better"), [("late", True), ("zone", False)])
+def test_fields_that_are_shown_are_those_of_the_body_that_have_bytes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, other: str, is_better: bool
+) -> None:
+    """Of two examples, the longer is better only if it shows another field."""
+    (tmp_path / "Clock.json").write_text(clock(ZONE, LATE, validVersions="1"))
+
+    def trace(data: bytes, *spans: tuple[int, int, str]) -> tuple[str, str, int, bytes, Trace]:
+        shown = [Span(start, end, path, path.rpartition(".")[2], "int8", 1, depth=0) for start, end, path in spans]
+        return "one", "Clock", 1, data, Trace(data, shown)
+
+    header, title = [(0, 1, "late"), (1, 2, "zone")], (2, 2, "Clock v1")
+    short = trace(bytes(3), *header, title, (2, 3, "zone"))
+    long = trace(bytes(4), *header, title, (2, 3, "zone"), (3, 3, "late"), (3, 4, other))
+    monkeypatch.setattr(tool, "UNION", tmp_path)
+    monkeypatch.setattr(tool, "records", lambda: iter(()))
+    for order in ([short, long], [long, short]):
+        monkeypatch.setattr(tool, "frames", lambda order=order: iter(order))
+        tool.main()
+        picked = json.loads((tmp_path / "examples.jsonl").read_text())
+        assert picked["hex"] == bytes(4 if is_better else 3).hex()
+
+
+def test_messages_within_records_are_examples_if_their_versions_are_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    key, value = OffsetCommitKey(group="g"), OffsetCommitValue(offset=7)
+    inner = [
+        SimpleNamespace(message=message, version=version, raw=bytes([number]))
+        for number, (message, version) in enumerate([(key, 0), (value, 99), (None, 0), (value, None), (value, 3)])
+    ]
+    monkeypatch.setattr(tool, "embedded", lambda protocol, found: inner if found is value else [])
+    record = InternalRecord("t", b"k", b"v", key=key, value=value, version=3)
+    outer = [(key, 0, b"k"), (value, 3, b"v")]
+    assert list(tool.messages(record)) == [*outer, (key, 0, b"\0"), (value, 3, b"\4")]
+    bare = InternalRecord("t", None, None, key=key)
+    assert list(tool.messages(bare)) == [(key, 0, b"")]
+
+
 def test_frames_are_requests_and_the_responses_that_there_are(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -86,23 +124,29 @@ def test_frames_are_requests_and_the_responses_that_there_are(
 def test_records_of_all_topics_whose_bytes_are_those_of_their_version(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    keys = [OffsetCommitKey(group=name, topic="t", partition=1) for name in ("a", "b")]
-    data = [key.encode(0) for key in keys]
+    """By release and topic, in the order of their files."""
+    data = {name: OffsetCommitKey(group=name, topic="t", partition=1).encode(0) for name in "abcd"}
+    stored = {
+        ("__one", "00.log"): {"a": b"\0\1" + data["a"], "b": data["b"] + b"\0"},
+        ("__one", "07.log"): {"c": data["c"]},
+        ("__two", "00.log"): {"a": data["b"], "d": data["d"]},
+        ("__two", "07.log"): {},
+    }
     folders = [tmp_path / place for place in ("4.1.1-raft/__two-0", "4.0.0/__one-0", "4.0.0/other-0")]
     for folder in folders:
         folder.mkdir(parents=True)
 
     def internal_records(protocol: object, path: Path, topic: str) -> Iterator[SimpleNamespace]:
-        assert (protocol, path.name) == (PROTOCOL, "00.log")
-        raw = {"__one": (b"\0\1" + data[0], data[1] + b"\0"), "__two": (None, data[1])}[topic]
-        for key, text in zip(keys, raw, strict=True):
-            record = SimpleNamespace(key=text and key, raw_key=text, value=None, version=None)
+        assert protocol is PROTOCOL
+        for name, raw in stored[topic, path.name].items():
+            record = InternalRecord(topic, raw, None, key=OffsetCommitKey(group=name, topic="t", partition=1))
             yield SimpleNamespace(record=record)
 
     monkeypatch.setattr(tool, "LOGS", tmp_path)
-    monkeypatch.setattr(tool, "scan", lambda folder: [SimpleNamespace(path=folder / "00.log")])
+    monkeypatch.setattr(
+        tool, "scan", lambda folder: [SimpleNamespace(path=folder / name) for name in ("07.log", "00.log")]
+    )
     monkeypatch.setattr(tool, "internal_records", internal_records)
-    assert [(release, name, version, found) for release, name, version, found, _ in tool.records()] == [
-        ("4.0.0", "OffsetCommitKey", 0, data[0]),
-        ("4.1.1", "OffsetCommitKey", 0, data[1]),
-    ]
+    found = [(release, name, version, raw) for release, name, version, raw, _ in tool.records()]
+    picked = [("4.0.0", "a"), ("4.0.0", "c"), ("4.1.1", "d")]
+    assert found == [(release, "OffsetCommitKey", 0, data[name]) for release, name in picked]
