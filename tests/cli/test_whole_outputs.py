@@ -52,6 +52,8 @@ CASES: Mapping[str, tuple[str, str]] = {
     "other layouts": ("messy", "fmt defs"),
     "other layouts that are only checked": ("messy", "fmt --check defs"),
     "layouts that are as they should be": ("messy", "fmt defs/A.json ; fmt --check --diff defs/A.json defs/D.krm"),
+    "layouts that would change": ("messy", "fmt --diff defs/B.krm defs/D.krm"),
+    "files with several mistakes each": ("syntax", "fmt --check defs"),
     "other layouts to be changed": ("messy", "fmt --check --diff defs/B.krm defs/D.krm defs/E.json"),
     "settings": ("settings", "check defs --config right.toml"),
     "settings with mistakes": ("settings", "check defs --config wrong.toml"),
@@ -78,6 +80,19 @@ CASES: Mapping[str, tuple[str, str]] = {
         "protocol", "convert defs/log defs/log.jsonl --to krammar --out out ; rm out/BellKey.krm ; convert defs/log"
         " defs/log.jsonl --to krammar --out out --check ; convert defs/log defs/log.jsonl --to krammar --out out ;"
         " convert defs/log defs/log.jsonl --to krammar --out out"
+    ),
+    "a guide of other definitions": (
+        "protocol", "guide defs --out site ; rm defs/api/Ask.krm ; guide defs --out site --check -q ; guide defs"
+        " --out site ; guide defs --out site --check -q ; guide defs --out site --check -q --title Bells"
+    ),
+    "one message of definitions with mistakes": ("names", "dump defs --message A --format json"),
+    "a package with findings for programs": (
+        "notes", "generate defs/B.krm --package zone --out out --format json --guide-url https://guide.example -q"
+    ),
+    "a release with mistakes": ("names", "merge defs --release 1.0.0 --into union --format short"),
+    "a part of a protocol compared with all of it": (
+        "protocol", "diff defs/api defs ; diff defs defs/api --level source --format github ; diff defs/api defs"
+        " --layouts ; diff defs defs/api --layouts --format json ; diff defs defs/api --layouts --format markdown"
     ),
     "a release merged again": (
         "protocol", "merge defs --release 1.0.0 --into union ; merge defs --release 1.0.0 --into union ; merge"

@@ -64,7 +64,7 @@ def test_only_what_differs_is_written_again(tmp_path: Path) -> None:
     convert(paths, Report(), to="krammar", out=out)
     kept, edited = (out / f"{name}.krm" for name in ("Ask", "Tell"))
     before, text = kept.stat().st_ino, edited.read_text()
-    edited.write_text("edited")
+    edited.write_text(text.swapcase())
     found = convert(paths, Report(), to="krammar", out=out)
     assert found is not None
     assert (found.changed, edited.read_text(), kept.stat().st_ino) == (("Tell.krm",), text, before)
