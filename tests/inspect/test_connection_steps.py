@@ -30,6 +30,7 @@ from kwire_inspect.connections.batches import CODES, TABLES, Budget, Connections
 from kwire_inspect.connections.connection import ENOUGH, FOREIGN, HOPELESS, UnorientedConnection, score
 from kwire_inspect.connections.error_codes import MAX_CODES, error_codes, scanner
 from kwire_inspect.connections.request_context import APIS, MESSAGES
+from kwire_inspect.reasons import MISSING
 from kwire_inspect.rows import Row
 from kwire_kafka import (
     PROTOCOL,
@@ -186,7 +187,13 @@ def test_who_closes_with_requests_in_flight(snapshot: SnapshotAssertion, closer:
 THREE = [asked(BEAT, 4, number, number / 10) for number in (1, 2, 3)]
 UNDECIDED: dict[str, list[Step]] = {
     "three requests at once": [(CLIENT, 0.1, THREE[0][2]), (CLIENT, 0.2, b"".join(each[2] for each in THREE[1:]))],
-    "three requests, and more after they have decided": [*THREE, "hurry", asked(BEAT, 4, 4, 0.5), "unread"],
+    "three requests, and more after they have decided": [
+        *THREE,
+        "hurry",
+        asked(BEAT, 4, 4, 0.5),
+        "unread",
+        "drop secrets",
+    ],
     "a request that has to do": [THREE[0], "hurry", *THREE[1:], "hurry", answered(BEATEN, 4, 3, 0.4)],
     "what is dropped": [
         THREE[0],
@@ -236,6 +243,7 @@ WRONG = (SERVER, 0.0, frame(RESPONSE[4:-2]))
         ([LATER], FOREIGN, (0, 0)),
         ([LATER, (SERVER, 0.0, frame(b"\0\0\0\1xyz"))], FOREIGN, (1, 0)),
         ([CUT], FOREIGN, (0, 0)),
+        ([(CLIENT, 0.0, REQUEST.replace(b"me", b"\xff\xfe"))], FOREIGN, (0, 0)),
         ([CUT, answered(BEATEN, 4, 1)], FOREIGN, (0, 0)),
         ([NOT_KAFKA], FOREIGN, (FOREIGN, FOREIGN)),
         ([asked(BEAT, 4, 1), (SERVER, 0.0, b"HTTP/1.1 400 Bad Request\r\n\r\n")], FOREIGN, (FOREIGN, FOREIGN)),
@@ -313,6 +321,65 @@ def test_requests_of_both_sides(counts: tuple[int, int], swapped: bool | None) -
         assert not one.decided.swapped
 
 
+@pytest.mark.parametrize("count", [100, 344])
+@pytest.mark.parametrize(("server", "decided"), [(40000, True), (0, False), (5000, False)])
+def test_a_hint_decides_at_the_end_after_however_many_bytes(count: int, server: int, decided: bool) -> None:
+    """One request was seen, and then what shows nothing. All bytes are told."""
+    noise: list[Segment] = [(SERVER, 0.1, b"\xfe" * 768)] * count
+    given = late([asked(BEAT, 4, 1), *noise], swapped=False, server=server)
+    found = cells(given, "problem", "unread", "client_port", "request_size", table="exchanges")
+    assert {row["client_port"] for row in found} == {5000 if decided else None}
+    assert sum((row["unread"] or 0) + (row["request_size"] or 0) for row in found) == 26 + 768 * count
+
+
+@pytest.mark.parametrize("table", ["frames", "exchanges"])
+@pytest.mark.parametrize("swapped", [False, True])
+def test_conditions_are_about_the_sides_that_were_found(swapped: bool, table: Table) -> None:
+    """Not about those of the capture, which may be the wrong way round."""
+    server = 5000 if swapped else 40000
+    for condition, count in (
+        (Condition("server_port", "=", server), 3),
+        (Condition("server_port", "=", 45000 - server), 0),
+        (Condition("client_port", "=", 45000 - server), 3),
+        (Condition("client_port", "=", server), 0),
+    ):
+        rows = cells(late(THREE, swapped=swapped), "correlation_id", "reason", table=table, conditions=[condition])
+        assert len([row for row in rows if row["reason"] or table == "exchanges"]) == count, condition
+        one = UnorientedConnection(
+            late([], swapped=swapped)[0].connection, ConnectionProjection(table, conditions=[condition])
+        )
+        made = [row for piece in late(THREE, swapped=swapped) for row in one.feed(piece)]
+        assert len(made) == (count if table == "exchanges" else 2 * count), condition
+
+
+def test_bytes_that_were_not_read_have_to_pass_conditions_too() -> None:
+    wanted = ConnectionProjection("exchanges", conditions=[Condition("unread", ">", 7)])
+    given = pieces([asked(BEAT, 4, 1), (SERVER, 0.0, RESPONSE[:9]), gap(SERVER, 7), *THREE, gap(CLIENT, 8)])
+    one = ConnectionRows(given[0].connection, wanted)
+    rows = [row for piece in given[:-1] for row in one.feed(piece)]
+    assert rows == []
+    told = wanted.batch(one.unread(given[-2])).to_pylist()
+    assert [(row["problem"], row["unread"]) for row in told] == [(MISSING, 8)]
+    undecided = UnorientedConnection(late([], swapped=False)[0].connection, wanted)
+    for sizes, expected in ((7, []), (8, [8])):
+        undecided.feed(late([(CLIENT, 0.0, bytes(sizes))], swapped=False)[0])
+        undecided.drop(0.0, "")
+        rows = undecided.unread(given[0])
+        assert ([row["unread"] for row in wanted.batch(rows).to_pylist()] if rows else []) == expected
+
+
+@pytest.mark.parametrize("table", ["frames", "exchanges"])
+def test_requests_in_flight_of_a_connection_are_bounded(table: Table) -> None:
+    wanted = ConnectionProjection(table, budget=Budget(held=3000))
+    one = ConnectionRows(peer(1), wanted)
+    rows = [
+        row for piece in of(1, *(asked(BEAT, 4, number) for number in range(5)), end=True) for row in one.feed(piece)
+    ]
+    found = {row["correlation_id"]: row["reason"] for row in wanted.batch(rows).to_pylist() if row["reason"]}
+    ended, many = "the connection ended", "too many requests are in flight"
+    assert found == {0: many, 1: many, 2: many, 3: ended, 4: ended}
+
+
 @pytest.mark.skipif(is_native(), reason="native code calls functions directly: none can be replaced")
 def test_bytes_that_show_nothing_are_tried_less_and_less(monkeypatch: pytest.MonkeyPatch) -> None:
     """At sizes that grow; then as many are passed over as were tried. All are told, in rows that add up."""
@@ -326,12 +393,12 @@ def test_bytes_that_show_nothing_are_tried_less_and_less(monkeypatch: pytest.Mon
     segments: list[Segment] = [((CLIENT, SERVER)[number % 2], 0.0, bytes(768)) for number in range(1300)]
     given = late(segments, swapped=False)
     window = [4096, 32768, 1 << 18]
-    for most, expected in ((1 << 30, [*window, *window, 4096, 20 * 1024 + 256]), (300 * 768, window)):
+    for most, expected in ((1 << 30, [*window, 1024, *window, 4096, 19 * 1024 + 256]), (300 * 768, window)):
         monkeypatch.setattr(connection, "MAX_UNDECIDED", most)
         wanted = ConnectionProjection("exchanges")
         one, rows, held = UnorientedConnection(given[0].connection, wanted), list[Row](), list[int]()
         for number, piece in enumerate(given):
-            rows += one.feed(piece)
+            rows += one.hurry(piece) if number == 400 else one.feed(piece)
             rows += one.unread(piece) if number in (299, 300) else []
             held.append(one.held)
         assert tried == [(size, swapped) for size in expected for swapped in (False, True)]

@@ -21,10 +21,15 @@ from tests.support.tls_talks import Tls
 
 pytest.importorskip("cryptography")
 
+from cryptography.hazmat.primitives.ciphers.aead import AESCCM, AESGCM, ChaCha20Poly1305
+from cryptography.hazmat.primitives.hashes import SHA256, SHA384, HashAlgorithm
+from cryptography.hazmat.primitives.kdf.hkdf import HKDFExpand
+
 from kwire_inspect.tls import connection
 from kwire_inspect.tls.connection import APPLICATION, HANDSHAKE, TlsDirection
-from kwire_inspect.tls.protection import Opened, Protection
+from kwire_inspect.tls.protection import Opened, Protection, Protection13
 from kwire_inspect.tls.records import APPLICATION_DATA, CLIENT_HELLO, FINISHED, KEY_UPDATE, SERVER_HELLO, Record
+from kwire_inspect.tls.suites import TLS13
 from tests.inspect.test_tls import NO_ENCRYPT_THEN_MAC, SUITES, hello
 from tests.inspect.test_tls_streams import Sealed
 
@@ -371,6 +376,38 @@ def test_updates_of_keys_are_followed_up_to_a_number(monkeypatch: pytest.MonkeyP
         assert [*one.feed(piece)] == []
     found = [*stored(one, keys, keys).feed(given[6])]
     assert [piece.data for piece in found if piece.kind == "data"] == ([b"said"] if read else [given[6].data])
+
+
+@pytest.mark.parametrize("number", TLS13)
+def test_keys_of_each_suite_and_those_that_follow(number: int) -> None:
+    """Made by another library: records of the first keys, and of those after one update and two."""
+    suite = TLS13[number]
+    hashes: dict[str, HashAlgorithm] = {"sha256": SHA256(), "sha384": SHA384()}
+    hashed = hashes[suite.hash]
+    secret, protection = b"s" * hashed.digest_size, Protection13(suite, b"s" * hashed.digest_size)
+
+    def expanded(label: bytes, size: int) -> bytes:
+        info = size.to_bytes(2, "big") + bytes([len(label) + 6]) + b"tls13 " + label + b"\0"
+        derived: bytes = HKDFExpand(hashed, size, info).derive(secret)
+        return derived
+
+    tag = 8 if suite.kind == "ccm8" else 16
+    assert protection.overhead == tag + 1
+    for _ in range(3):
+        key, first = expanded(b"key", suite.key), int.from_bytes(expanded(b"iv", 12), "big")
+        cipher = {
+            "gcm": lambda key: AESGCM(key),
+            "ccm": lambda key: AESCCM(key),
+            "ccm8": lambda key: AESCCM(key, 8),
+            "chacha": lambda key: ChaCha20Poly1305(key),
+        }[suite.kind](key)
+        header = b"\x17\3\3" + (5 + tag).to_bytes(2, "big")
+        for place in (0, 1, 2**32):
+            fragment = cipher.encrypt((first ^ place).to_bytes(12, "big"), b"said\x17", header)
+            opened = [protection.open(each, header, fragment) for each in (place, place + 1)]
+            assert opened == [(23, b"said"), None]
+            assert protection.open(place, header[:-1] + b"\xff", fragment) is None
+        secret, protection = expanded(b"traffic upd", hashed.digest_size), protection.next()
 
 
 CBC = ("1.2 ECDHE-RSA-AES128-SHA", "1.2 ECDHE-RSA-AES128-SHA256", "1.2 ECDHE-RSA-AES256-SHA384", "1.2 AES256-SHA256")
