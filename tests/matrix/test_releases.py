@@ -240,6 +240,15 @@ def test_what_a_client_loses_when_its_broker_is_upgraded() -> None:
     assert not any(change.lost for change in gained)
 
 
+@pytest.mark.parametrize(
+    ("name", "key"),
+    [("ListOffset", 2), ("ListOffsets", 2), ("AlterIsr", 56), ("AlterPartition", 56), ("ElectPreferredLeaders", 43)],
+)
+def test_a_side_may_have_names_of_any_release(name: str, key: int) -> None:
+    found = negotiate({name: (0, 99)}, {key: (0, 7)})
+    assert (list(found), found[key].version, found[key].client) == ([key], 7, range(100))
+
+
 def test_wrong_sides_are_told() -> None:
     with pytest.raises(TypeError, match="expected a release"):
         negotiate(7, "4.1.1")

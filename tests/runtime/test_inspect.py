@@ -777,6 +777,16 @@ def test_what_compressed_batches_take_of_their_limits(data: bytes, records: int,
     assert (whole.records - left.records, whole.size - left.size) == (records, size)
 
 
+@pytest.mark.parametrize("less", [0, 1])
+def test_a_batch_that_goes_beyond_the_limit_takes_the_rest_of_it(less: int) -> None:
+    left = RecordsBudget(size=PAYLOAD - less)
+    spans = list(expand_records(PACKED * 2, 0, 2 * len(PACKED), "", 0, left))
+    read = [span.path for span in spans if span.kind == "record"]
+    assert read == ([] if less else ["batch[0].record[0]", "batch[0].record[1]"])
+    assert [span.path for span in spans if BEYOND in span.text] == ["batch[0].records", "batch[1].records"][1 - less :]
+    assert left.size == 0
+
+
 @pytest.mark.slow
 def test_a_small_batch_cannot_make_a_large_tree() -> None:
     """Half a kilobyte of millions of records, and of one with a value of megabytes."""
@@ -890,6 +900,11 @@ def test_a_line_is_cut_to_its_columns(size: int, digits: str, value: str) -> Non
     found = trace_message(TopicRecord, TopicRecord(name="x" * size).encode(0), 0)
     shown = value if value.endswith("…") else f'{value}"'
     assert columns(found.spans[1], found.data)[1::3] == (digits, f'"{shown}')
+    for most in (size - 1, size, size + 1):
+        spans: Any = as_json(found, most=most)["spans"]
+        length = bytes((size + 1,)).hex()
+        assert spans[1]["value"] == ("x" * size if most >= size else "x" * most + "…")
+        assert spans[1]["bytes"] == (length + "78" * size if most > size else length + "78" * (most - 1) + "…")
 
 
 def test_the_request_in_an_envelope_is_indented_below_it() -> None:

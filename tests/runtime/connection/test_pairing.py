@@ -238,6 +238,15 @@ def test_a_frame_that_cannot_be_a_request_means_out_of_step(start: str) -> None:
     assert isinstance(second, RequestEvent)
 
 
+@pytest.mark.parametrize(("start", "name"), [("01f4 00ff", "api key 500"), ("000c 00ff", "Heartbeat")])
+def test_a_frame_that_may_be_a_request_of_another_release_is_one(start: str, name: str) -> None:
+    unknown = frame(raw(f"{start} 00000002 0002") + b"me?")
+    first, second, third = play([asked(BEAT, 0, 1), (CLIENT, unknown), asked(BEAT, 0, 3)])[:3]
+    assert isinstance(second, RequestEvent)
+    assert (second.name, second.version, second.client_id, second.message) == (name, 255, "me", None)
+    assert [event.correlation_id for event in (first, third) if isinstance(event, RequestEvent)] == [1, 3]
+
+
 # Envelopes
 
 
