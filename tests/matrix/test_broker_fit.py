@@ -147,6 +147,8 @@ def test_a_saved_answer_is_read_back() -> None:
     )
     saved = json.loads(json.dumps(as_json(answer, RELEASES.fit(answer))))
     assert BrokerAnswer.from_json(saved) == BrokerAnswer(name=answer.name, apis=answer.apis)
+    widest = {"api_key": -(1 << 15), "min_version": -(1 << 15), "max_version": (1 << 15) - 1}
+    assert BrokerAnswer.from_json({"broker": "b", "apis": [widest]}).apis == {-(1 << 15): range(-(1 << 15), 1 << 15)}
     assert saved["nodes"] == [{"id": 1, "host": "h", "port": 9092, "rack": None}]
     assert saved["features"] == [{"name": "f", "supported": [1, 2], "finalized": None}]
 
@@ -166,7 +168,9 @@ API = {"api_key": 1, "min_version": 0, "max_version": 3}
         {"broker": "b", "apis": [API | {"min_version": None, "max_version": None}]},
         {"broker": 5, "apis": [API]},
         {"broker": "b", "apis": 7},
-        {"broker": "b", "apis": [{**API, "max_version": 1 << 70}]},
+        {"broker": "b", "apis": [{**API, "max_version": 1 << 15}]},
+        {"broker": "b", "apis": [{**API, "min_version": -(1 << 15) - 1}]},
+        {"broker": "b", "apis": [API, {**API, "api_key": 1 << 15}]},
         {"broker": "b", "apis": [{**API, "api_key": True}]},
         {"broker": "b", "apis": [{**API, "min_version": None}]},
         {"broker": "b", "apis": ["x"]},

@@ -833,6 +833,15 @@ def test_secrets_stay_hidden_where_lines_are_left_out() -> None:
                 assert b"hunter2".hex() not in show(found) + json.dumps(as_json(found))
 
 
+def test_a_note_shows_no_secret() -> None:
+    message = SaslAuthenticateRequest(auth_bytes=b"hunter2")
+    found = trace_message(SaslAuthenticateRequest, message.encode(2), 2)
+    for secret in (True, False):
+        shown = [show(found, lambda span: repr(span.value)), json.dumps(as_json(found, lambda span: repr(span.value)))]
+        assert ["hunter2" in text for text in shown] == [not secret] * 2
+        found.reveal()
+
+
 def test_an_unreadable_batch_is_noticed_even_if_its_line_is_left_out() -> None:
     unknown = encode_batch([])[:16] + b"\x09" + encode_batch([])[17:]
     data = FetchResponse(responses=[FetchableTopicResponse(partitions=[PartitionData(records=unknown)])]).encode(13)
