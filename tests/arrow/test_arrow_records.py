@@ -119,6 +119,12 @@ def test_each_column_by_itself(name: str) -> None:
     assert read_records(data, [name]).table().equals(read_records(data).table().select([name]))
 
 
+def test_only_minus_one_is_no_time() -> None:
+    data = encode_batch([Record(timestamp=time) for time in (-2, -1, 0, 1)], base_timestamp=0)
+    times = read_records(data, ["timestamp"]).table().column("timestamp")
+    assert times.cast(pa.int64()).to_pylist() == [-2, None, 0, 1]
+
+
 def test_columns_in_any_order_and_unknown_ones() -> None:
     assert read_records(batch_of(b"v"), ["value", "offset"]).table().to_pylist() == [{"value": b"v", "offset": 0}]
     with pytest.raises(UnknownColumnError, match=r"unknown column 'ofset' of records, did you mean offset\?"):

@@ -293,9 +293,10 @@ def test_nullable_only_from_a_version_on() -> None:
     assert MetadataRequest(topics=[MetadataRequestTopic(name=None)]).encode(10)
 
 
-def test_long_values_are_cut_in_errors() -> None:
-    error = refused(HeartbeatRequest(group_instance_id="x" * 1000), 0, "group_instance_id")
-    assert len(error.reason) < 160
+@pytest.mark.parametrize(("size", "shown"), [(58, "x" * 58 + "'"), (59, "x" * 58 + "…"), (1000, "x" * 58 + "…")])
+def test_long_values_are_cut_in_errors(size: int, shown: str) -> None:
+    error = refused(HeartbeatRequest(group_instance_id="x" * size), 0, "group_instance_id")
+    assert error.reason == f"version 0 lacks this field, but it is set to '{shown}"
 
 
 def test_errors_leave_the_message_as_it_was() -> None:

@@ -49,7 +49,7 @@ def requests(tokens: bool = False) -> RequestFraming:
     return framing
 
 
-def responses(tokens: bool = False, **asked: tuple[int, int]) -> ResponseFraming:
+def responses(tokens: bool = False, /, **asked: tuple[int, int]) -> ResponseFraming:
     """In flight are requests by correlation id, ``_1``, each of an API and version."""
     in_flight = InFlightRequests(100, 1000)
     for number, (key, version) in asked.items():

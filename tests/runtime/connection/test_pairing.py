@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from typing import Any
 
 import pytest
 
@@ -21,7 +22,7 @@ from kwire.connection.detect import MIN_TLS_SIZE
 from kwire.connection.event_reader import MAX_KNOWN
 from kwire.connection.events import REQUEST_SIZE
 from kwire.frames import frame
-from kwire.headers import RequestHeader
+from kwire.headers import RequestHeader, ResponseHeader
 from kwire.message import Message
 from kwire_kafka import (
     PROTOCOL,
@@ -38,6 +39,8 @@ from kwire_kafka import (
     MetadataResponse,
     ProduceRequest,
     SaslAuthenticateRequest,
+    SaslHandshakeRequest,
+    SaslHandshakeResponse,
 )
 from tests.runtime.connection.conversations import Segment, answered, asked, decoder, play, raw, real, told
 
@@ -128,6 +131,62 @@ def test_tags_in_headers_are_kept_whether_the_header_was_seen_before_or_not() ->
         (request,) = connection.feed(CLIENT, frame(header.encode(2) + BEAT.encode(4)), 1.0)
         assert isinstance(request, RequestEvent)
         assert request.header == header
+
+
+def test_tags_in_headers_of_responses_are_kept() -> None:
+    header = ResponseHeader(correlation_id=1, unknown_tags=((7, b"x"),))
+    answer = HeartbeatResponse(error_code=27)
+    segments = [asked(BEAT, 4, 1), (SERVER, frame(header.encode(1) + answer.encode(4)))]
+    for bodies in (True, False):
+        _, response = play(segments * 2, decoder(bodies=bodies))[2:]
+        assert isinstance(response, ResponseEvent)
+        assert (response.header, response.body, response.message) == (
+            header,
+            answer.encode(4),
+            answer if bodies else None,
+        )
+
+
+@pytest.mark.parametrize(
+    ("bodies", "decoded"),
+    [
+        (True, (True, True)),
+        ({"Heartbeat"}, (True, True)),
+        ({"HeartbeatRequest"}, (True, False)),
+        (["HeartbeatResponse", "Fetch"], (False, True)),
+        ({"Fetch", "FetchRequest"}, (False, False)),
+        (False, (False, False)),
+    ],
+)
+def test_the_bodies_that_are_wanted_are_decoded(bodies: Any, decoded: tuple[bool, bool]) -> None:
+    connection = decoder(bodies=bodies)
+    for number in range(2):
+        segments = asked(BEAT, 4, number), answered(HeartbeatResponse(), 4, number)
+        found = [event for segment in segments for event in connection.feed(*segment, 1.0)]
+        assert tuple(getattr(event, "message", None) is not None for event in found) == decoded
+
+
+def test_the_error_of_a_frame_keeps_nothing_of_the_decoder() -> None:
+    """Its traceback would keep all that functions knew."""
+    broken = play([asked(BEAT, 4, 1), (SERVER, frame(b"\0\0\0\1")), (CLIENT, frame(asked(BEAT, 4, 1)[1][4:-1]))])
+    errors = [event.error for event in broken if isinstance(event, Undecodable)]
+    assert len(errors) == 2
+    for error in errors:
+        assert error is not None
+        assert (error.__traceback__, error.__context__, error.__cause__) == (None, None, None)
+
+
+def test_a_client_that_went_on_after_the_handshake_sends_no_tokens() -> None:
+    """Though the server agrees to the mechanism later."""
+    handshake = SaslHandshakeRequest(mechanism="PLAIN")
+    agreed = answered(SaslHandshakeResponse(mechanisms=["PLAIN"]), 0, 1)
+    newer: Segment = CLIENT, frame(raw("000c 00ff 00000003 0002") + b"me?")
+    *_, event, unanswered, _ = play([asked(handshake, 0, 1), asked(BEAT, 4, 2), agreed, newer])
+    assert isinstance(event, RequestEvent)
+    assert (event.name, event.version) == ("Heartbeat", 255)
+    assert isinstance(unanswered, Unanswered)
+    *_, token = play([asked(handshake, 0, 1), agreed, newer])
+    assert isinstance(token, SaslToken)
 
 
 def test_of_the_kinds_of_headers_on_a_connection_few_are_remembered() -> None:
