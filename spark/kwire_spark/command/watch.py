@@ -14,13 +14,13 @@ import click
 from kwire_inspect.capture.layers import ETHERNET
 from kwire_inspect.command import Command
 from kwire_inspect.command.common import DEFAULT_OUT, only_writer
+from kwire_inspect.command.engines import checked_output
 from kwire_inspect.command.options import KEY_LOG, MASTER, OWNERS, PORTS, PROTOCOL, QUIET, TABLE_FORMAT
 from kwire_inspect.live.interfaces import CaptureError
 from kwire_inspect.options import OptionError, Options
 from kwire_inspect.reports.text import counted, visible
 from kwire_inspect.tls import growing_key_log
 from kwire_spark.command.watch_inputs import FolderInput, InterfacesInput, TopicInput, WatchInput, filter_for
-from kwire_spark.output import checked_output
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
