@@ -12,7 +12,9 @@ import zstandard
 from kwire_inspect.inputs import PROBE_BYTES, Inputs, find, sniff
 from kwire_inspect.options import OptionError
 from kwire_inspect.schemas import PROBLEMS
-from kwire_inspect.storage import STDIN
+from kwire_inspect.storage import STDIN, Window
+from kwire_inspect.storage.places import LocalPlace
+from kwire_inspect.stored import Origin, StoredTable
 from tests.support.packing import tar
 from tests.support.report_rows import write_rows
 
@@ -60,6 +62,12 @@ LEVELS = [b"TRACE", b"DEBUG", b"INFO", b"WARN", b"ERROR", b"FATAL"]
         ("late.log", b"x\n" * 70_000 + b"with unsupported version", "server_logs"),
         ("orders", b"PK\3\4" + bytes(300), "archive"),
         ("orders", bytes(257) + b"ustar" + bytes(300), "archive"),
+        ("KAFKA-REQUEST.LOG", SERVER, "request_logs"),
+        ("a.log", SERVER.replace(b"INFO", b"x" * 30 + b" INFO"), "server_logs"),
+        ("m.prom", b"# TYPE kafka_network_requests counter\n", "metrics"),
+        ("m.prom", b'# TYPE jvm_memory gauge\n\nkafka_network_requests{a="b"} 1\n', "metrics"),
+        ("m.csv", b'"time","kafka.network:type=RequestMetrics"\n1,2\n', "metrics"),
+        ("m.json", b' [{"request":{"mbean":"kafka.network:type=RequestMetrics"}}]', "metrics"),
         ("00000000000000000000.log.gz", gzip.compress(REQUEST, mtime=0), "request_logs"),
     ],
 )
@@ -82,6 +90,11 @@ def test_the_kind_of_a_file(tmp_path: Path, name: str, content: bytes, kind: str
         ("a.log", b"[2026-01-02 12:00:00,000] INFO nothing of it\n", "no line looks like a broker's log"),
         ("a.log", SERVER.replace(b"INFO", b"LATE"), "no line looks like a broker's log"),
         ("index", b"x\n" * (PROBE_BYTES * 2) + SERVER, "no line looks like a broker's log"),
+        ("a.log", SERVER.replace(b"INFO", b"x" * 50 + b" INFO"), "no line looks like a broker's log"),
+        ("meta.properties.bak", b"broker.id=1\n", "no line looks like a broker's log"),
+        (f"{7:020}-1.index.old", b"x\n", "no line looks like a broker's log"),
+        (f"{7:020}.log.old", b"x\n", "no line looks like a broker's log"),
+        ("report.json", b'the "mbean": "kafka.network:type=RequestMetrics"\n', "no line looks like a broker's log"),
         ("7.index", b"\0\1", "unknown binary format: expected pcap, pcapng or a log segment named like Kafka's"),
         ("a.parquet", b"PAR1\0", "Parquet: to read a table that kwire wrote, name its folder alone"),
         ("cut.gz", b"\x1f\x8b\xff\xff\xff\xff\xff\xff\xff\xff\xff", ""),
@@ -126,6 +139,106 @@ def test_inputs_are_named_without_their_folders() -> None:
     assert str(Inputs(captures=(STDIN,), logs=("/var/kafka/",))) == (
         "1 capture (standard input), 1 data directory or segment (kafka)"
     )
+
+
+@pytest.mark.parametrize(
+    ("paths", "told"),
+    [
+        (["/"], "1 data directory or segment (/)"),
+        (["C:\\kafka\\logs\\"], "1 data directory or segment (logs)"),
+        (["a/b//", "c\\d"], "2 data directories or segments (b, d)"),
+    ],
+)
+def test_a_folder_is_named_without_the_folders_above_it(paths: list[str], told: str) -> None:
+    assert str(Inputs(logs=tuple(paths))) == told
+
+
+def stored(path: str, inputs: str) -> StoredTable:
+    return StoredTable(path, "clients", Origin(inputs), True)
+
+
+def test_tables_are_inputs_with_the_words_of_their_origin() -> None:
+    tables = (
+        stored("a/clients", "2 captures"),
+        stored("b/clients", ""),
+        stored("c", "2 captures"),
+        stored("d", "1 log"),
+    )
+    assert Inputs(tables=tables[:1])
+    assert str(Inputs(tables=tables)) == "2 captures; the table b/clients; 1 log"
+    assert not Inputs(tables=tables).has_standard_input
+
+
+def test_tables_of_several_folders_are_found_and_not_mixed_with_inputs(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        write_rows([], PROBLEMS, str(tmp_path / name), "problems")
+    folders = tmp_path / "a", tmp_path / "b" / "problems"
+    (tmp_path / "notes.txt").write_bytes(b"remember the milk\n")
+    found = find([*folders, tmp_path / "notes.txt"])
+    assert [table.path for table in found.tables] == [str(tmp_path / name / "problems") for name in ("a", "b")]
+    assert [path for path, _ in found.skipped] == [str(tmp_path / "notes.txt")]
+    for name, content in (("a.pcap", PCAP), ("a.tar", tar(("a.pcap", PCAP)))):
+        (tmp_path / name).write_bytes(content)
+        with pytest.raises(OptionError) as raised:
+            find([*folders, tmp_path / name])
+        assert str(raised.value) == f"{found.tables[0].path} is a table: give either tables or captures and logs"
+    (tmp_path / "a" / "a.tar").write_bytes(tar(("a.pcap", PCAP)))
+    assert (find([tmp_path / "a"]).tables, len(find([tmp_path / "a"]).captures)) == ((), 1)
+
+
+def test_files_are_in_the_order_in_which_they_are_given(tmp_path: Path) -> None:
+    names = ["b.pcap", "a.pcap", "c.txt", "0.txt"]
+    for name in names:
+        (tmp_path / name).write_bytes(PCAP if name.endswith(".pcap") else b"")
+    paths = [str(tmp_path / name) for name in names]
+    found = find([*paths, *paths])
+    assert found.captures == tuple(paths[:2])
+    assert found.skipped == tuple((path, "empty file") for path in paths[2:])
+    assert (found.size, find([paths[0]]).size) == (4 * len(PCAP), len(PCAP))
+    assert found == replace(found, size=0), "the size is no part of what they are"
+
+
+def test_logs_and_unreadable_files_in_archives_have_their_names(tmp_path: Path) -> None:
+    """Of an archive, the folder is the archive: which of its files are read is found as in a folder."""
+    file = tmp_path / "a.tar"
+    segment, broken = f"orders-0/{0:020}.log", b"\x1f\x8b\xff\xff\xff\xff\xff\xff\xff\xff\xff"
+    file.write_bytes(tar((segment, b""), (f"orders-0/{0:020}.index", b""), ("a.pcap", PCAP), ("cut.gz", broken)))
+    found = find([file])
+    assert (found.logs, found.captures) == ((f"{file}!/",), (f"{file}!/a.pcap",))
+    assert found.unreadable == {f"{file}!/cut.gz"} == {path for path, _ in found.skipped}
+    assert found.size == len(PCAP)
+
+
+def test_a_file_that_disappears_in_the_search_has_no_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def gone(path: str) -> int:
+        raise FileNotFoundError(path)
+
+    (tmp_path / "a.pcap").write_bytes(PCAP)
+    monkeypatch.setattr("kwire_inspect.inputs.size_of", gone)
+    assert (find([tmp_path]).size, find([tmp_path]).captures) == (0, (str(tmp_path / "a.pcap"),))
+
+
+def test_a_folder_is_looked_at_twice_whatever_is_in_it_and_each_file_is_closed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks, closed = list[str](), list[str]()
+    is_folder, close = LocalPlace.is_folder, Window.close
+
+    def look(self: LocalPlace) -> bool:
+        looks.append(str(tmp_path))
+        return is_folder(self)
+
+    def closing(self: Window) -> None:
+        closed.append("")
+        close(self)
+
+    for number in range(3):
+        (tmp_path / f"{number:020}.log").touch()
+        (tmp_path / f"{number}.txt").write_bytes(b"text")
+    monkeypatch.setattr(LocalPlace, "is_folder", look)
+    monkeypatch.setattr(Window, "close", closing)
+    assert find([tmp_path]).logs == (str(tmp_path),)
+    assert (len(looks), len(closed) >= 3) == (2, True)
 
 
 def test_nothing_and_something(tmp_path: Path) -> None:
