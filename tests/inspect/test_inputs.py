@@ -221,6 +221,7 @@ def test_a_file_that_disappears_in_the_search_has_no_size(tmp_path: Path, monkey
 def test_a_folder_is_looked_at_twice_whatever_is_in_it_and_each_file_is_closed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Each of its files is closed."""
     looks, closed = list[str](), list[str]()
     is_folder, close = LocalPlace.is_folder, Window.close
 
