@@ -18,6 +18,7 @@ from kwirec.diff import Level, compare, judge
 from kwirec.diff.markdown import render_markdown
 from kwirec.diff.sides import Side, SideError, left_out, read_sides
 from kwirec.driver import load
+from kwirec.ir import Schema
 from tests.support import kafka_releases
 from tests.support.kafka_releases import ARCHIVE
 
@@ -270,6 +271,44 @@ def test_definitions_that_cannot_be_compiled_are_reported(tmp_path: Path) -> Non
     report = Report()
     read_sides(str(path), str(path), UNION, report)
     assert "K409" in {one.code.number for one in report.diagnostics}
+
+
+def test_tags_that_cannot_be_told_apart_are_reported_and_nothing_is_compared(tmp_path: Path) -> None:
+    wrong, right = tmp_path / "Clock.json", tmp_path / "Gear.json"
+    wrong.write_text(clock(tagged("A", 0), tagged("B", 0)))
+    right.write_text(clock(name="Gear"))
+    report = Report()
+    old, new = read_sides(str(wrong), str(right), UNION, report)
+    assert [one.code.number for one in report.diagnostics] == ["K602"]
+    assert [len(side.schema.messages) for side in (old, new)] == [0, 1]
+
+
+def test_a_reason_of_git_is_its_first_line_in_any_encoding(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = repository / "bin" / "git"
+    program.parent.mkdir()
+    program.write_bytes(b"#!/bin/sh\nprintf 'fatal: caf\xe9 is closed\\nhint: open it\\n' >&2\nexit 128\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(program.parent))
+    with pytest.raises(SideError, match=r"^git rev-parse failed: caf\ufffd is closed$"):
+        sides("git:v1", "defs")
+
+
+def test_messages_that_are_left_out_are_named_by_side_and_reason() -> None:
+    def side(name: str, incomparable: set[str], unpublished: set[str]) -> Side:
+        return Side(name, Schema(messages=()), frozenset(incomparable), frozenset(unpublished))
+
+    old, new = side("release:1.9.0", {"B", "A"}, {"D", "C"}), side("release:1.10.0", {"A", "E"}, {"F"})
+    expected = [
+        "Not published with <1.9.0>, and not compared: <C>, <D>",
+        "Not published with <1.10.0>, and not compared: <F>",
+        "Other bytes than today, and not compared (see `exceptions.json`): <A>, <B>, <E>",
+    ]
+    assert left_out(old, new, "<{}>".format) == expected
+    assert left_out(old, side("defs", set(), set())) == [
+        "Not published with 1.9.0, and not compared: C, D",
+        "Other bytes than today, and not compared (see `exceptions.json`): A, B",
+    ]
+    assert left_out(side("defs", set(), set()), side("defs", set(), set())) == []
 
 
 def test_what_is_wrong_between_messages_keeps_nobody_from_a_diff() -> None:

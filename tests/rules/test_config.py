@@ -101,6 +101,13 @@ def test_missing_file(tmp_path: Path) -> None:
         load_report(tmp_path / "nowhere.toml")
 
 
+def test_a_file_that_is_no_text_is_refused_by_name(tmp_path: Path) -> None:
+    path = tmp_path / "pyproject.toml"
+    path.write_bytes(b'[tool.kwirec]\nname = "caf\xe9"\n')
+    with pytest.raises(ConfigError, match=f"^{path.as_posix()}: 'utf-8' codec can't decode byte 0xe9"):
+        load_report(path)
+
+
 def test_a_file_that_is_too_large_is_refused_not_cut_off(load: Load, monkeypatch: pytest.MonkeyPatch) -> None:
     text = '[tool.kwirec]\nseverity = { K207 = "off" }\n'
     monkeypatch.setattr(files, "MAX_FILE", len(text))
