@@ -8,6 +8,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -46,13 +47,14 @@ from kwire_inspect.reports.readiness import readiness
 from kwire_inspect.reports.report import Report
 from kwire_inspect.reports.terminal import print_report
 from kwire_inspect.reports.text import counted
+from kwire_inspect.schemas import EXCHANGES
 from kwire_inspect.stored import Origin
 from kwire_inspect.tables.clients import clients
 from kwire_kafka import PROTOCOL
 from tests.inspect.test_late_captures import OTHER_PORTS
 from tests.support.capture_files import EPOCH, Conversation, packets, recorded, write_pcap
 from tests.support.effort import examples
-from tests.support.report_rows import START, client, clients_of, exchange, exchanges_of
+from tests.support.report_rows import START, client, clients_of, exchange, exchanges_of, table_of
 
 REPORT = Report("clients", "Clients", ("2 clients seen.",), ())
 ROWS = [
@@ -337,14 +339,13 @@ def test_the_basis_of_clients_counts_once_what_several_inputs_saw(monkeypatch: p
 
 
 def test_problems_and_senders_of_encrypted_bytes_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
-    facts: list[dict[str, Any]] = [{"client_host": "10.0.0.2", "unread": 5}, {"client_host": "10.0.0.2", "unread": 4}]
+    facts: list[dict[str, Any]] = [{"client_host": "10.0.0.2", "unread": 6}, {"client_host": "10.0.0.2", "unread": 5}]
     facts += [{"client_host": "10.0.0.1", "server_port": port, "unread": 9} for port in (9093, 9092)]
     rows = [foreign(TLS, **{"server_port": 1} | one) for one in facts]
     rows += [foreign(f"{TLS} ({NO_SECRETS})", client_host=None, unread=30), foreign(MISSING, unread=31)]
     first = (None, None, f"{TLS} ({NO_SECRETS})", 30)
-    ties = [("10.0.0.1", 9092, TLS, 9), ("10.0.0.1", 9093, TLS, 9), ("10.0.0.2", 1, TLS, 9)]
-    reasons = [(MISSING, 31), (f"{TLS} ({NO_SECRETS})", 30), (TLS, 27)]
-    reasons.sort(key=lambda one: -one[1])
+    ties = [("10.0.0.2", 1, TLS, 11), ("10.0.0.1", 9092, TLS, 9), ("10.0.0.1", 9093, TLS, 9)]
+    reasons = [(MISSING, 31), (f"{TLS} ({NO_SECRETS})", 30), (TLS, 29)]
     for most in (2, 3, 1000):
         monkeypatch.setattr(encrypted, "MAX_ROWS", most)
         monkeypatch.setattr(basis_module, "MAX_PROBLEMS", most)
@@ -354,6 +355,10 @@ def test_problems_and_senders_of_encrypted_bytes_are_limited(monkeypatch: pytest
     report = encrypted.with_encrypted(REPORT, found.encrypted)
     assert report == replace(REPORT, tables=(replace(encrypted.ENCRYPTED, rows=(first, *ties)),))
     assert encrypted.with_encrypted(REPORT, ()) == REPORT
+    for missing in ("client_host", "server_port", "unread"):
+        schema = pa.schema([field for field in EXCHANGES if field.name != missing])
+        older = table_of(schema, {name: cell for name, cell in rows[0].items() if name != missing})
+        assert encrypted.encrypted_of(older) == (), "tables of an older kwire"
 
 
 ASKED = st.fixed_dictionaries(

@@ -6,7 +6,8 @@ import io
 import os
 import time
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 
 import pyarrow as pa
@@ -17,12 +18,14 @@ from pyarrow import csv, parquet
 from rich.console import Console
 from syrupy.assertion import SnapshotAssertion
 
+from kwire.guide import Guide
 from kwire_inspect.options import OptionError
 from kwire_inspect.reports import charts, text
 from kwire_inspect.reports.report import Cell, Column, Report, Table
-from kwire_inspect.reports.report_files import arrow_table, write_report
+from kwire_inspect.reports.report_files import arrow_table, write_report, write_text
 from kwire_inspect.reports.terminal import print_report
 from kwire_inspect.reports.text import csv_cell
+from kwire_kafka import PROTOCOL
 from kwire_rules import printable
 from tests.support.effort import examples
 from tests.support.report_samples import ACTED_ON, HOSTILE, INVISIBLE, START, report
@@ -314,3 +317,177 @@ def test_csv_has_lists_as_text_and_empty_cells(tmp_path: Path) -> None:
         ",,,,,",
         '"","","",0,false,',
     ]
+
+
+@pytest.mark.parametrize(
+    ("cell", "told"),
+    [
+        (None, ""),
+        (True, "yes"),
+        (False, "no"),
+        (0, "0"),
+        (12345, "12345"),
+        (0.5, "0.5"),
+        (999.94, "999.9"),
+        (-1000.6, "-1001"),
+        (float("nan"), ""),
+        (float("inf"), "inf"),
+        (START, "2026-01-02 12:00:00"),
+        (START + timedelta(milliseconds=5), "2026-01-02 12:00:00.005"),
+        ((), ""),
+        (("a\x1b", "b"), "a\\x1b, b"),
+        ((3, 12), "3, 12"),
+        (("x" * 201, "y"), f"{'x' * 200}… (201 characters) and 1 more"),
+        (("x" * 198, "y", "z"), f"{'x' * 198} and 2 more"),
+        (("x" * 197, "y"), f"{'x' * 197}, y"),
+        ("a\tb\u00a0c\u2003\ud800d", "a\\tb\\xa0c\\u2003\\ud800d"),
+        ("x" * 201, f"{'x' * 200}… (201 characters)"),
+    ],
+)
+def test_cells_as_text(cell: Cell, told: str) -> None:
+    assert text.shown(cell) == told
+
+
+@pytest.mark.parametrize(
+    ("numbers", "ranges"),
+    [
+        ([], []),
+        ([4], [range(4, 5)]),
+        ([4, 3, 4, 3], [range(3, 5)]),
+        ([1, 3, 5], [range(1, 2), range(3, 4), range(5, 6)]),
+        ([-1, 0, 7, 1, 8], [range(-1, 2), range(7, 9)]),
+    ],
+)
+def test_adjacent_numbers_are_one_range(numbers: list[int], ranges: list[range]) -> None:
+    assert text.runs(iter(numbers)) == ranges
+
+
+def test_columns_are_shown_in_brief_and_whole_if_they_are_to_be() -> None:
+    brief, whole = Column("a", brief=text.file_name), Column("a", brief=text.file_name, whole=True)
+    path = f"/captures/{'x' * 60}:7"
+    assert [text.shown_in(one, path, 10) for one in (brief, whole)] == [
+        "x" * 10 + "… (62 characters)",
+        "x" * 60 + ":7",
+    ]
+    assert [text.shown_in(brief, cell, 10) for cell in (None, 7, (path,))] == ["", "7", "/captures/… (72 characters)"]
+    names = ["a_b_c", "a"], ["A b", "a_b"]
+    assert [Column(*one).heading for one in ((names[0][0],), (names[0][1], names[1][1]))] == ["a b c", "a_b"]
+
+
+def test_columns_with_nothing_but_zero_or_false_have_values() -> None:
+    table = Table("t", "T", rows=((0, None, False, "", ()), (0.0, None, False, "", ()))).with_columns(*"abcde")
+    assert table.filled() == [0, 2]
+    assert Report("r", "R", (), ()).made.microsecond == 0
+    report_of_two = Report("r", "R", (), (table, Table("u", "U")))
+    assert report_of_two.table("u").title == "U"
+
+
+def test_links_of_cells_to_the_guide() -> None:
+    """Of an API the newest version, of an error its code."""
+    guide = Guide("g/", PROTOCOL)
+    cells: list[tuple[dict[str, Cell], dict[str, str]]] = [
+        ({"api": "Fetch"}, {"api": "g/api/fetch.html#request"}),
+        ({"api": "Fetch", "version": 4}, {"api": "g/api/fetch.html#request-v4"}),
+        ({"versions": (4, 12, 5), "api": "Fetch"}, {"api": "g/api/fetch.html#request-v12"}),
+        ({"api": "Fetch", "version": None}, {"api": "g/api/fetch.html#request"}),
+        ({"api": "Fetch", "error": "X", "code": 0}, {"api": "g/api/fetch.html#request", "error": "g/errors.html#0"}),
+        ({"error": "X", "code": None}, {}),
+        ({"error": "X"}, {}),
+        ({"error": None, "code": 3}, {}),
+        ({"name": "Fetch", "code": 3}, {}),
+        ({"api": None, "version": 3}, {}),
+    ]
+    for facts, links in cells:
+        table, row = Table("t", "T").with_columns(*facts), tuple(facts.values())
+        for found, expected in ((Report("r", "R", (), (), guide=guide), links), (Report("r", "R", (), ()), {})):
+            assert [found.link(table, row, at) for at in range(len(row))] == [
+                expected.get(name, "") for name in facts
+            ]
+
+
+def test_two_reports_share_a_folder_and_each_can_be_written_again(tmp_path: Path) -> None:
+    one = Report("one", "One", (), (Table("t", "T", rows=((1,),)).with_columns("a"),), made=START)
+    two, more = replace(one, name="two"), replace(one, tables=(*one.tables, replace(one.tables[0], name="u")))
+    names = [f"one{end}" for end in ("-t.csv", "-t.parquet", ".html", ".json", ".md")]
+    for given_report, added in ((one, names), (two, [name.replace("one", "two") for name in names]), (one, [])):
+        before = (tmp_path / "_kwire").read_text().splitlines() if (tmp_path / "_kwire").exists() else []
+        write_report(given_report, tmp_path)
+        assert (tmp_path / "_kwire").read_text().splitlines() == sorted([*before, *added])
+    (tmp_path / "one-u.csv").write_text("mine")
+    with pytest.raises(OptionError, match=r"one-u\.csv was not written by kwire: move it, or choose another folder"):
+        write_report(more, tmp_path)
+    assert (tmp_path / "one-u.csv").read_text() == "mine"
+    (tmp_path / "one-u.csv").unlink()
+    write_report(more, tmp_path)
+    found = sorted(path.name for path in tmp_path.iterdir())
+    assert found == sorted([*(tmp_path / "_kwire").read_text().splitlines(), "_kwire"])
+
+
+def test_a_text_is_a_file_under_the_same_rules(tmp_path: Path) -> None:
+    folder = tmp_path / "new"
+    for content in ("one\n", "zwö\n"):
+        path = write_text(folder, "a.prom", content)
+        assert (path, path.read_text("utf-8"), path.stat().st_mode & 0o777) == (folder / "a.prom", content, 0o600)
+    (folder / "b.prom").write_text("mine")
+    with pytest.raises(OptionError, match=r"b\.prom was not written by kwire"):
+        write_text(folder, "b.prom", "x")
+    assert sorted(path.name for path in folder.iterdir()) == ["_kwire", "a.prom", "b.prom"]
+    assert (folder / "_kwire").read_text() == "a.prom"
+    assert folder.stat().st_mode & 0o777 == 0o700
+
+
+def test_parquet_has_types_times_and_comments(tmp_path: Path) -> None:
+    noon = datetime(2026, 1, 2, 12, tzinfo=timezone(timedelta(hours=2)))
+    shape = Column("at", comment="When."), "n", "names", Column("numbers"), "nothing", "flag", "share"
+    rows: tuple[tuple[Cell, ...], ...] = (
+        (noon, 1, ("a",), (1, 2), None, True, 0.5),
+        (None,) * 7,
+        (noon, 0, (), (), None, False, 2.0),
+    )
+    table = arrow_table(Table("t", "T", rows=rows).with_columns(*shape))
+    assert [str(field.type) for field in table.schema] == [
+        *("timestamp[us, tz=UTC]", "int64", "list<item: string>", "list<item: int64>", "string", "bool", "double")
+    ]
+    assert [field.metadata for field in table.schema][:2] == [{b"comment": b"When."}, None]
+    ten = datetime(2026, 1, 2, 10, tzinfo=UTC)
+    assert [tuple(row.values()) for row in table.to_pylist()] == [
+        (ten, 1, ["a"], [1, 2], None, True, 0.5),
+        (None,) * 7,
+        (ten, 0, [], [], None, False, 2.0),
+    ]
+
+
+@pytest.mark.parametrize("width", [24, 40, 56, 100])
+def test_the_whole_text_on_terminals_of_all_widths(width: int, snapshot: SnapshotAssertion) -> None:
+    """Numbers and times are whole, texts are folded between words, and what has no room is named."""
+    wide = "of many words that have to be folded if the line is too short for all of them"
+    rows: tuple[tuple[Cell, ...], ...] = (
+        (
+            "kafka-python-as-of-0.10.2.1-and-newer",
+            5,
+            wide,
+            START + timedelta(milliseconds=7),
+            None,
+            "refused",
+            ("a", "b"),
+        ),
+        ("b", None, "short", START, None, "ok", ()),
+        ("c" * 61, 10**7, "[b]x[/b]", None, None, "?", ("c",)),
+    )
+    shape = (
+        "client",
+        Column("n", "number of\x1b"),
+        "note",
+        "seen",
+        "empty",
+        Column("verdict", mark={"ok": "good"}),
+        "apis",
+    )
+    one = Table("one", "One\x1b", rows=rows, more=3).with_columns(*shape)
+    two, three = Table("two", "Two", empty="Nothing\x1b."), replace(one, title="Three", more=0)
+    shown = Report("r", "Title\x1b", ("Said\x1b.", "x" * 300), (one, two, three))
+    assert [line.rstrip() for line in printed(shown, rows=2, width=width).splitlines()] == snapshot
+    assert "and 4 more" in printed(shown, rows=2, width=width)
+    assert "and 1 more" in printed(shown, rows=2, width=width)
+    few = printed(replace(shown, tables=(three,)), rows=3, width=width)
+    assert " more" not in few
