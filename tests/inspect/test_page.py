@@ -19,7 +19,7 @@ from kwire.guide import Guide
 from kwire_inspect.reports import charts
 from kwire_inspect.reports.charts import plain
 from kwire_inspect.reports.formats import json_text, markdown
-from kwire_inspect.reports.page import AT_ONCE, LONG, embedded, page
+from kwire_inspect.reports.page import AT_ONCE, LONG, cells, data, embedded, is_filtered, is_numeric, page, summed
 from kwire_inspect.reports.report import Cell, Chart, Column, Report, Table
 from kwire_inspect.reports.text import file_name, label, shown, visible
 from kwire_kafka import PROTOCOL
@@ -405,3 +405,72 @@ def test_ticks_of_large_and_small_spans() -> None:
         *("0.01", "0.02", "0.05", "0.1", "0.2", "0.5", "1", "2", "5"),
         *("10", "20", "50"),
     ]
+
+
+def test_cells_as_the_page_and_its_data_have_them() -> None:
+    """The exact number or time is the key; empty texts at the end are left out of data."""
+    later = START + timedelta(microseconds=5)
+    rows: tuple[tuple[Cell, ...], ...] = (
+        (10**36, 0.123456789, later, True, "bad", "Fetch", ("x",)),
+        (-7, 2.0, START, False, "fine", None, ()),
+        (None, None, None, None, None, "x" * (LONG + 1), ("y" * LONG, "z")),
+    )
+    mark = {"bad": "bad", "True": "good"}
+    shape = "n", "share", "time", Column("flag", mark=mark), Column("verdict", mark=mark), "api", "names"
+    table = Table("t", "T", rows=rows).with_columns(*shape)
+    made = Report("r", "R", (), (table,), guide=Guide("g/", PROTOCOL))
+    long_name = "x" * (LONG + 1)
+    expected = [
+        [
+            ["1" + "0" * 36, "1" + "0" * 36, "number"],
+            ["0.1235", "0.123456789", "number"],
+            ["2026-01-02 12:00:00.000", "2026-01-02T12:00:00.000005+00:00", "time"],
+            ["yes", "1", "", "good"],
+            ["bad", "", "", "bad"],
+            ["Fetch", "", "", "", "g/api/fetch.html#request"],
+            "x",
+        ],
+        [
+            ["-7", "-7", "number"],
+            ["2", "2.0", "number"],
+            ["2026-01-02 12:00:00", "2026-01-02T12:00:00+00:00", "time"],
+            ["no", "0"],
+            "fine",
+            "",
+            "",
+        ],
+        ["", "", "", "", "", [long_name, "", "long"], ["y" * LONG + ", z", "", "long"]],
+    ]
+    assert json.loads(data(made, table, range(7))) == expected
+    for row, found in zip(rows, expected, strict=True):
+        whole = [[one] if isinstance(one, str) else one for one in found]
+        assert [*cells(made, table, row, range(7))] == [(*one, *[""] * (5 - len(one))) for one in whole]
+        assert [*cells(made, table, row, [5, 0])] == [*cells(made, table, row, range(7))][5::-5]
+    assert [is_numeric(table, place) for place in range(7)] == [True, True, *[False] * 5]
+    filtered = [is_filtered(one) for one in (*table.columns, *map(Column, ("owner", "target", "change", "state")))]
+    assert filtered == [*[False] * 3, True, True, False, False, True, True, True, False]
+
+
+@pytest.mark.parametrize(
+    ("rows", "more", "caption"),
+    [
+        ([(1, None)], 0, "1 row; without values: b\\x1b c"),
+        ([(1, 2)] * 1200, 1, "1,200 rows, and 1 more that are not shown"),
+        ([(None, ""), ((), None)], 1000, "2 rows, and 1,000 more that are not shown; without values: a, b\\x1b c"),
+    ],
+)
+def test_captions(rows: list[tuple[Cell, ...]], more: int, caption: str) -> None:
+    table = Table("t", "T", rows=tuple(rows), more=more).with_columns("a", "b\x1b_c")
+    assert summed(table) == caption
+
+
+@pytest.mark.parametrize("shown_charts", [(), tuple(all_charts()[:1])])
+def test_a_page_allows_each_of_its_scripts_once(shown_charts: tuple[Chart, ...]) -> None:
+    text = page(Report("r", "R", (), (), shown_charts, refresh=30 * len(shown_charts)))
+    scripts = [inner for facts, inner in Elements(text).named("script") if "type" not in facts]
+    allowed = [f"'sha256-{b64encode(sha256(one.encode()).digest()).decode()}'" for one in scripts]
+    policy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src " + " ".join(allowed)
+    assert len(allowed) == 1 + len(shown_charts)
+    metas = [facts for facts, _ in Elements(text).named("meta") if "http-equiv" in facts]
+    refresh = [{"http-equiv": "refresh", "content": "30"}] * len(shown_charts)
+    assert metas == [{"http-equiv": "Content-Security-Policy", "content": policy}, *refresh]

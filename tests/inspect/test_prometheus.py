@@ -110,3 +110,12 @@ def test_the_whole_text() -> None:
             )
         ),
     ]
+
+
+def test_verdicts_on_nobody_are_zero() -> None:
+    text = exposition([], [Judgement.of([], RELEASES[name]) for name in ("3.9.1", "4.1.1")])
+    states = ("deprecated", "ok", "refused", "unknown", "unsure")
+    expected = [
+        f'kwire_clients{{target="{name}",verdict="{state}"}} 0' for name in ("3.9.1", "4.1.1") for state in states
+    ]
+    assert [line for line in text.splitlines() if not line.startswith("#")] == expected

@@ -16,7 +16,7 @@ from kwire_inspect.reports import client_usage
 from kwire_inspect.reports.census import census
 from kwire_inspect.reports.client_usage import Client, Use, uses_of
 from kwire_inspect.reports.counted import ALONE, COUNTED, with_counted
-from kwire_inspect.reports.judgement import judged
+from kwire_inspect.reports.judgement import Judgement, addresses_of, judged
 from kwire_inspect.reports.owners import Owners
 from kwire_inspect.reports.readiness import LOGS_ALONE, readiness, report_on
 from kwire_inspect.reports.release_support import judge
@@ -813,3 +813,53 @@ def test_an_earlier_run_is_compared_even_if_it_saw_nobody() -> None:
     assert said(clients_of(), row) == (["changes"], (since.format("1 client newly refused", 0),))
     assert said(clients_of(row), row) == (["changes"], (since.format("0 clients newly refused", 0),))
     assert said(clients_of(row)) == (["changes"], (since.format("0 clients newly refused", 1),))
+
+
+def test_verdicts_are_joined_over_addresses() -> None:
+    """The worst counts of each version. Order is by verdict, client, API and version."""
+    first, second = START, START + timedelta(hours=1)
+    here, there, nowhere = at(1), at(2), Client("one", None, None, None)
+    uses = [
+        use(PRODUCE, 5, client=there, requests=2, refusals=1, last_seen=second, place="b", input_kind=("y", "z")),
+        use(PRODUCE, 5, client=here, requests=3, refusals=4, last_seen=first, place="a", input_kind=("x", "y")),
+        use(PRODUCE, 5, client=nowhere, requests=1),
+        use(FETCH, 18, client=there, requests=8),
+        use(FETCH, 18, client=here, requests=7),
+        use(API_VERSIONS, 3, client=there),
+        use(METADATA, 4, client=here, requests=4),
+        use(ENVELOPE, 0, client=here, requests=5),
+        use(METADATA, 9, client=at(2, None), requests=6),
+        use(METADATA, 9, client=at(1, None), requests=6),
+    ]
+    judgement = Judgement.of(uses, RELEASES["4.0.0"])
+    assert [(use.client, use.api_key, verdict.state) for use, verdict in judgement.clients] == [
+        (here, FETCH, "refused"),
+        (at(1, None), METADATA, "ok"),
+        (at(2, None), METADATA, "ok"),
+        (nowhere, PRODUCE, "ok"),
+        (here, PRODUCE, "ok"),
+        (here, METADATA, "ok"),
+        (there, PRODUCE, "ok"),
+        (there, FETCH, "ok"),
+        (there, API_VERSIONS, "ok"),
+    ]
+    assert [use.api_key for use, _ in judgement.between] == [ENVELOPE]
+    joined = judgement.rolled_up()
+    counts: dict[str, Any] = {"requests": 6, "refusals": 5, "last_seen": second, "input_kind": ("x", "y", "z")}
+    assert [one for one, _ in joined.clients] == [
+        replace(uses[4], client=nowhere, requests=15),
+        *(uses[9], uses[8]),
+        replace(uses[2], **counts),
+        replace(uses[6], client=nowhere),
+        replace(uses[5], client=nowhere),
+    ]
+    assert [verdict.state for _, verdict in joined.clients] == ["refused", *["ok"] * 5]
+    assert (joined.between, joined.target) == (judgement.between, judgement.target)
+    assert (judgement.refused(), joined.refused()) == ([here], [nowhere])
+    assert [*joined.by_client()] == [nowhere, at(1, None), at(2, None)]
+    assert addresses_of(judgement) == {
+        nowhere: ["10.0.0.1", "10.0.0.2"],
+        at(1, None): ["10.0.0.1"],
+        at(2, None): ["10.0.0.2"],
+    }
+    assert addresses_of(Judgement.of(uses[2:3], RELEASES["4.0.0"])) == {nowhere: []}
