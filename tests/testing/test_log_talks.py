@@ -141,7 +141,7 @@ def test_fetch(version: int, snapshot: SnapshotAssertion) -> None:
             await ask(want("t", (0, 5), epoch=epoch))
         a.page.broker.move("t", 0, 2)
         a.page.broker.move("t", 0, 1)
-        for epoch in (1, 2, 3):
+        for epoch in (0, 1, 2, 3):
             await ask(want("t", (0, 5), epoch=epoch))
         await b("Fetch", version, topics=[want("t", (0, 0), (1, 0))], session_epoch=-1, max_bytes=9999)
 
@@ -156,6 +156,10 @@ def test_fetch_by_id(snapshot: SnapshotAssertion) -> None:
         ids = await ids_of(a)
         wanted = named(want("t", (0, 0), (1, 0)), ids, "topic")
         await a("Fetch", 17, topics=[wanted], session_epoch=-1)
+        with a.page.broker.fail("*", ErrorCode.KAFKA_STORAGE_ERROR, topic="t", times=3):  # by name
+            await a("Fetch", 17, topics=[wanted], session_epoch=-1)
+            await a("Metadata", 12, topics=[{"name": None, "topic_id": ids["t"]}])
+            await a("DeleteTopics", 6, topics=[{"name": None, "topic_id": ids["t"]}])
         await a("DeleteTopics", 6, topics=[{"name": "t"}])
         await a("Fetch", 17, topics=[wanted], session_epoch=-1)
         a.page.broker.create_topic("t", 2)

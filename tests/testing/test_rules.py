@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import socket
 import struct
 import threading
 from collections.abc import Callable
+from contextlib import AsyncExitStack
 from inspect import signature
 from types import SimpleNamespace
 from typing import Any
@@ -247,6 +249,8 @@ def test_topics_and_records() -> None:
             assert broker.produce("t", b"a", record, partition=1) == 0
             assert broker.produce("t", record, b"b", partition=1) == 2
             assert broker.produce("t", b"c") == 0
+            assert broker.produce("old", Record(None, b"", timestamp=0), Record(None, None, timestamp=1)) == 0
+            assert [(row.value, row.timestamp) for row in broker.records("old")] == [(b"", 0), (None, 1)]
             broker.advance(3600)
             assert broker.produce("new", b"d", partition=2) == 0
             broker.create_topic("made", 3)
@@ -265,7 +269,13 @@ def test_topics_and_records() -> None:
             assert 3_600_000 <= broker.records("new")[0].timestamp - start < 3_660_000
             async with connected(broker) as client:
                 found = (await ask(client, MetadataRequest(topics=None))).topics
-            assert {topic.name: len(topic.partitions) for topic in found} == {"t": 2, "new": 3, "made": 3, "one": 1}
+            assert {topic.name: len(topic.partitions) for topic in found} == {
+                "t": 2,
+                "old": 1,
+                "new": 3,
+                "made": 3,
+                "one": 1,
+            }
             assert (broker.release, broker.offsets("none")) == ("3.9.2", {})
 
     asyncio.run(run())
@@ -348,7 +358,7 @@ def test_a_broker_listens_on_its_host_only() -> None:
 
 
 @pytest.mark.parametrize("blocking", [False, True])
-def test_what_a_handler_raises_is_raised_or_noted(blocking: bool) -> None:
+def test_what_a_handler_raises_is_raised_or_noted(blocking: bool, caplog: pytest.LogCaptureFixture) -> None:
     """The first one, in place of nothing, and as a note if the test has a problem already."""
 
     def first(request: object, call: Call) -> None:
@@ -381,6 +391,9 @@ def test_what_a_handler_raises_is_raised_or_noted(blocking: bool) -> None:
     with pytest.raises(KeyError, match="one") as caught:
         use(None)
     assert not hasattr(caught.value, "__notes__")
+    shown = [(row.name, row.levelno, row.getMessage()) for row in caplog.records]
+    assert shown == [("kwire_testing", logging.ERROR, "Metadata was not answered")] * 2
+    assert all(row.exc_info is not None for row in caplog.records)
     with pytest.raises(ValueError, match="own") as own:
         use(ValueError("own"))
     [note] = own.value.__notes__
@@ -459,6 +472,30 @@ def test_requests_are_as_large_as_brokers_accept(size: int, closed: bool) -> Non
     assert asyncio.run(run()) is closed
 
 
+def test_the_end_of_a_broker_closes_all_connections() -> None:
+    """Of clients that wait for an answer and of those that do not, at all nodes."""
+
+    async def run() -> list[str]:
+        async with AsyncExitStack() as stack:
+            async with FakeBroker("3.9", {"t": 2}, nodes=2) as broker:
+                clients = [await stack.enter_async_context(connected(broker, node)) for node in (1, 2, 1, 2)]
+                topics = [FetchTopic(topic="t", partitions=[FetchPartition(partition=at)]) for at in (0, 1)]
+                waiting = [
+                    asyncio.ensure_future(
+                        client.call(FetchRequest(topics=[one], max_wait_ms=60_000, min_bytes=1), 12)
+                    )
+                    for client, one in zip(clients[:2], topics, strict=True)
+                ]
+                while len(broker.requests) < 6:
+                    await asyncio.sleep(0)
+            found = await asyncio.wait_for(asyncio.gather(*waiting, return_exceptions=True), 5)
+            for client in clients[2:]:
+                found += await asyncio.gather(ask(client, ListGroupsRequest()), return_exceptions=True)
+            return [type(one).__name__ for one in found]
+
+    assert asyncio.run(run()) == ["BrokerError"] * 4
+
+
 def test_clients_that_break_off_leave_no_errors() -> None:
     """In the middle of a request, while they wait, or before an answer is read."""
     problems: list[object] = []
@@ -531,6 +568,8 @@ def test_the_clock_runs_by_itself() -> None:
     async def run() -> list[str]:
         clock, done, loop = Clock(), list[str](), asyncio.get_running_loop()
         clock.later(60, lambda: done.append("late"))
+        assert clock._handle is not None
+        assert 50 < clock._handle.when() - loop.time() <= 60  # it sleeps until then
         clock.later(0.01, lambda: done.append("soon"))
         await clock.sleep(0.02)
         done.append("slept")
