@@ -126,6 +126,13 @@ def test_null_is_taken_where_the_version_has_it() -> None:
     assert everything.model_dump_json() == '{"topics":null}'
 
 
+@pytest.mark.parametrize("topics", [(), {}, "", set(), iter(()), {"name": "t"}])
+def test_an_array_is_a_list(topics: Any) -> None:
+    with pytest.raises(ValidationError) as caught:
+        MetadataRequestModel.for_version(1).model_validate({"topics": topics})
+    assert [error["type"] for error in caught.value.errors()] == ["list_type"]
+
+
 def test_tagged_fields_with_defaults_are_not_shown() -> None:
     value = {name: one for name, one in fetch_json().items() if name != "replicaId"}
     model = FetchRequestModel.for_version(17).model_validate(value)

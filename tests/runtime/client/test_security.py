@@ -33,6 +33,12 @@ def test_a_properties_file_is_read_as_java_reads_it(tmp_path: Path) -> None:
         b'\tpassword="a\\\\b";\n'
         b"with\\ blank\\=:  value with blanks \n"
         b"escapes a\\tb\\u00e9\\\xe9\n"
+        b"others\\f\\u0020=\\n\\r\\f\\z\\u00E9\\u12\n"
+        b"\f\t spaced \t\f:\f \tout\n"
+        b"\n"
+        b"#=no\n"
+        b"twice=1\n"
+        b"twice:2=3\n"
         b"alone\n"
         b"one=1\rtwo=2\n"
         b"ends in two backslashes\\\\\\\\\n"
@@ -43,6 +49,9 @@ def test_a_properties_file_is_read_as_java_reads_it(tmp_path: Path) -> None:
         "sasl.jaas.config": 'Module required username="alice" password="a\\b";',
         "with blank=": "value with blanks ",
         "escapes": "a\tbéé",
+        "others\f ": "\n\r\fzéu12",
+        "spaced": "out",
+        "twice": "2=3",
         "alone": "",
         "one": "1",
         "two": "2",

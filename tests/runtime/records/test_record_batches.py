@@ -319,6 +319,14 @@ def test_attributes_of_records_are_ignored_and_unknown_ones_of_batches_kept() ->
     assert record == Record(timestamp=0, offset=0)
     data = by_hand(raw("0c 00 00 00 01 01 00"), 1, attributes=0x4000)
     assert only(data).encode() == data
+    cases: list[tuple[dict[str, Any], int]] = [
+        ({}, 0x7FC0),
+        ({"codec": 1, "timestamp_type": "append"}, 0x7FC9),
+        ({"transactional": True, "control": True}, 0x7FF0),
+    ]
+    for settings, attributes in cases:
+        (batch,) = read_batches(encode_batch([Record()], attributes=0x7FFF, **settings))
+        assert batch.attributes == attributes
 
 
 def test_the_longest_varints_are_read_as_java_reads_them() -> None:
