@@ -20,7 +20,7 @@ from kwire.connection import (
 )
 from kwire.connection.detect import MIN_TLS_SIZE
 from kwire.connection.event_reader import MAX_KNOWN
-from kwire.connection.events import REQUEST_SIZE
+from kwire.connection.events import REQUEST_SIZE, without_bytes
 from kwire.frames import frame
 from kwire.headers import RequestHeader, ResponseHeader
 from kwire.message import Message
@@ -490,3 +490,61 @@ def test_arguments_are_checked() -> None:
         ConnectionDecoder(PROTOCOL, max_frame=most)
     with pytest.raises(ValueError, match="the direction is 'client' or 'server', not 'both'"):
         decoder().feed("both", b"", 1.0)  # type: ignore[arg-type]
+
+
+def test_every_kind_of_event_says_what_it_is() -> None:
+    inside = PROTOCOL.encode_request(BEAT, 4, correlation_id=77, client_id="inner")
+    reply = PROTOCOL.encode_response(HeartbeatResponse(), 4, correlation_id=77)
+    handshake = SaslHandshakeRequest(mechanism="PLAIN")
+    connection = decoder()
+    events = connection.feed(*asked(envelope(inside), 0, 1, None), 1.0)
+    events += connection.feed(*answered(EnvelopeResponse(response_data=reply), 0, 1), 1.5)
+    events += connection.feed(*asked(handshake, 0, 2), 2.0)
+    events += connection.feed(*answered(SaslHandshakeResponse(mechanisms=["PLAIN"]), 0, 2), 3.0)
+    events += connection.feed(CLIENT, frame(b"\0user\0s3cret"), 4.0)
+    events += connection.gap(SERVER, 0, 5.0) + connection.gap(CLIENT, 9, 5.0)
+    events += connection.feed(SERVER, b"\0\0", 6.0) + connection.close(7.0, "bored")
+    assert told(events) == [
+        "<RequestEvent Envelope v0 #1 from None, 48 bytes, inner='Heartbeat' at 0 of client>",
+        "<ResponseEvent Envelope v0 #1, 25 bytes after 0.500000, inner='Heartbeat' at 0 of server>",
+        "<RequestEvent SaslHandshake v0 #2 from 'me', 23 bytes at 48 of client>",
+        "<ResponseEvent SaslHandshake v0 #2, 21 bytes after 1.000000 at 25 of server>",
+        "<SaslToken 12 bytes at 71 of client>",
+        "<Gap unknown bytes at 46 of server>",
+        "<Gap 9 bytes at 87 of client>",
+        "<Skipped 2 bytes: the stream ends after them at 46 of server>",
+    ]
+    cut = decoder()
+    cut.feed(CLIENT, asked(BEAT, 4, 1)[1][:20], 1.0)
+    assert told(cut.close(2.0)) == [
+        "<Undecodable Heartbeat, 26 bytes: 6 of its 22 bytes were not seen at 0 of client>"
+    ]
+    tls = decoder().feed(CLIENT, raw("15 0303 0002 0228"), 1.0)
+    assert told(tls) == ["<NotKafka TLS, 5 bytes at 0 of client>"]
+
+
+def test_what_is_kept_of_a_request_in_flight() -> None:
+    """All but bytes and messages, also of the request in an Envelope, and what that takes."""
+    inside = RequestHeader(api_key=12, api_version=4, client_id="inner", unknown_tags=((1, b"x" * 99),))
+    connection = decoder()
+    (event,) = connection.feed(*asked(envelope(inside.encode(2) + BEAT.encode(4)), 0, 1), 1.0)
+    assert isinstance(event, RequestEvent)
+    assert isinstance(event.inner, RequestEvent)
+    kept, size = without_bytes(event)
+    assert isinstance(kept, RequestEvent)
+    assert isinstance(kept.inner, RequestEvent)
+    assert (kept.data, kept.message, kept.inner.data, kept.inner.message) == (b"", None, b"", None)
+    for name in ("time", "direction", "position", "started", "name", "body_offset", "expects_response"):
+        assert getattr(kept, name) == getattr(event, name), name
+        assert getattr(kept.inner, name) == getattr(event.inner, name), name
+    assert kept.header == event.header
+    assert kept.inner.header == event.inner.header.replace(unknown_tags=())
+    assert event.inner.header == inside
+    assert size == 2 * REQUEST_SIZE + event.body_offset + event.inner.body_offset
+    (broken,) = connection.feed(CLIENT, frame(asked(BEAT, 4, 1)[1][4:-1]), 1.0)
+    assert isinstance(broken, Undecodable)
+    kept, size = without_bytes(broken)
+    assert isinstance(kept, Undecodable)
+    assert (kept.data, kept.missing, kept.size, kept.error) == (b"", len(broken.data), broken.size, None)
+    assert (kept.reason, kept.name, kept.header) == (broken.reason, broken.name, broken.header)
+    assert size == REQUEST_SIZE + len(broken.reason)
