@@ -118,7 +118,8 @@ def test_what_a_command_prints_and_writes(
     for path, text in sorted(files().items()):
         if before.get(path) != text:
             shown.append(f"=== {path}\n{text if command.startswith(('convert', 'fmt')) else ''}".rstrip("\n"))
-    assert re.sub(r"\d+\.\d(?= s\b)|\d+(?= lines in)", "N", "\n".join(shown)).replace("\r", "␍") == snapshot
+    text = re.sub(r"\d+\.\d(?= s\b)|\d+(?= lines in)", "N", "\n".join(shown)).replace("\r", "␍")
+    assert text.replace(" -h' for help", " --help' for help") == snapshot  # click before 8.4 names the first option
 
 
 def run(command: str) -> list[str]:

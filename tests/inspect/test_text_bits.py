@@ -81,7 +81,8 @@ def told(rows: Rows, whole: Rows) -> str:
         parts += [f"row {number}: {', '.join(other)}"] if other else []
     parts += [f"{len(good) - len(whole)} rows more"] if len(good) > len(whole) else []
     problems = [(row["position"], _JSON.sub("invalid JSON", row["problem"])) for row in rows if row["problem"]]
-    return "; ".join([*parts, *(f"{position}: {reason}" for position, reason in problems)])
+    text = "; ".join([*parts, *(f"{position}: {reason}" for position, reason in problems)])
+    return text.replace("tzinfo=<UTC>", "tzinfo=zoneinfo.ZoneInfo(key='UTC')")  # as pyarrow names it that has pytz
 
 
 def runs(outcomes: Iterator[tuple[str, str]]) -> Iterator[str]:

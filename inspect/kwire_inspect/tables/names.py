@@ -172,4 +172,6 @@ def _filled(column: pa.Array, ids: pa.Array, names: pa.Array) -> pa.Array:
 
 def _first(present: pa.Array, name: pa.Array) -> pa.Array:
     """Return the present name, unless it is empty."""
-    return compute.coalesce(compute.if_else(compute.equal(present, ""), None, present), name, present)
+    # An array of nulls: with a single one, pyarrow before 24 breaks the offsets of a sliced array of text.
+    none = pa.nulls(len(present), present.type)
+    return compute.coalesce(compute.if_else(compute.equal(present, ""), none, present), name, present)
