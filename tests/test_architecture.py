@@ -113,7 +113,7 @@ SPARK_LAYERS = (
 )
 
 TESTING_LAYERS = (
-    ("clock", "refusal"),
+    ("clock", "refusal", "running"),
     ("consumers", "control", "log", "login", "sessions"),
     ("groups",),
     ("transactions",),
@@ -121,7 +121,7 @@ TESTING_LAYERS = (
     ("call",),
     ("apis",),
     ("server",),
-    ("broker",),
+    ("broker", "proxy"),
     ("command", "plugin"),
 )
 

@@ -36,6 +36,7 @@ PRINTED = {
     ],
     "connections.md": [r"5\n\[\('ApiVersions', 4, 0\.00\d+\)\]\n"],
     "fake-broker.md": [r"0 b'hello'\n\[\]\n"],
+    "proxy.md": [r"\['orders'\]\nTrue\n"],
     "broker.md": [r"Fetch \(1\): version 9\nFalse\n", "", ""],
     "json.md": [
         r'\{"topics": \[\{"name": "t"\}\], "allowAutoTopicCreation": true, '

@@ -1,4 +1,4 @@
-"""A fake Kafka broker for tests, in this process, for any client and as any release.
+"""A fake Kafka broker for tests, in this process, for any client and as any release, and a proxy with filters.
 
 ::
 
@@ -12,5 +12,17 @@ from kwire_testing.broker import FakeBroker
 from kwire_testing.call import Call
 from kwire_testing.clock import Clock
 from kwire_testing.control import Handler, Rule
+from kwire_testing.proxy import Filter, Passage, Proxy, addresses, limit
 
-__all__ = ["Call", "Clock", "FakeBroker", "Handler", "Rule"]
+__all__ = [
+    "Call",
+    "Clock",
+    "FakeBroker",
+    "Filter",
+    "Handler",
+    "Passage",
+    "Proxy",
+    "Rule",
+    "addresses",
+    "limit",
+]

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 import ssl
-import threading
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
-from traceback import format_exception
-from typing import Any, Self, TypeVar, Unpack
+from collections.abc import Mapping, Sequence
+from typing import Any, Unpack
 
 from kwire import Message
 from kwire.records import Record, encode_batch
@@ -20,13 +17,13 @@ from kwire_testing.clock import Clock
 from kwire_testing.cluster import Cluster, Partition, Topic
 from kwire_testing.control import Handler, Named, Rule, Which
 from kwire_testing.log import read
+from kwire_testing.running import Running
 from kwire_testing.server import Server
 
-T = TypeVar("T")
 KEPT_REQUESTS = 100_000
 
 
-class FakeBroker:
+class FakeBroker(Running):
     """A cluster of Kafka brokers in this process: a name of a release, topics, and how many nodes.
 
     ``async with`` runs it on the loop of the caller, ``with`` on a thread of its own. All methods may be called from
@@ -48,15 +45,13 @@ class FakeBroker:
     ) -> None:
         """Set it up. ``users`` are names with passwords: without them no login is needed. The nodes listen
         on ``ports``, by default on free ones. ``keep_requests`` is how many requests are kept at most."""
+        super().__init__()
         found = RELEASES.newest if release is None else RELEASES[release]
         self._cluster = Cluster(found, nodes, topics or {}, auto_create=auto_create)
         self._requests: deque[Call] = deque(maxlen=keep_requests)
-        self._server = Server(self._cluster, users or {}, tls, self._requests)
+        self._server = Server(self._cluster, users or {}, tls, self._requests, self.problems)
         self._host = host
         self._ports = dict(zip(self._cluster.nodes, ports, strict=False))
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._thread: threading.Thread | None = None
-        self._stop: asyncio.Event | None = None
 
     @property
     def release(self) -> str:
@@ -78,65 +73,13 @@ class FakeBroker:
         """Return the requests so far, oldest first."""
         return self._on_loop(lambda: list(self._requests))
 
-    async def __aenter__(self) -> Self:
-        self._loop = asyncio.get_running_loop()
-        try:
-            for node in self._cluster.nodes.values():
-                await self._server.listen(node, self._host, self._ports.get(node.id, 0))
-        except BaseException:
-            await self._server.close()
-            raise
-        return self
-
-    async def __aexit__(self, kind: object, problem: BaseException | None, traceback: object) -> None:
-        await self._close()
-        self._report(problem)
-
-    def __enter__(self) -> Self:
-        started: list[BaseException | None] = []
-        ready = threading.Event()
-
-        async def run() -> None:
-            self._stop = asyncio.Event()
-            try:
-                await self.__aenter__()
-                started.append(None)
-            except BaseException as problem:
-                started.append(problem)
-                return
-            finally:
-                ready.set()
-            await self._stop.wait()
-            await self._close()
-
-        self._thread = threading.Thread(target=lambda: asyncio.run(run()), name="kwire-fake-broker", daemon=True)
-        self._thread.start()
-        ready.wait()
-        if started[0] is not None:
-            self._thread.join()
-            raise started[0]
-        return self
-
-    def __exit__(self, kind: object, problem: BaseException | None, traceback: object) -> None:
-        assert self._loop is not None
-        assert self._stop is not None
-        assert self._thread is not None
-        self._loop.call_soon_threadsafe(self._stop.set)
-        self._thread.join()
-        self._thread = None
-        self._report(problem)
+    async def _open(self) -> None:
+        for node in self._cluster.nodes.values():
+            await self._server.listen(node, self._host, self._ports.get(node.id, 0))
 
     async def _close(self) -> None:
         await self._server.close()
         self._cluster.clock.stop()
-        self._loop = None
-
-    def _report(self, problem: BaseException | None) -> None:
-        """Raise what a handler raised, or add it to the problem that the test has already."""
-        for own in self._server.problems[:1]:
-            if problem is None:
-                raise own
-            problem.add_note("In the fake broker: " + "".join(format_exception(own)))
 
     def create_topic(self, name: str, partitions: int = 1) -> None:
         """Make a topic."""
@@ -237,22 +180,6 @@ class FakeBroker:
     def _known_node(self, node: int) -> None:
         if node not in self._cluster.nodes:
             raise ValueError(f"no node {node}: there are {', '.join(map(str, self._cluster.nodes))}")
-
-    def _on_loop(self, what: Callable[[], T]) -> T:
-        """Return the result of ``what``, which runs on the thread of the brokers."""
-        loop = self._loop
-        if loop is None:
-            return what()
-        try:
-            if asyncio.get_running_loop() is loop:
-                return what()
-        except RuntimeError:
-            pass
-
-        async def run() -> T:
-            return what()
-
-        return asyncio.run_coroutine_threadsafe(run(), loop).result()
 
 
 __all__ = ["FakeBroker"]

@@ -1,4 +1,4 @@
-"""``kwire fake-broker``: a broker for clients in any language."""
+"""``kwire fake-broker`` and ``kwire proxy``: for clients in any language."""
 
 from __future__ import annotations
 
@@ -6,22 +6,46 @@ import asyncio
 import signal
 import ssl
 import sys
+from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 import click
 
 from kwire import Message
-from kwire.errors import UnknownReleaseError
+from kwire.client.security import Security, read_properties
+from kwire.command.options import put
+from kwire.connection import CLIENT, Event, RequestEvent, ResponseEvent
+from kwire.errors import KwireError, UnknownReleaseError
+from kwire.policy import LIKE_KAFKA
+from kwire.trace.frames import trace_request, trace_response
+from kwire.trace.view import show
+from kwire_kafka import PROTOCOL
+from kwire_kafka.errors import ErrorCode
 from kwire_rules import printable
 from kwire_testing.broker import FakeBroker
 from kwire_testing.call import Call
+from kwire_testing.proxy import Proxy, structs
 from kwire_testing.refusal import Refused
 
+MAX_TREE = 1 << 20
+"""Maximum bytes of a message whose fields are printed."""
 _EPILOG = """\
 \b
 examples:
   kwire fake-broker --release 3.9 --topic orders:3
   kwire fake-broker --nodes 3 --port 9092 --requests
+
+\b
+exit codes: 0 stopped by ^C or SIGTERM, 2 usage error, or a port that is not free
+"""
+
+
+_PROXY_EPILOG = """\
+\b
+examples:
+  kwire proxy --upstream broker:9092 --port 19092
+  kwire proxy --upstream broker:9093 --config client.properties --trees
 
 \b
 exit codes: 0 stopped by ^C or SIGTERM, 2 usage error, or a port that is not free
@@ -65,20 +89,61 @@ def fake_broker(
         raise click.UsageError(printable(str(problem))) from None
     if requests:
         broker.on(Message, _print)
+    return _run(broker, f"Kafka {broker.release} at")
+
+
+@click.command(epilog=_PROXY_EPILOG)
+@click.option("--upstream", metavar="HOST:PORT", required=True, help="A broker of the cluster.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 64000),
+    default=0,
+    help="Port for clients; the ports after it are for more brokers.  [default: free ones]",
+)
+@click.option("--advertise", metavar="HOST", help="Address to name to clients.  [default: --host]")
+@click.option("--cert", metavar="FILE", help="Speak TLS to clients with this certificate and its key, in PEM.")
+@click.option(
+    "--config", metavar="FILE", help="Properties file of a client: ssl.* and security.protocol for brokers."
+)
+@click.option("--trees", is_flag=True, help="Print every field of every message.")
+def proxy(
+    upstream: str, host: str, port: int, advertise: str | None, cert: str | None, config: str | None, trees: bool
+) -> int:
+    """Pass traffic between clients and brokers, and print it, until it is stopped.
+
+    Clients log in at the brokers themselves: logins pass through. Secrets are not printed.
+    """
     try:
-        asyncio.run(_run(broker))
+        found = Proxy(
+            upstream,
+            host=host,
+            port=port,
+            advertised_host=advertise,
+            tls=_context(cert) if cert else None,
+            upstream_tls=Security.from_properties(read_properties(config)).tls if config else None,
+            watch=partial(_print_event, trees=trees),
+        )
+    except (OSError, ValueError, KwireError) as problem:
+        raise click.UsageError(printable(str(problem))) from None
+    return _run(found, f"{printable(upstream)} at")
+
+
+def _run(running: FakeBroker | Proxy, title: str) -> int:
+    try:
+        asyncio.run(_run_until_stopped(running, title))
     except OSError as problem:
         raise click.UsageError(printable(str(problem))) from None
     return 0
 
 
-async def _run(broker: FakeBroker) -> None:
+async def _run_until_stopped(running: FakeBroker | Proxy, title: str) -> None:
     stopped, loop = asyncio.Event(), asyncio.get_running_loop()
     if sys.platform != "win32":
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, stopped.set)
-    async with broker:
-        print(f"Kafka {broker.release} at {broker.bootstrap_servers}", flush=True)
+    async with running:
+        print(f"{title} {running.bootstrap_servers}", flush=True)
         await stopped.wait()
 
 
@@ -86,6 +151,33 @@ def _print(request: Message, call: Call) -> None:
     software = f" ({printable(' '.join(call.software))})" if any(call.software) else ""
     who = f"{printable(call.client_id or '-')}{software}"
     print(f"{call.connection:>4} node {call.node}  {call.name} {call.version}  {who}", flush=True)
+
+
+def _print_event(event: Event, connection: int, *, trees: bool) -> None:
+    """Print a line for an event, with its errors, and all fields of a message."""
+    at = datetime.fromtimestamp(event.time, UTC).astimezone().isoformat(" ", "milliseconds")[11:23]
+    print(f"{at} {connection:>4} {'→' if event.direction == CLIENT else '←'}  {printable(_line(event))}", flush=True)
+    if not trees or not isinstance(event, RequestEvent | ResponseEvent):
+        return
+    if event.size > MAX_TREE:
+        print(f"not shown: more than {MAX_TREE:,} bytes", flush=True)
+    elif isinstance(event, RequestEvent):
+        put(show(trace_request(PROTOCOL, event.data, LIKE_KAFKA)))
+    elif isinstance(event.request, RequestEvent):
+        key, version = event.request.api_key, event.request.version
+        put(show(trace_response(PROTOCOL, event.data, key, version, LIKE_KAFKA)))
+
+
+def _line(event: Event) -> str:
+    if isinstance(event, RequestEvent):
+        software = f" ({' '.join(event.software)})" if any(event.software) else ""
+        return f"{event.name} {event.version}  {event.size:,} bytes from {event.client_id or '-'}{software}"
+    if isinstance(event, ResponseEvent):
+        found = structs(event.message, "error_code") if event.message else ()
+        errors = dict.fromkeys(ErrorCode(one.error_code).name for one in found if one.error_code)
+        line = f"{event.name} {event.version}  {event.size:,} bytes after {event.latency * 1000:.1f} ms"
+        return "  ".join([line, *errors])
+    return repr(event).strip("<>")
 
 
 def _topic(text: str) -> tuple[str, int]:

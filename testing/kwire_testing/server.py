@@ -6,9 +6,8 @@ import asyncio
 import logging
 import ssl
 from collections import deque
-from collections.abc import Awaitable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
-from inspect import isawaitable
 from itertools import count
 from typing import Any, cast
 
@@ -17,11 +16,12 @@ from kwire.connection import ProtocolViolationError, RequestEvent, SaslToken, Se
 from kwire_kafka import PROTOCOL
 from kwire_testing import apis
 from kwire_testing.apis.versions import API_VERSIONS, accepts, unsupported
-from kwire_testing.call import HANDLERS, Answer, Call
+from kwire_testing.call import HANDLERS, Call
 from kwire_testing.cluster import Cluster, Node
 from kwire_testing.control import Rule
 from kwire_testing.login import Login
 from kwire_testing.refusal import Refused
+from kwire_testing.running import Listeners, awaited
 
 assert apis.__all__  # importing them fills HANDLERS
 MAX_REQUEST = 100 << 20
@@ -33,48 +33,33 @@ class Server:
     """The listeners of all nodes, and their connections."""
 
     def __init__(
-        self, cluster: Cluster, users: Mapping[str, str], tls: ssl.SSLContext | None, requests: deque[Call]
+        self,
+        cluster: Cluster,
+        users: Mapping[str, str],
+        tls: ssl.SSLContext | None,
+        requests: deque[Call],
+        problems: list[Exception],
     ) -> None:
         self._cluster = cluster
         self._users = users
         self._tls = tls
         self._requests = requests
-        self._listeners: dict[int, asyncio.Server] = {}
-        self._connections: dict[asyncio.Task[None], int] = {}
+        self._listeners = Listeners()
         self._number = count(1)
-        self.problems: list[Exception] = []
+        self.problems = problems
         """What handlers raised."""
 
     async def listen(self, node: Node, host: str, port: int) -> None:
         """Accept connections of a node."""
 
         async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            task = asyncio.current_task()
-            assert task is not None
-            self._connections[task] = node.id
-            try:
-                await _Connection(self, node.id, next(self._number), reader, writer).run()
-            except (asyncio.CancelledError, ConnectionError, ssl.SSLError):
-                pass
-            finally:
-                del self._connections[task]
-                writer.transport.abort()
+            await _Connection(self, node.id, next(self._number), reader, writer).run()
 
-        listener = await asyncio.start_server(serve, host, port, ssl=self._tls)
-        self._listeners[node.id] = listener
-        node.host, node.port = listener.sockets[0].getsockname()[:2]
+        node.host, node.port = await self._listeners.open(serve, host, port, self._tls)
 
-    async def close(self, node: int | None = None) -> None:
-        """Close the listeners and connections of a node, or of all."""
-        for number, listener in list(self._listeners.items()):
-            if node in (None, number):
-                del self._listeners[number]
-                listener.close()
-        tasks = [task for task, number in self._connections.items() if node in (None, number)]
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-        await asyncio.sleep(0)  # transports close their sockets in the next turn of the loop
+    async def close(self) -> None:
+        """Close the listeners and connections of all nodes."""
+        await self._listeners.close()
 
     async def answer(self, call: Call) -> Message | None:
         """Return the response to a request; ``None`` to close the connection instead."""
@@ -101,19 +86,15 @@ class Server:
     async def _response(self, call: Call, rules: list[Rule]) -> Message | None:
         for rule in rules:
             if rule.handler is not None:
-                found = await _awaited(rule.handler(call.message, call))
+                found: Message | None = await awaited(rule.handler(call.message, call))
                 if found is not None:
                     return found
         try:
-            return await _awaited(HANDLERS[call.event.api_key](call, call.message))
+            return await awaited(HANDLERS[call.event.api_key](call, call.message))
         except Refused as refusal:
             response = PROTOCOL.response(call.event.api_key)()
             response.error_code = refusal.error  # type: ignore[attr-defined]  # all that are refused whole have it
             return response
-
-
-async def _awaited(answer: Answer | Awaitable[Message | None] | None) -> Message | None:
-    return await answer if isawaitable(answer) else answer
 
 
 class _Connection:

@@ -12,14 +12,14 @@ from kwire.client import Client, connect, parse_address
 from kwire_kafka import PROTOCOL, FetchRequest, MetadataRequest, ProduceRequest
 from kwire_kafka.api.fetch import FetchPartition, FetchTopic
 from kwire_kafka.api.produce import PartitionProduceData, TopicProduceData
-from kwire_testing import FakeBroker
+from kwire_testing import FakeBroker, Proxy
 
 T = TypeVar("T")
 
 
 @asynccontextmanager
-async def connected(broker: FakeBroker, node: int = 1, **options: Any) -> AsyncIterator[Client]:
-    host, port = parse_address(broker.bootstrap_servers.split(",")[node - 1])
+async def connected(broker: FakeBroker | Proxy | str, node: int = 1, **options: Any) -> AsyncIterator[Client]:
+    host, port = parse_address((broker if isinstance(broker, str) else broker.bootstrap_servers).split(",")[node - 1])
     async with await connect(host, port, PROTOCOL, timeout=5, **options) as client:
         yield client
 

@@ -189,7 +189,7 @@ def test_with_runs_the_same_on_a_thread() -> None:
         assert asyncio.run(run()) > 0
         assert [record.value for record in broker.records("t")] == [b"a", b"b"]
         assert [call.name for call in broker.requests] == ["ApiVersions", "Metadata", "Fetch"]
-    assert "kwire-fake-broker" not in {thread.name for thread in threading.enumerate()}
+    assert "kwire-FakeBroker" not in {thread.name for thread in threading.enumerate()}
 
 
 def test_nothing_is_left_after_many_brokers() -> None:

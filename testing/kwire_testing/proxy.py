@@ -1,0 +1,466 @@
+"""A proxy between clients and brokers, with filters on typed requests and responses.
+
+::
+
+    def deny(request: ProduceRequest, passage: Passage) -> ProduceResponse | None: ...
+
+    async with Proxy("broker:9092", [deny]) as proxy:
+        AIOKafkaProducer(bootstrap_servers=proxy.bootstrap_servers)
+
+Messages that no filter reads pass as the bytes that they were. Clients stay behind the proxy, because each address of
+a broker in a response becomes the address of a listener here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import logging
+import ssl
+import time
+from collections import deque
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import count
+from types import UnionType
+from typing import Any, Union, get_args, get_origin
+
+from kwire import Message
+from kwire.client.opening import open_connection
+from kwire.connection import (
+    CLIENT,
+    SERVER,
+    ConnectionDecoder,
+    Direction,
+    Event,
+    RequestEvent,
+    ResponseEvent,
+    SaslToken,
+    Unanswered,
+    Undecodable,
+)
+from kwire.frames import MAX_FRAME, frame
+from kwire.schema import struct_class
+from kwire.struct import Struct
+from kwire_kafka import PROTOCOL, ApiVersionsRequest, ApiVersionsResponse, MetadataRequest, MetadataResponse
+from kwire_kafka.api.api_versions import ApiVersion
+from kwire_kafka.api.metadata import MetadataRequestTopic
+from kwire_kafka.errors import ErrorCode
+from kwire_testing.running import Listeners, Running, awaited
+
+BROKERS = (
+    *("ProduceResponse", "FetchResponse", "MetadataResponse", "FindCoordinatorResponse", "DescribeClusterResponse"),
+    *("ShareFetchResponse", "ShareAcknowledgeResponse", "DescribeQuorumResponse", "FetchSnapshotResponse"),
+    *("VoteResponse", "BeginQuorumEpochResponse", "EndQuorumEpochResponse", "UpdateRaftVoterResponse"),
+)
+"""Responses with addresses of brokers. The addresses in StreamsGroup… are those of clients."""
+NEW_IDS = 12
+"""The version of Metadata since which topics are found by id [KIP-516]."""
+MAX_WAITING = 100
+"""Maximum requests of a connection that wait for their responses. No more are read meanwhile."""
+MAX_LISTENERS = 1000
+"""Maximum listeners, one for each address of a broker."""
+CHUNK = 1 << 18
+CLOSING = 10.0
+"""Seconds until a peer that reads nothing is disconnected."""
+_log = logging.getLogger("kwire_testing")
+
+Address = tuple[str, int]
+Filter = Callable[[Any, "Passage"], Message | Awaitable[Message | None] | None]
+"""A function or method that gets a message and its ``Passage``.
+
+The annotation of its first parameter says which messages it gets: a class, a union of classes, or ``Message`` for
+all. It returns the message that passes instead, or the same object after a change. A request may also be answered:
+the filter returns a response of its API, and no broker sees the request. With ``None`` the message passes unchanged.
+"""
+Watch = Callable[[Event, int], None]
+"""Gets each event of a connection, as it came, and the connection's number."""
+
+
+@dataclass(slots=True, eq=False)
+class Passage:
+    """A request on its way through a proxy.
+
+    ``connection`` numbers the connections, and ``broker`` is where it goes. ``request`` is for filters of responses:
+    the request as the filters before left it.
+    """
+
+    connection: int
+    client: Address
+    broker: Address
+    name: str
+    version: int
+    client_id: str | None
+    request: Message | None
+    topics: Mapping[bytes, str]
+    """Names of topics by id. All ids in requests that a filter gets are here, if the broker has them."""
+
+    def topic(self, name: str | None, topic_id: bytes = bytes(16)) -> str | None:
+        """Return the name of a topic from its name or id, ``None`` if no broker has it."""
+        return name or self.topics.get(topic_id)
+
+
+def addresses(response: Message) -> Iterator[Any]:
+    """Yield all structs of a response that have the ``host`` and ``port`` of a broker."""
+    if type(response).__name__ in BROKERS:
+        yield from structs(response, "host", "port")
+
+
+def limit(response: ApiVersionsResponse, newest: Mapping[str, int] | None = None) -> ApiVersionsResponse:
+    """Leave only APIs and versions that kwire knows, up to the ``newest`` version of an API by name."""
+    known = []
+    for api in response.api_keys:
+        if api.api_key in PROTOCOL.api_keys:
+            versions = PROTOCOL.request(api.api_key).VALID_VERSIONS
+            most = (newest or {}).get(PROTOCOL.api_name(api.api_key), versions[-1])
+            api.min_version = max(api.min_version, versions[0])
+            api.max_version = min(api.max_version, versions[-1], most)
+            if api.min_version <= api.max_version:
+                known.append(api)
+    response.api_keys = known
+    return response
+
+
+class Proxy(Running):
+    """A proxy before a cluster: its address, and filters.
+
+    ``async with`` and ``with`` run it, as for ``FakeBroker``. Requests pass the filters in order, responses in the
+    reverse order.
+    """
+
+    def __init__(
+        self,
+        upstream: str,
+        filters: Sequence[Filter] = (),
+        *,
+        host: str = "127.0.0.1",
+        port: int = 0,
+        advertised_host: str | None = None,
+        tls: ssl.SSLContext | None = None,
+        upstream_tls: ssl.SSLContext | None = None,
+        newest: Mapping[str, int] | None = None,
+        watch: Watch | None = None,
+        max_frame: int = MAX_FRAME,
+    ) -> None:
+        """Set it up before ``upstream``, a ``host:port``.
+
+        It listens on ``port`` of ``host``, and on the ports after it for further brokers; by default on free ones.
+        Clients are told ``advertised_host`` in place of ``host``. ``newest`` limits the versions that clients may
+        use, such as ``{"Produce": 12}`` for filters that need names of topics. Frames above ``max_frame`` bytes close
+        their connection. Raise ``TypeError`` for a filter without an annotation.
+        """
+        super().__init__()
+        self.max_frame, self.upstream_tls, self.newest, self.watch = max_frame, upstream_tls, newest or {}, watch
+        self.topics: dict[bytes, str] = {}
+        self._upstream = _address(upstream)
+        self._host, self._port, self._tls = host, port, tls
+        self._advertised = advertised_host
+        self._filters = [(found, _classes(found)) for found in filters]
+        self._listeners = Listeners()
+        self._here: dict[Address, Address] = {}
+        self._opening = asyncio.Lock()
+        self._number = count(1)
+
+    @property
+    def bootstrap_servers(self) -> str:
+        """Return the address for clients."""
+        host, port = self._here[self._upstream]
+        return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+    @property
+    def bodies(self) -> bool | set[str]:
+        """Return the messages that must be decoded."""
+        asked = {cls for _, classes in self._filters for cls in classes}
+        if Message in asked or self.watch:
+            return True
+        # A filter of responses finds the request in its passage.
+        names = {cls.__name__ for cls in asked} | {cls.__name__.replace("Response", "Request") for cls in asked}
+        return names | {*BROKERS, "ApiVersionsResponse"}
+
+    @property
+    def has_filters(self) -> bool:
+        """Return whether any message is filtered."""
+        return bool(self._filters)
+
+    def filters(self, cls: type[Message]) -> list[Filter]:
+        """Return the filters of a message, in order."""
+        return [found for found, classes in self._filters if issubclass(cls, classes)]
+
+    async def here(self, broker: Address) -> Address:
+        """Return the address that clients use for a broker; a listener is opened for a new one."""
+        async with self._opening:
+            if broker not in self._here:
+                if len(self._here) == MAX_LISTENERS:
+                    raise ConnectionError(f"more than {MAX_LISTENERS} addresses of brokers")
+
+                async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+                    await _Link(self, next(self._number), broker, reader, writer).run()
+
+                port = self._port + len(self._here) if self._port else 0
+                host, port = await self._listeners.open(serve, self._host, port, self._tls)
+                self._here[broker] = self._advertised or host, port
+            return self._here[broker]
+
+    async def _open(self) -> None:
+        await self.here(self._upstream)
+
+    async def _close(self) -> None:
+        await self._listeners.close()
+        self._here.clear()
+
+
+@dataclass(slots=True, eq=False)
+class _Waiting:
+    """A request that waits for its response, and the bytes of that as soon as they may be sent."""
+
+    position: int
+    correlation_id: int
+    passage: Passage
+    answer: bytes | None = None
+
+
+class _Link:
+    """A connection of a client, and the connection to the broker for it."""
+
+    def __init__(
+        self,
+        proxy: Proxy,
+        number: int,
+        broker: Address,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+    ) -> None:
+        self._proxy = proxy
+        self._number = number
+        self._broker = broker
+        self._reader = reader
+        self._writer = writer
+        self._client: Address = writer.get_extra_info("peername")[:2]
+        self._decoder = ConnectionDecoder(
+            PROTOCOL, bodies=proxy.bodies, start="beginning", max_frame=proxy.max_frame, keep_requests=False
+        )
+        self._waiting: deque[_Waiting] = deque()
+        self._room = asyncio.Event()
+        self._own: tuple[int, asyncio.Future[bytes]] | None = None
+
+    async def run(self) -> None:
+        """Pass bytes in both directions until one side closes the connection, or a frame must not pass."""
+        try:
+            reader, self._up = await open_connection(*self._broker, self._proxy.upstream_tls)
+        except OSError as problem:
+            _log.warning("no connection to %s port %d: %s", *self._broker, problem)
+            return
+        pumps = [
+            asyncio.ensure_future(self._pump(CLIENT, self._reader, self._up)),
+            asyncio.ensure_future(self._pump(SERVER, reader, self._writer)),
+        ]
+        try:
+            await asyncio.wait(pumps, return_when=asyncio.FIRST_COMPLETED)
+            for writer in (self._up, self._writer):
+                writer.close()
+            async with asyncio.timeout(CLOSING):
+                await asyncio.gather(self._up.wait_closed(), self._writer.wait_closed(), return_exceptions=True)
+        except TimeoutError:
+            pass
+        finally:
+            for pump in pumps:
+                pump.cancel()
+            await asyncio.gather(*pumps, return_exceptions=True)
+            self._up.transport.abort()
+
+    async def _pump(self, direction: Direction, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            while data := await reader.read(CHUNK):
+                for event in self._decoder.feed(direction, data, time.time()):
+                    if self._proxy.watch:
+                        self._proxy.watch(event, self._number)
+                    await self._pass(event)
+                await writer.drain()
+                await self._writer.drain()  # answers of filters
+        except OSError as problem:
+            _log.info("connection %d: %s", self._number, problem)
+        except Exception as problem:
+            _log.exception("connection %d", self._number)
+            self._proxy.problems.append(problem)
+
+    async def _pass(self, event: Event) -> None:
+        if isinstance(event, RequestEvent) or (isinstance(event, Undecodable) and event.direction == CLIENT):
+            await self._request(event)
+        elif isinstance(event, ResponseEvent) or (isinstance(event, Undecodable) and event.direction == SERVER):
+            await self._response(event)
+        elif isinstance(event, SaslToken):
+            (self._up if event.direction == CLIENT else self._writer).write(frame(event.data))
+        elif not (isinstance(event, Unanswered) and self._answered(event.position)):
+            raise ConnectionError(repr(event))
+
+    def _answered(self, position: int) -> bool:
+        """Return whether the request at a position has an answer from a filter, so that no other comes."""
+        return all(one.answer is not None for one in self._waiting if one.position == position)
+
+    async def _request(self, event: RequestEvent | Undecodable) -> None:
+        while len(self._waiting) >= MAX_WAITING:
+            self._room.clear()
+            await self._room.wait()
+        data, answer = event.data, None
+        message: Message | None = getattr(event, "message", None)
+        version, client_id = getattr(event, "version", -1), getattr(event, "client_id", None)
+        passage = Passage(
+            *(self._number, self._client, self._broker, event.name, version, client_id, message),
+            self._proxy.topics,
+        )
+        if not isinstance(event, RequestEvent) or message is None:
+            answer = self._unread(event)
+        elif self._proxy.filters(type(message)) or self._proxy.filters(PROTOCOL.response(event.api_key)):
+            await self._learn(message, client_id)
+            for one in self._proxy.filters(type(message)):
+                found = await self._filtered(one, message, passage)
+                if found is not None and not isinstance(found, type(message)):
+                    answer = PROTOCOL.encode_response(found, version, correlation_id=event.correlation_id)
+                    break
+                message = found or message
+                data = data if found is None else data[: event.body_offset] + found.encode(version)
+            passage.request = message
+        if not isinstance(event, RequestEvent) or event.expects_response:
+            self._waiting.append(_Waiting(event.position, event.correlation_id or 0, passage, answer))
+        if answer is None:
+            self._up.write(frame(data))
+        else:
+            self._flush()
+
+    def _unread(self, event: RequestEvent | Undecodable) -> bytes | None:
+        """Return the answer to a request that was not decoded; ``None`` to let it pass.
+
+        Raise ``ConnectionError`` if it would evade a filter, or its response would have addresses.
+        """
+        if isinstance(event, RequestEvent) and event.api_key in PROTOCOL.api_keys:
+            request, response = PROTOCOL.request(event.api_key), PROTOCOL.response(event.api_key)
+            known = event.version in request.VALID_VERSIONS
+            if known and not self._proxy.filters(request) and not self._proxy.filters(response):
+                return None
+            if request is ApiVersionsRequest and not known:  # [KAFKA-WIRE 6]
+                versions = request.VALID_VERSIONS
+                own = ApiVersion(api_key=event.api_key, min_version=versions[0], max_version=versions[-1])
+                refusal = ApiVersionsResponse(error_code=ErrorCode.UNSUPPORTED_VERSION, api_keys=[own])
+                return PROTOCOL.encode_response(refusal, 0, correlation_id=event.correlation_id)
+        if self._proxy.has_filters or (isinstance(event, RequestEvent) and f"{event.name}Response" in BROKERS):
+            raise ConnectionError(f"cannot be read: {event!r}")
+        return None
+
+    async def _learn(self, message: Message, client_id: str | None) -> None:
+        """Ask the broker for the names of topics whose ids are in a request, on the connection of the client."""
+        ids = {struct.topic_id for struct in structs(message, "topic_id")} - {bytes(16), *self._proxy.topics}
+        if not ids:
+            return
+        number = -1
+        while number in {one.correlation_id for one in self._waiting}:
+            number -= 1
+        request = MetadataRequest(topics=[MetadataRequestTopic(topic_id=one, name=None) for one in sorted(ids)])
+        request.allow_auto_topic_creation = False
+        self._own = number, asyncio.get_running_loop().create_future()
+        self._up.write(frame(PROTOCOL.encode_request(request, NEW_IDS, correlation_id=number, client_id=client_id)))
+        payload = await self._own[1]
+        self._know(PROTOCOL.decode_response(payload, 3, NEW_IDS).expect(MetadataResponse))
+
+    def _know(self, response: MetadataResponse) -> None:
+        for topic in response.topics:
+            if topic.name and topic.topic_id != bytes(16):
+                self._proxy.topics[topic.topic_id] = topic.name
+
+    async def _response(self, event: ResponseEvent | Undecodable) -> None:
+        if self._own and event.correlation_id == self._own[0] and event.request is None:
+            self._own[1].set_result(event.data)
+            self._own = None
+            return
+        request = event.request
+        waiting = next((one for one in self._waiting if request and one.position == request.position), None)
+        if waiting is None or waiting.answer is not None:
+            raise ConnectionError(f"not a response to a request: {event!r}")
+        data = event.data
+        message: Message | None = getattr(event, "message", None)
+        response = f"{event.name}Response"
+        filtered = response in PROTOCOL and self._proxy.filters(PROTOCOL[response])
+        if message is None and (response in BROKERS or filtered):
+            raise ConnectionError(f"cannot be read: {event!r}")
+        if isinstance(event, ResponseEvent) and message is not None:
+            changed = await self._rewritten(message)
+            for one in reversed(self._proxy.filters(type(message))):
+                found = await self._filtered(one, message, waiting.passage)
+                if found is not None:
+                    message, changed = found, True
+            if changed:
+                data = data[: event.body_offset] + message.encode(event.version)
+        waiting.answer = data
+        self._flush()
+
+    async def _rewritten(self, message: Message) -> bool:
+        """Put addresses of listeners in the place of those of brokers, and leave out unknown versions. Return whether
+        the message was changed."""
+        if isinstance(message, ApiVersionsResponse):
+            limit(message, self._proxy.newest)
+            return True
+        changed = False
+        for struct in addresses(message):
+            if struct.host and struct.port > 0:
+                struct.host, struct.port = await self._proxy.here((struct.host, struct.port))
+                changed = True
+        if isinstance(message, MetadataResponse):
+            self._know(message)
+        return changed
+
+    async def _filtered(self, found: Filter, message: Message, passage: Passage) -> Message | None:
+        try:
+            result: Message | None = await awaited(found(message, passage))
+        except Exception as problem:
+            self._proxy.problems.append(problem)
+            _log.exception("%s of connection %d", passage.name, self._number)
+            raise ConnectionError("a filter failed") from problem
+        if result is not None and result.API_KEY != message.API_KEY:
+            raise TypeError(f"{found!r} returned a {type(result).__name__} for a {type(message).__name__}")
+        return result
+
+    def _flush(self) -> None:
+        """Send the responses whose turn it is."""
+        while self._waiting and self._waiting[0].answer is not None:
+            self._writer.write(frame(self._waiting.popleft().answer or b""))
+        self._room.set()
+
+
+_WAYS: dict[tuple[type[Struct], tuple[str, ...]], tuple[bool, list[str]]] = {}
+
+
+def _ways(cls: type[Struct], names: tuple[str, ...]) -> tuple[bool, list[str]]:
+    """Return whether a class has these fields, and those of its fields that lead to structs which have them."""
+    if (cls, names) not in _WAYS:
+        inner = [(field.name, struct_class(cls, field)) for field in cls.FIELDS]
+        leading = [name for name, found in inner if found and (_ways(found, names)[0] or _ways(found, names)[1])]
+        _WAYS[cls, names] = {*names} <= {name for name, _ in inner}, leading
+    return _WAYS[cls, names]
+
+
+def structs(struct: Struct, *names: str) -> Iterator[Any]:
+    """Yield a struct and all structs in it that have fields with these names."""
+    has, leading = _ways(type(struct), names)
+    if has:
+        yield struct
+    for name in leading:
+        value = getattr(struct, name)
+        for inner in value if isinstance(value, list) else [] if value is None else [value]:
+            yield from structs(inner, *names)
+
+
+def _classes(found: Filter) -> tuple[type[Message], ...]:
+    """Return the classes of messages that a filter gets, from the annotation of its first parameter."""
+    parameters = [*inspect.signature(found, eval_str=True).parameters.values()]
+    kind = parameters[0].annotation if parameters else None
+    classes = get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
+    if not all(isinstance(cls, type) and issubclass(cls, Message) for cls in classes):
+        raise TypeError(f"{found!r}: annotate its first parameter with the class of a message")
+    return classes
+
+
+def _address(text: str) -> Address:
+    """Return host and port; ``ValueError`` if it has none."""
+    host, _, port = text.rpartition(":")
+    if not host or not port.isdecimal() or not 0 < int(port) < 1 << 16:
+        raise ValueError(f"{text!r}: expected HOST:PORT")
+    return host.removeprefix("[").removesuffix("]"), int(port)

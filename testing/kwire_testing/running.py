@@ -1,0 +1,152 @@
+"""Running on the loop of the caller, or on a thread for callers that block; and listening, until all is closed."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+import threading
+from collections.abc import Awaitable, Callable
+from inspect import isawaitable
+from traceback import format_exception
+from typing import Self, TypeVar
+
+T = TypeVar("T")
+Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
+BUFFER = 1 << 20
+"""Bytes of a connection that wait to be read before the peer has to wait."""
+
+
+async def awaited(result: T | Awaitable[T]) -> T:
+    """Return the result of a function that may be asynchronous."""
+    return await result if isawaitable(result) else result
+
+
+class Listeners:
+    """Listening sockets and the connections that they accepted."""
+
+    def __init__(self) -> None:
+        self._listeners: list[asyncio.Server] = []
+        self._connections: set[asyncio.Task[None]] = set()
+
+    async def open(self, serve: Serve, host: str, port: int, tls: ssl.SSLContext | None) -> tuple[str, int]:
+        """Let ``serve`` serve the connections to a port, or to a free one if it is 0. Return host and port."""
+
+        async def accepted(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            task = asyncio.current_task()
+            assert task is not None
+            self._connections.add(task)
+            try:
+                await serve(reader, writer)
+            except (asyncio.CancelledError, ConnectionError, ssl.SSLError):
+                pass
+            finally:
+                self._connections.remove(task)
+                writer.transport.abort()
+
+        listener = await asyncio.start_server(accepted, host, port, ssl=tls, limit=BUFFER)
+        self._listeners.append(listener)
+        name, number = listener.sockets[0].getsockname()[:2]
+        return str(name), int(number)
+
+    async def close(self) -> None:
+        """Close all sockets and connections."""
+        while self._listeners:
+            self._listeners.pop().close()
+        tasks = [*self._connections]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        await asyncio.sleep(0)  # transports close their sockets in the next turn of the loop
+
+
+class Running:
+    """What ``async with`` runs on the loop of the caller, and ``with`` on a thread of its own.
+
+    Leaving raises what a function of the test raised: the first of ``problems``.
+    """
+
+    def __init__(self) -> None:
+        self.problems: list[Exception] = []
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: threading.Thread | None = None
+        self._stop: asyncio.Event | None = None
+
+    async def _open(self) -> None:
+        raise NotImplementedError
+
+    async def _close(self) -> None:
+        raise NotImplementedError
+
+    async def __aenter__(self) -> Self:
+        self._loop = asyncio.get_running_loop()
+        try:
+            await self._open()
+        except BaseException:
+            await self._close()
+            self._loop = None
+            raise
+        return self
+
+    async def __aexit__(self, kind: object, problem: BaseException | None, traceback: object) -> None:
+        await self._close()
+        self._loop = None
+        self._report(problem)
+
+    def __enter__(self) -> Self:
+        started: list[BaseException | None] = []
+        ready = threading.Event()
+
+        async def run() -> None:
+            self._stop = asyncio.Event()
+            try:
+                await self.__aenter__()
+                started.append(None)
+            except BaseException as problem:
+                started.append(problem)
+                return
+            finally:
+                ready.set()
+            await self._stop.wait()
+            await self._close()
+            self._loop = None
+
+        name = f"kwire-{type(self).__name__}"
+        self._thread = threading.Thread(target=lambda: asyncio.run(run()), name=name, daemon=True)
+        self._thread.start()
+        ready.wait()
+        if started[0] is not None:
+            self._thread.join()
+            raise started[0]
+        return self
+
+    def __exit__(self, kind: object, problem: BaseException | None, traceback: object) -> None:
+        assert self._loop is not None
+        assert self._stop is not None
+        assert self._thread is not None
+        self._loop.call_soon_threadsafe(self._stop.set)
+        self._thread.join()
+        self._thread = None
+        self._report(problem)
+
+    def _report(self, problem: BaseException | None) -> None:
+        """Raise what a function of the test raised, or add it to the problem that the test has already."""
+        for own in self.problems[:1]:
+            if problem is None:
+                raise own
+            problem.add_note(f"In {type(self).__name__}: " + "".join(format_exception(own)))
+
+    def _on_loop(self, what: Callable[[], T]) -> T:
+        """Return the result of ``what``, which runs on the thread of the loop."""
+        loop = self._loop
+        if loop is None:
+            return what()
+        try:
+            if asyncio.get_running_loop() is loop:
+                return what()
+        except RuntimeError:
+            pass
+
+        async def run() -> T:
+            return what()
+
+        return asyncio.run_coroutine_threadsafe(run(), loop).result()

@@ -1,0 +1,591 @@
+"""What passes a proxy unchanged, what it changes by itself, and what filters change, answer and stop."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import signal
+import ssl
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from kwire import Message
+from kwire.client import Sasl, Security, tls_context
+from kwire.command import main
+from kwire.connection import ClientConnection, ResponseEvent, SaslToken
+from kwire.frames import FrameReader, frame
+from kwire.json_form import to_json
+from kwire.schema import present_fields, walk
+from kwire_kafka import (
+    PROTOCOL,
+    ApiVersionsResponse,
+    HeartbeatRequest,
+    HeartbeatResponse,
+    ListGroupsRequest,
+    ListGroupsResponse,
+    MetadataRequest,
+    MetadataResponse,
+    ProduceRequest,
+    ProduceResponse,
+    SaslHandshakeRequest,
+)
+from kwire_kafka.api.api_versions import ApiVersion
+from kwire_kafka.api.list_groups import ListedGroup
+from kwire_kafka.api.produce import PartitionProduceResponse, TopicProduceResponse
+from kwire_kafka.errors import ErrorCode
+from kwire_testing import FakeBroker, Passage, Proxy, addresses, limit
+from kwire_testing.proxy import BROKERS, MAX_WAITING, Filter
+from tests.properties.values import RandomSource, make
+from tests.support.certificates import Certificates
+from tests.testing.talking import ask, connected, get, send
+from tests.testing.test_logs import BATCH, filled
+
+
+@asynccontextmanager
+async def through(
+    filters: list[Filter], *, broker: dict[str, Any] | None = None, **options: Any
+) -> AsyncIterator[Any]:
+    """A fake broker with a topic ``t`` and a proxy before it."""
+    async with FakeBroker(**({"topics": {"t": 1}} | (broker or {}))) as found:
+        first = found.bootstrap_servers.split(",")[0]
+        async with Proxy(first, filters, **options) as proxy:
+            yield found, proxy
+
+
+class Upstream:
+    """A server that keeps the payloads it gets, and answers each with what ``answer`` makes of it."""
+
+    def __init__(self, answer: Callable[[bytes], bytes | None]) -> None:
+        self.payloads: list[bytes] = []
+        self.closed = asyncio.Event()
+        self._answer = answer
+
+    async def __aenter__(self) -> Upstream:
+        self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
+        self.address = f"127.0.0.1:{self._server.sockets[0].getsockname()[1]}"
+        return self
+
+    async def __aexit__(self, *problem: object) -> None:
+        self._server.close()
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        frames = FrameReader()
+        while data := await reader.read(1 << 16):
+            for payload in frames.feed(data):
+                self.payloads.append(payload)
+                answer = self._answer(payload)
+                if answer is None:
+                    writer.close()
+                    return
+                writer.write(answer)
+        self.closed.set()
+        writer.close()
+
+
+async def exchanged(proxy: Proxy, *frames: bytes, count: int | None = None, at_once: bool = True) -> list[bytes]:
+    """The payloads that come back for frames: ``count`` of them, or all until the connection closes.
+
+    If they are not sent ``at_once``, each is sent after the answer to the one before.
+    """
+    host, port = proxy.bootstrap_servers.rsplit(":", 1)
+    reader, writer = await asyncio.open_connection(host, int(port))
+    try:
+        writer.write(b"".join(frames if at_once else frames[:1]))
+        found: list[bytes] = []
+        splitter = FrameReader()
+        async with asyncio.timeout(5):
+            while (count is None or len(found) < count) and (data := await reader.read(1 << 16)):
+                found += splitter.feed(data)
+                writer.write(b"" if at_once else b"".join(frames[len(found) : len(found) + 1]))
+        return found
+    finally:
+        writer.close()
+
+
+def has(cls: type[Message], *names: str) -> bool:
+    owners: dict[object, set[str]] = {}
+    for _, owner, field in walk(cls):
+        owners.setdefault(owner, set()).add(field.name)
+    return any({*names} <= fields for fields in owners.values())
+
+
+def test_all_responses_with_addresses_of_brokers_are_known() -> None:
+    found = {
+        PROTOCOL.response(key).__name__ for key in PROTOCOL.api_keys if has(PROTOCOL.response(key), "host", "port")
+    }
+    of_clients = {"StreamsGroupHeartbeatResponse", "StreamsGroupDescribeResponse"}
+    assert found == {*BROKERS} | of_clients
+
+
+@pytest.mark.parametrize("name", BROKERS)
+def test_every_address_of_a_broker_is_found(name: str) -> None:
+    cls: Any = PROTOCOL[name]
+    for version in cls.VALID_VERSIONS:
+        message = make(cls, version, RandomSource(Random(version)))
+        for found in addresses(message):
+            if found is not message or "host" in {field.name for field in present_fields(cls, version)}:
+                found.host, found.port = "elsewhere", 1000
+        text = json.dumps(to_json(cls.decode(message.encode(version), version), version))
+        assert text.count('"elsewhere"') == text.count(": 1000") == text.count('"port": ')
+
+
+def test_clients_stay_behind_it() -> None:
+    """Each node has a listener of its own, the same for all clients, and nothing else of the answer changes."""
+
+    async def run() -> None:
+        async with through([], broker={"topics": {"t": 3}, "nodes": 3}) as (broker, proxy):
+            async with connected(broker) as client:
+                direct = await ask(client, MetadataRequest(topics=None))
+            answers = []
+            for _ in range(2):
+                async with connected(proxy) as client:
+                    answers.append(await ask(client, MetadataRequest(topics=None)))
+            assert answers[0] == answers[1]
+            here = {(one.host, one.port) for one in answers[0].brokers}
+            assert len(here) == 3
+            assert proxy.bootstrap_servers in {f"{host}:{port}" for host, port in here}
+            assert not here & {(one.host, one.port) for one in direct.brokers}
+            for one, other in zip(answers[0].brokers, direct.brokers, strict=True):
+                one.host, one.port = other.host, other.port
+            assert answers[0] == direct
+            for node in answers[1].brokers:
+                led = [one for one in direct.topics[0].partitions if one.leader_id == node.node_id]
+                async with connected(f"{node.host}:{node.port}") as client:
+                    for one in led:
+                        assert (await send(client, "t", BATCH, one.partition_index)).error_code == 0
+                        assert (await get(client, "t", 0, one.partition_index)).error_code == 0
+            assert [len(broker.records("t", partition)) for partition in range(3)] == [2, 2, 2]
+
+    asyncio.run(run())
+
+
+def test_what_no_filter_reads_passes_byte_by_byte() -> None:
+    """Requests of all APIs in all versions, unknown APIs, unknown tags and cut bodies; and what comes back."""
+    ids, source = iter(range(1000, 100000)), RandomSource(Random(1))
+    frames = [
+        PROTOCOL.encode_request(
+            make(PROTOCOL.request(key), version, source), version, correlation_id=next(ids), client_id="é"
+        )
+        for key in PROTOCOL.api_keys
+        if PROTOCOL.api_name(key) not in ("ApiVersions", "SaslHandshake")
+        for version in PROTOCOL.request(key).VALID_VERSIONS
+        if f"{PROTOCOL.api_name(key)}Response" not in BROKERS
+    ]
+    frames += [frames[0][:-1], b"\x7f\x00\x00\x01" + next(ids).to_bytes(4, "big") + b"\0\1x\0unknown"]
+    tail = b"\0any bytes"
+
+    async def run() -> tuple[list[bytes], list[bytes]]:
+        async with Upstream(lambda payload: frame(payload[4:8] + tail)) as upstream, Proxy(upstream.address) as proxy:
+            return upstream.payloads, await exchanged(proxy, *map(frame, frames), count=len(frames))
+
+    assert len(frames) > MAX_WAITING
+    sent, answers = asyncio.run(run())
+    assert sent == frames
+    assert answers == [payload[4:8] + tail for payload in sent]
+
+
+def masked(response: ListGroupsResponse, passage: Passage) -> ListGroupsResponse:
+    assert isinstance(passage.request, ListGroupsRequest)
+    return ListGroupsResponse(
+        groups=[
+            ListedGroup(
+                group_id=f"{passage.name} {passage.version} {passage.client_id} {passage.request.states_filter}"
+            )
+        ]
+    )
+
+
+async def denied(request: ProduceRequest, passage: Passage) -> ProduceResponse | None:
+    """Denies topics that begin with ``t``, by name or id."""
+    await asyncio.sleep(0)
+    topics = [passage.topic(topic.name, topic.topic_id) for topic in request.topic_data]
+    if not any((topic or "t").startswith("t") for topic in topics):
+        return None
+    error = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+    return ProduceResponse(
+        responses=[
+            TopicProduceResponse(
+                name=topic.name,
+                topic_id=topic.topic_id,
+                partition_responses=[
+                    PartitionProduceResponse(index=part.index, error_code=error) for part in topic.partition_data
+                ],
+            )
+            for topic in request.topic_data
+        ]
+    )
+
+
+def renamed(request: HeartbeatRequest | ListGroupsRequest, passage: Passage) -> Message | None:
+    if isinstance(request, ListGroupsRequest):
+        request.states_filter = ["Stable"]
+        return request
+    return None
+
+
+def test_filters_change_and_answer() -> None:
+    async def run() -> None:
+        async with through([renamed, masked, denied], broker={"topics": {"t": 1, "u": 1}}) as (broker, proxy):
+            async with connected(broker) as client:
+                known = await ask(client, MetadataRequest(topics=None))
+            async with connected(proxy, client_id="me") as client:
+                version = client.version(ListGroupsRequest)
+                groups = await ask(client, ListGroupsRequest(states_filter=["Empty"]))
+                assert [one.group_id for one in groups.groups] == [f"ListGroups {version} me ['Stable']"]
+            seen = broker.requests[-1]
+            assert (seen.name, seen.message.states_filter, seen.client_id) == ("ListGroups", ["Stable"], "me")
+            for number in (9, 13):  # names, and ids that this proxy has not seen
+                async with Proxy(broker.bootstrap_servers, [denied]) as other, connected(other) as client:
+                    for topic in known.topics:
+                        request = filled(ProduceRequest, number)
+                        request.topic_data[0].name = topic.name
+                        request.topic_data[0].topic_id = topic.topic_id if number == 13 else bytes(16)
+                        request.topic_data[0].partition_data[0].records = BATCH
+                        answer = await ask(client, request, number)
+                        code = answer.responses[0].partition_responses[0].error_code
+                        assert code == (ErrorCode.TOPIC_AUTHORIZATION_FAILED if topic.name == "t" else 0)
+            assert [len(broker.records(topic)) for topic in ("t", "u")] == [0, 4]
+
+    asyncio.run(run())
+
+
+def test_filters_are_met_in_order_and_back_in_reverse() -> None:
+    met: list[tuple[str, str]] = []
+
+    class Named:
+        def __init__(self, name: str) -> None:
+            self.name = name
+
+        def __call__(self, message: Message, passage: Passage) -> None:
+            met.append((self.name, type(message).__name__))
+
+    async def run() -> None:
+        async with through([Named("a"), Named("b")]) as (_, proxy), connected(proxy) as client:
+            await ask(client, ListGroupsRequest())
+
+    asyncio.run(run())
+    names = ["ApiVersionsRequest", "ApiVersionsResponse", "ListGroupsRequest", "ListGroupsResponse"]
+    assert met == [(one, name) for name in names for one in ("ab" if name.endswith("Request") else "ba")]
+
+
+def test_answers_keep_their_order() -> None:
+    """An answer of a filter waits for the answers of the broker to earlier requests."""
+
+    def answered(request: HeartbeatRequest, passage: Passage) -> HeartbeatResponse:
+        return HeartbeatResponse(error_code=ErrorCode.FENCED_INSTANCE_ID)
+
+    async def run() -> list[Any]:
+        async with through([answered]) as (broker, proxy):
+            broker.delay("ListGroups", 0.05)
+            client = ClientConnection(PROTOCOL)
+            asked: list[Message] = [ListGroupsRequest(), HeartbeatRequest(), HeartbeatRequest(), ListGroupsRequest()]
+            frames = [client.send(one, 4) for one in asked]
+            payloads = await exchanged(proxy, *frames, count=4)
+            return [event for payload in payloads for event in client.receive(frame(payload))]
+
+    events = asyncio.run(run())
+    assert [event.name for event in events] == ["ListGroups", "Heartbeat", "Heartbeat", "ListGroups"]
+    assert events[1].message.error_code == ErrorCode.FENCED_INSTANCE_ID
+
+
+def test_a_client_gets_only_versions_that_are_known() -> None:
+    offered = [(0, 3, 99), (3, -5, 4), (18, 0, 99), (999, 0, 1), (1, 90, 99)]
+    answer = ApiVersionsResponse(
+        api_keys=[ApiVersion(api_key=key, min_version=first, max_version=last) for key, first, last in offered]
+    )
+    found = {one.api_key: (one.min_version, one.max_version) for one in limit(answer, {"Produce": 9}).api_keys}
+    newest = PROTOCOL.request(18).VALID_VERSIONS[-1]
+    assert found == {0: (3, 9), 3: (0, 4), 18: (0, newest)}
+
+    async def run() -> None:
+        async with through([], newest={"Produce": 9, "Fetch": 12}) as (broker, proxy):
+            async with connected(proxy) as client, connected(broker) as direct:
+                assert client.versions[0] == range(direct.versions[0].start, 10)
+                assert client.versions[1] == range(direct.versions[1].start, 13)
+                rest = set(client.versions) - {0, 1}
+                assert {key: client.versions[key] for key in rest} == {key: direct.versions[key] for key in rest}
+            # A version that the proxy does not know is refused as by a broker, with the versions that it knows.
+            newer = b"\0\x12\0\x63\0\0\0\7\0\1x\0\2a\2b\0"
+            [payload] = await exchanged(proxy, frame(newer), count=1)
+            refusal = PROTOCOL.decode_response(payload, 18, 0)
+            assert refusal.header.correlation_id == 7
+            message = refusal.expect(ApiVersionsResponse)
+            assert message.error_code == ErrorCode.UNSUPPORTED_VERSION
+            assert [(one.api_key, one.max_version) for one in message.api_keys] == [(18, newest)]
+            assert [call.name for call in broker.requests if call.version == 99] == []
+
+    asyncio.run(run())
+
+
+UNREADABLE = {
+    "a version of a filtered API": b"\0\x10\0\x63\0\0\0\7\0\1x",
+    "a filtered request whose body is cut": b"\0\x10\0\4\0\0\0\7\0\1x\0\5",
+    "an API that is not known": b"\x7f\0\0\0\0\0\0\7\0\1x",
+    "no header": b"\0\x10\0",
+}
+
+
+@pytest.mark.parametrize("name", UNREADABLE)
+def test_nothing_evades_a_filter(name: str) -> None:
+    def asked(request: ListGroupsRequest, passage: Passage) -> None:
+        raise AssertionError
+
+    async def run() -> None:
+        async with Upstream(lambda payload: frame(payload[4:8])) as upstream:
+            async with Proxy(upstream.address, [asked]) as proxy:
+                assert await exchanged(proxy, frame(UNREADABLE[name])) == []
+            assert upstream.payloads == []
+
+    asyncio.run(run())
+
+
+def test_addresses_that_cannot_be_read_do_not_pass() -> None:
+    """Neither a newer version of Metadata, nor a broken answer of a known one."""
+
+    async def run() -> None:
+        broken = Upstream(lambda payload: frame(payload[4:8] + b"\0\0broken"))
+        async with broken as upstream, Proxy(upstream.address) as proxy:
+            assert await exchanged(proxy, frame(b"\0\3\0\x63\0\0\0\7\0\1x\0")) == []
+            assert upstream.payloads == []
+            request = PROTOCOL.encode_request(MetadataRequest(), 1, correlation_id=7)
+            assert await exchanged(proxy, frame(request)) == []
+            assert upstream.payloads == [request]
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize(
+    ("data", "up"),
+    [(b"\x16\x03\x01\x02\0\x01\0\x01\xfc\x03\x03" + bytes(40), ""), (b"GET / HTTP/1.1\r\n\r\n", ""), (bytes(3), "")],
+    ids=["TLS", "HTTP", "an unfinished frame"],
+)
+def test_another_protocol_is_disconnected(data: bytes, up: str) -> None:
+    async def run() -> None:
+        async with Upstream(lambda payload: None) as upstream, Proxy(upstream.address) as proxy:
+            host, port = proxy.bootstrap_servers.rsplit(":", 1)
+            reader, writer = await asyncio.open_connection(host, int(port))
+            writer.write(data)
+            if len(data) == 3:
+                writer.write_eof()
+            async with asyncio.timeout(5):
+                assert await reader.read() == b""
+            writer.close()
+            assert upstream.payloads == []
+
+    asyncio.run(run())
+
+
+def test_an_end_that_closes_closes_the_other() -> None:
+    async def run() -> None:
+        async with Upstream(lambda payload: None) as upstream, Proxy(upstream.address) as proxy:
+            request = PROTOCOL.encode_request(ListGroupsRequest(), 1, correlation_id=7)
+            assert await exchanged(proxy, frame(request)) == []
+        async with Upstream(lambda payload: frame(payload[4:8])) as upstream, Proxy(upstream.address) as proxy:
+            await exchanged(proxy, frame(request), count=1)
+            async with asyncio.timeout(5):
+                await upstream.closed.wait()
+        async with Upstream(lambda payload: None) as upstream:
+            pass
+        async with Proxy(upstream.address) as proxy:
+            assert await exchanged(proxy, frame(request)) == []
+        assert len(asyncio.all_tasks()) == 1
+
+    asyncio.run(run())
+
+
+def test_what_a_filter_raises_is_raised_at_the_end() -> None:
+    def raising(request: ListGroupsRequest, passage: Passage) -> None:
+        raise LookupError("mine")
+
+    def wrong(request: ListGroupsRequest, passage: Passage) -> Message:
+        return HeartbeatResponse()
+
+    request = PROTOCOL.encode_request(ListGroupsRequest(), 1, correlation_id=7)
+
+    def run(found: Filter) -> None:
+        with FakeBroker() as broker, Proxy(broker.bootstrap_servers, [found]) as proxy:
+            assert asyncio.run(exchanged(proxy, frame(request))) == []
+
+    with pytest.raises(LookupError, match="mine"):
+        run(raising)
+    with pytest.raises(TypeError, match="returned a HeartbeatResponse for a ListGroupsRequest"):
+        run(wrong)
+
+
+def unannotated(request, passage):  # type: ignore[no-untyped-def]
+    return None
+
+
+def text(request: str, passage: Passage) -> None:
+    return None
+
+
+@pytest.mark.parametrize("found", [unannotated, text, lambda: None])
+def test_a_filter_says_what_it_gets(found: Filter) -> None:
+    with pytest.raises(TypeError, match="annotate its first parameter with the class of a message"):
+        Proxy("broker:9092", [found])
+
+
+@pytest.mark.parametrize("upstream", ["broker", ":9092", "broker:", "broker:0", "broker:65536", "broker:x"])
+def test_an_upstream_is_an_address(upstream: str) -> None:
+    with pytest.raises(ValueError, match="expected HOST:PORT"):
+        Proxy(upstream)
+
+
+@pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-512"])
+def test_logins_pass(mechanism: str) -> None:
+    async def run() -> None:
+        async with through([masked], broker={"users": {"alice": "secret"}}) as (_, proxy):
+            security = Security(sasl=Sasl(mechanism=mechanism, username="alice", password="secret"))
+            async with connected(proxy, security=security) as client:
+                assert len((await ask(client, ListGroupsRequest())).groups) == 1
+            # Bare tokens, after version 0 of the handshake.
+            wire = ClientConnection(PROTOCOL)
+            frames = [wire.send(SaslHandshakeRequest(mechanism="PLAIN"), 0), wire.send_token(b"\0alice\0secret")]
+            payloads = await exchanged(proxy, *frames, wire.send(ListGroupsRequest(), 3), count=3, at_once=False)
+            events = [event for payload in payloads for event in wire.receive(frame(payload))]
+            assert [type(event) for event in events] == [ResponseEvent, SaslToken, ResponseEvent]
+            assert events[2].expect(ListGroupsResponse) == masked(
+                ListGroupsResponse(), passage("ListGroups", 3, ListGroupsRequest())
+            )
+
+    asyncio.run(run())
+
+
+def passage(name: str, version: int, request: Message) -> Passage:
+    return Passage(1, ("", 0), ("", 0), name, version, None, request, {})
+
+
+def test_tls_on_both_sides(tmp_path: Path) -> None:
+    certificates, context = Certificates(tmp_path), ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificates.server)
+    trusting = tls_context(ca=certificates.ca)
+
+    async def run() -> None:
+        behind = through([], broker={"tls": context, "topics": {"t": 1}}, tls=context, upstream_tls=trusting)
+        async with behind as (_, proxy), connected(proxy, security=Security(tls=trusting)) as client:
+            assert (await send(client, "t", BATCH)).error_code == 0
+
+    asyncio.run(run())
+
+
+def test_what_it_watches_is_what_passed() -> None:
+    seen: list[tuple[int, str]] = []
+
+    async def run() -> None:
+        def watch(event: Any, number: int) -> None:
+            seen.append((number, f"{type(event).__name__} {event.name} {type(event.message).__name__}"))
+
+        async with through([], watch=watch) as (_, proxy):
+            for _ in range(2):
+                async with connected(proxy) as client:
+                    await ask(client, ListGroupsRequest())
+
+    asyncio.run(run())
+    one = [
+        f"{kind}Event {name} {name}{kind}"
+        for name in ("ApiVersions", "ListGroups")
+        for kind in ("Request", "Response")
+    ]
+    assert seen == [(number, line) for number in (1, 2) for line in one]
+
+
+def test_listeners_have_the_ports_and_host_that_were_asked_for(free_ports: Callable[[int], int]) -> None:
+    async def run() -> None:
+        first = free_ports(2)
+        options: dict[str, Any] = {"port": first, "advertised_host": "gateway"}
+        async with FakeBroker(nodes=2) as broker, Proxy(broker.bootstrap_servers.split(",")[0], **options) as proxy:
+            assert proxy.bootstrap_servers == f"gateway:{first}"
+            request = PROTOCOL.encode_request(MetadataRequest(topics=None), 1, correlation_id=7)
+            host, port = "127.0.0.1", first
+            reader, writer = await asyncio.open_connection(host, port)
+            writer.write(frame(request))
+            size = int.from_bytes(await reader.readexactly(4), "big")
+            answer = PROTOCOL.decode_response(await reader.readexactly(size), 3, 1).expect(MetadataResponse)
+            writer.close()
+            assert [(one.host, one.port) for one in answer.brokers] == [("gateway", first), ("gateway", first + 1)]
+
+    asyncio.run(run())
+
+
+@pytest.fixture
+def free_ports() -> Callable[[int], int]:
+    import socket
+
+    def found(count: int) -> int:
+        for first in range(20000, 30000, 10):
+            try:
+                for port in range(first, first + count):
+                    with socket.socket() as one:
+                        one.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+            return first
+        raise AssertionError
+
+    return found
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+@pytest.mark.parametrize("trees", [False, True])
+def test_the_command_prints_what_passes(trees: bool) -> None:
+    with FakeBroker(topics={"t": 1}) as broker:
+        broker.fail("ListGroups", ErrorCode.COORDINATOR_NOT_AVAILABLE)
+        command = [
+            sys.executable,
+            "-m",
+            "kwire",
+            "proxy",
+            "--upstream",
+            broker.bootstrap_servers,
+            *["--trees"] * trees,
+        ]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+            assert process.stdout is not None
+            upstream, address = process.stdout.readline().strip().split(" at ")
+
+            async def run() -> None:
+                async with connected(address, client_id="a\x1bb") as client:
+                    await ask(client, ListGroupsRequest())
+
+            asyncio.run(run())
+            process.send_signal(signal.SIGTERM)
+            printed = process.stdout.read()
+    assert process.returncode == 0
+    assert upstream == broker.bootstrap_servers
+    lines = [line for line in printed.splitlines() if re.match(r"\d\d:\d\d:\d\d\.\d{3} ", line)]
+    shown = [re.sub(r"^\S+ +|[\d.]+(?= ms)|\d+(?= bytes)|(?<=\(kwire )\S+(?=\))", "", line) for line in lines]
+    newest = max(PROTOCOL.request(16).VALID_VERSIONS)
+    assert [re.sub(r"(?<=Versions) \d+", "", line) for line in shown] == [
+        r"1 →  ApiVersions   bytes from a\u001bb (kwire )",
+        "1 ←  ApiVersions   bytes after  ms",
+        rf"1 →  ListGroups {newest}   bytes from a\u001bb",
+        f"1 ←  ListGroups {newest}   bytes after  ms  COORDINATOR_NOT_AVAILABLE",
+    ]
+    assert ("states_filter" in printed) == trees
+    assert len(printed.splitlines()) > 40 if trees else len(printed.splitlines()) == 4
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (["--upstream", "broker"], "expected HOST:PORT"),
+        (["--upstream", "b:1", "--cert", "missing.pem"], "no file 'missing.pem'"),
+        (["--upstream", "b:1", "--config", "missing.properties"], "missing.properties"),
+        ([], "--upstream"),
+    ],
+)
+def test_wrong_options_are_usage_errors(
+    arguments: list[str], problem: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["proxy", *arguments]) == 2
+    assert problem in capsys.readouterr().err
