@@ -12,7 +12,7 @@ from syrupy.assertion import SnapshotAssertion
 
 from kwire_inspect.capture import Piece, TcpConnection, largest
 from kwire_inspect.capture.ordering import FAR, MASK, MAX_BYTES, MAX_PACKETS, PACKET_SIZE
-from kwire_inspect.capture.packets import Packet, Servers, reverse
+from kwire_inspect.capture.packets import MAX_ENDS, Connection, Guess, Packet, Servers, peers, reverse
 from kwire_inspect.capture.tcp import TcpConnections
 from tests.support.capture_files import ACK, FIN, RST, SYN
 
@@ -312,22 +312,96 @@ def test_only_connections_of_a_share_and_of_ports_come_out() -> None:
     assert (other.add(passed), other.passed) == ([], {passed.key, reverse(passed.key)})
 
 
-def test_servers_given_and_learnt() -> None:
-    """By ports, by handshakes of either packet, by how many others an end talks to, then by the usual ports."""
-    one = packet("C0:ab^0", 1, 1.0)
-    ports = Servers([9092])
-    again = pickle.loads(pickle.dumps(ports))
-    assert [again.asked(on(one, port).key) for port in (1, 9092)] == [True, None]
-    assert again.asked(reverse(on(one, 1).key)) is False
+def end(number: int) -> bytes:
+    """An end whose port is none of the usual ones, in networks of two sizes."""
+    return b"\x0a\x01" + number.to_bytes(4, "big")
+
+
+def talk(source: bytes, target: bytes, flags: int = ACK) -> Packet:
+    key = source[:4] + target[:4] + source[4:] + target[4:]
+    return Packet(key, 1.0, "a.pcap", 1, 1, 1, flags, b"")
+
+
+A, B, C, D = (end(number) for number in range(1, 5))
+
+
+@pytest.mark.parametrize(
+    ("learnt", "expected"),
+    [
+        ([], None),
+        ([(A, B, SYN)], True),
+        ([(B, A, SYN | ACK)], True),
+        ([(B, A, SYN)], False),
+        ([(A, B, SYN | ACK)], False),
+        ([(C, B, SYN), (C, A, SYN)], None),
+        ([(C, B, SYN), (C, A, SYN), (C, B, ACK), (D, B, ACK), (end(9), B, ACK)], True),
+        ([(C, B, ACK), (D, B, ACK)], None),
+        ([(C, B, ACK), (D, B, ACK), (B, end(5), ACK)], True),
+        ([(C, A, ACK), (D, A, ACK), (A, end(5), ACK)], False),
+        ([(A, B, ACK), *((end(number), B, ACK) for number in (5, 6))], True),
+        ([(A, B, ACK), (A, C, ACK), *((end(number), B, ACK) for number in range(5, 9))], None),
+        ([(A, B, ACK), (A, C, ACK), *((end(number), B, ACK) for number in range(5, 10))], True),
+    ],
+)
+def test_who_is_the_client_of_two_ends_by_what_others_did(
+    learnt: list[tuple[bytes, bytes, int]], expected: bool | None
+) -> None:
+    """By handshakes, then by three times as many peers as the other has. The other direction says the opposite."""
     servers = Servers()
-    assert [servers.asked(one.key), servers.hint(one.key), servers.hint(reverse(one.key))] == [None, True, False]
-    servers.learn(on(packet("Cs-1", 1, 1.0), 1))
-    assert [servers.hint(on(one, port).key) for port in (1, 2)] == [True, True]
-    servers.learn(on(packet("Ss-1^0", 1, 1.0), 2, address=2))
-    other = Servers()
-    other.learn(on(packet("Cs-1", 1, 1.0), 9, address=9))
-    reversed_roles = replace(packet("Cs-1", 1, 1.0))
-    reversed_roles.key = reverse(on(one, 5).key)
-    other.learn(reversed_roles)
-    assert [other.hint(on(one, port).key) for port in (5, 6)] == [True, True]
-    assert other.hint(reverse(on(one, 6).key)) is False
+    for one in learnt:
+        servers.learn(talk(*one))
+    key = talk(A, B).key
+    assert [servers.hint(key), servers.asked(key)] == [expected, None]
+    assert servers.hint(reverse(key)) is (None if expected is None else not expected)
+    assert [Guess(servers, one).likely for one in (key, reverse(key))] == [
+        expected,
+        None if expected is None else not expected,
+    ]
+
+
+def test_the_usual_ports_and_given_ports() -> None:
+    """The usual ones count where nothing else is known, given ones before everything."""
+    usual, other = b"\x0a\1\0\1\x23\x84", b"\x0a\1\0\2\x23\x8b"
+    servers = Servers()
+    assert [servers.hint(talk(*one).key) for one in ((A, usual), (usual, A), (usual, other))] == [True, False, None]
+    servers.learn(talk(usual, A, SYN))
+    assert servers.hint(talk(usual, A).key) is True
+    given = pickle.loads(pickle.dumps(Servers([1, 9092])))
+    assert given.ports == {1, 9092}
+    assert [given.asked(talk(*one).key) for one in ((B, A), (A, B), (A, usual), (B, C))] == [True, False, None, None]
+
+
+def test_ends_with_few_peers_are_forgotten_when_there_are_too_many() -> None:
+    """Handshakes with them, too."""
+    servers = Servers()
+    for number in (5, 6, 7):
+        servers.learn(talk(end(number), B, SYN))
+    servers.learn(talk(end(8), D, SYN))
+    servers.learn(talk(end(9), D, SYN))
+    known = 7
+    hints = [(talk(A, B).key, True), (talk(A, D).key, True)]
+    for number in range(10, 10 + (MAX_ENDS - known) // 2):
+        servers.learn(talk(end(number), end(number + MAX_ENDS)))
+    servers.learn(talk(end(MAX_ENDS * 3), end(5)))
+    assert [servers.hint(key) for key, _ in hints] == [True, True]
+    servers.learn(talk(C, A))
+    assert [servers.hint(key) for key, _ in hints] == [True, None]
+
+
+def test_values_are_the_same_in_other_processes() -> None:
+    """With all of their fields, those too that do not count in comparisons."""
+    six = bytes.fromhex("20010db8000000000000000000000001" "20010db8000000000000000000000009" "c4ec2384")
+    client, server = peers(six)
+    assert [str(one) for one in (client, server, *peers(CLIENT))] == [
+        *("[2001:db8::1]:50412", "[2001:db8::9]:9092", "10.0.0.1:50412", "10.0.0.9:9092")
+    ]
+    assert [peers(reverse(key)) for key in (six, CLIENT)] == [peers(key)[::-1] for key in (six, CLIENT)]
+    one = Packet(six, 1.5, "a.pcap", 2, 3, 4, 5, b"six", 7)
+    again = pickle.loads(pickle.dumps(one))
+    fields = ("key", "time", "source", "position", "seq", "ack", "flags", "data", "missing")
+    assert [getattr(again, name) for name in fields] == [six, 1.5, "a.pcap", 2, 3, 4, 5, b"six", 7]
+    connection = Connection(client, server, 1.2345678, True, Guess(Servers([9092]), six), "no secrets")
+    copy = pickle.loads(pickle.dumps(connection))
+    assert copy == connection
+    assert (copy.guess.key, copy.guess.servers.ports, copy.encryption) == (six, {9092}, "no secrets")
+    assert copy.id == "[2001:db8::1]:50412-[2001:db8::9]:9092@1.234568"
