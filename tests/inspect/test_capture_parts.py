@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import struct
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -21,7 +22,8 @@ from kwire_inspect.capture.packet_files import (
     first_time,
 )
 from kwire_inspect.capture.packets import Packet, reverse
-from kwire_inspect.reasons import FRAGMENTS_LOST, NO_TCP
+from kwire_inspect.capture.pcap import APART, BELIEVED, MAX_COUNTED, MAX_PACKET, MAX_REASONS, Report, limit_of
+from kwire_inspect.reasons import FRAGMENTS_LOST, NO_TCP, OTHER_REASONS
 from kwire_inspect.storage import places
 from tests.support.capture_files import (
     ACK,
@@ -237,3 +239,104 @@ def test_problems_of_files_come_where_their_packets_do(tmp_path: Path) -> None:
     shares = [list(read_pieces([a, str(tmp_path / "c")], share=(number, 2))) for number in range(2)]
     problems = [lines(one for one in share if isinstance(one, Broken)) for share in shares]
     assert [len(found) for found in problems] == [2, 0], "once in all shares"
+
+
+@pytest.mark.parametrize(
+    ("snaplen", "limit"),
+    [
+        (0, MAX_PACKET),
+        (MAX_PACKET - 1, MAX_PACKET),
+        (MAX_PACKET + 1, MAX_PACKET + 1),
+        (BELIEVED, BELIEVED),
+        (BELIEVED + 1, MAX_PACKET),
+        (0xFFFFFFFF, MAX_PACKET),
+    ],
+)
+def test_the_largest_packet_to_accept(snaplen: int, limit: int) -> None:
+    assert limit_of(snaplen) == limit
+
+
+def test_what_a_report_keeps_of_problems() -> None:
+    """Each kind once at its first place. Counts are summed until the end, and begin again after it."""
+    report = Report("a.pcap")
+    report.add(1, "a packet of 5 bytes", "size")
+    report.add(2, "a packet of 6 bytes", "size")
+    report.add(3, "other")
+    report.add(4, "other")
+    report.count(5, "hidden", 10)
+    report.count(6, "hidden", 20, 2)
+    report.count(7, "short", 0)
+    first = [Broken("a.pcap", 1, "a packet of 5 bytes"), Broken("a.pcap", 3, "other")]
+    assert [report.take(), report.take()] == [first, []]
+    report.add(8, "a packet of 7 bytes", "size")
+    report.end()
+    counted = [Broken("a.pcap", 5, "hidden", 30, 3), Broken("a.pcap", 7, "short", 0, 1)]
+    assert report.take() == counted
+    report.count(9, "hidden", 4)
+    report.end()
+    report.end()
+    assert report.take() == [Broken("a.pcap", 9, "hidden", 4, 1)]
+
+
+def test_what_a_report_counts_is_limited() -> None:
+    """In reasons, after which the others are one, and in packets and bytes."""
+    report = Report("a.pcap")
+    for number in range(MAX_REASONS + 2):
+        report.count(number, f"reason {number}", 1)
+    report.count(999, "reason 0", MAX_COUNTED, MAX_COUNTED)
+    report.end()
+    first, *others, last = report.take()
+    assert first == Broken("a.pcap", 0, "reason 0", MAX_COUNTED, MAX_COUNTED)
+    assert others == [Broken("a.pcap", number, f"reason {number}", 1, 1) for number in range(1, MAX_REASONS)]
+    assert last == Broken("a.pcap", MAX_REASONS, OTHER_REASONS, 2, 2)
+
+
+FIRST = int(EPOCH)
+INVALID = b"\xff" * 40
+FALSE: list[tuple[dict[str, int], bool]] = [
+    ({}, True),
+    ({"seconds": FIRST + APART}, True),
+    ({"seconds": FIRST - APART}, True),
+    ({"seconds": FIRST + APART + 1}, False),
+    ({"seconds": FIRST - APART - 1}, False),
+    ({"fraction": 10**9 - 1}, True),
+    ({"fraction": 10**9}, False),
+    ({"more": 5}, True),
+    ({"more": -1}, False),
+]
+"""What a header among invalid bytes has that differs from others, and whether it counts."""
+
+
+@pytest.mark.parametrize("before", [0, 150, 250, 6000], ids=lambda count: f"{count} before")
+@pytest.mark.parametrize("magic", [0xA1B2C3D4, 0xA1B2CD34], ids=["usual", "modified"])
+@pytest.mark.parametrize("order", ["<", ">"])
+def test_the_next_packet_behind_invalid_bytes(path: Path, order: str, magic: int, before: int) -> None:
+    """Its header is as others are, and another header or the end of the file follows. There may be many bytes before
+    it that look like headers, and several places with invalid bytes, which are told once."""
+
+    def packet(number: int, seconds: int = FIRST, fraction: int = 0, more: int = 0) -> bytes:
+        whole = frame(sent(number), ETHERNET)
+        head = struct.pack(order + "IIII", seconds, fraction, len(whole), len(whole) + more)
+        return head + bytes(8 if magic == 0xA1B2CD34 else 0) + whole
+
+    def read(*parts: bytes) -> list[str]:
+        path.write_bytes(start + b"".join(parts))
+        found = [*file_packets(str(path))]
+        return [str(one.seq) if isinstance(one, Packet) else f"{one.position}: {one.reason}" for one in found]
+
+    start = struct.pack(order + "IHHiIII", magic, 2, 4, 0, 0, 1 << 18, ETHERNET) + packet(1)
+    lead = struct.pack(order + "IIII", FIRST, 0, 60, 59) * before
+    place = len(start)
+    told = f"{place}: invalid packet size {0xFFFFFFFF}: reading continues at the next valid packet"
+    for changed, counts in FALSE:
+        behind = place + len(INVALID) + len(lead)
+        cut = [f"{behind}: truncated packets: only 58 of 63 bytes were captured here"]
+        found = [*cut * ("more" in changed), "9"] if counts else []
+        assert read(INVALID, lead, packet(9, **changed), packet(3), packet(4)) == ["1", told, *found, "3", "4"]
+    assert read(INVALID, lead, packet(3)) == ["1", told, "3"]
+    lost = len(INVALID) + len(lead) + len(packet(3)) + 1
+    assert read(INVALID, lead, packet(3), b"x") == ["1", f"{place}: truncated: the last packet has only {lost} bytes"]
+    other = b"\xfe" * 40 + lead
+    assert read(INVALID, packet(3), packet(4), other, packet(5), packet(6)) == ["1", told, "3", "4", "5", "6"]
+    zero = struct.pack(order + "IIII", FIRST, 0, 0, 0) + b"12345"
+    assert read(zero, packet(3), packet(4)) == ["1", told.replace(str(0xFFFFFFFF), "0"), "3", "4"]

@@ -18,6 +18,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from syrupy.assertion import SnapshotAssertion
 
 from kwire.protocol import Request
 from kwire.request_log import parse_line
@@ -616,3 +617,125 @@ def test_an_entry_that_is_too_long_is_not_read_as_one(tmp_path: Path, size: int,
     at = entry.index(b" from connection")
     first, *others = of(tmp_path, entry[:at] + 2 * (b"\n" + b"x" * size) + b"\n" + entry[at:])
     assert (first["problem"] is None, others) == (is_whole, [])
+
+
+MEMBERS: dict[str, Any] = {
+    "connection": "10.0.0.9:9092-10.0.0.1:5-0",
+    "totalTimeMs": 10.5,
+    "requestQueueTimeMs": 0.5,
+    "localTimeMs": 2.5,
+    "remoteTimeMs": 4.25,
+    "throttleTimeMs": 0,
+    "responseQueueTimeMs": 0.25,
+    "sendTimeMs": 0.125,
+    "securityProtocol": "SASL_SSL",
+    "principal": "User:alice",
+    "listener": "EXTERNAL",
+    "clientInformation": {"softwareName": "app", "softwareVersion": "1.0"},
+}
+FETCHED: dict[str, Any] = {"throttleTimeMs": 7, "errorCode": 0, "sessionId": 3, "responses": []}
+FETCH: dict[str, Any] = {
+    "maxWaitMs": 1,
+    "minBytes": 1,
+    "maxBytes": 1,
+    "isolationLevel": 0,
+    "sessionId": 3,
+    "sessionEpoch": 1,
+}
+FETCH |= {
+    "topics": [],
+    "forgottenTopicsData": [],
+    "rackId": "",
+    "replicaState": {"replicaId": -1, "replicaEpoch": -1},
+}
+PRODUCE: dict[str, Any] = {"transactionalId": None, "acks": 0, "timeoutMs": 5, "topicData": []}
+OWN = {"clientSoftwareName": "own", "clientSoftwareVersion": "2.0"}
+VERSIONS: dict[str, Any] = {"errorCode": 0, "apiKeys": [], "throttleTimeMs": 0}
+UNKNOWN = {"softwareName": "unknown", "softwareVersion": "unknown"}
+PASSWORDS = {"authBytes": base64(b"\0alice\0" + PASSWORD)}
+AUTHENTICATED: dict[str, Any] = {"errorCode": 58, "errorMessage": "no", "authBytes": "", "sessionLifetimeMs": 0}
+CREATED: dict[str, Any] = {"errorMessage": None, "numPartitions": 1, "replicationFactor": 1}
+TWO_CODES: dict[str, Any] = {
+    "throttleTimeMs": 3,
+    "topics": [
+        CREATED | {"name": "b", "errorCode": 36, "configs": None},
+        CREATED | {"name": "a", "errorCode": -1, "configs": []},
+        CREATED | {"name": "c", "errorCode": 36, "configs": []},
+    ],
+}
+CREATE: dict[str, Any] = {"topics": [], "timeoutMs": 1, "validateOnly": False}
+BODIES: dict[str, tuple[int, int, Any, Any, dict[str, Any]]] = {
+    "a Fetch": (1, 15, FETCH, FETCHED, {}),
+    "a Fetch that was forwarded": (1, 15, FETCH, FETCHED, {"isForwarded": True}),
+    "a Produce without acks": (0, 9, PRODUCE, "", {}),
+    "a Produce with acks": (0, 9, PRODUCE | {"acks": 1}, "", {}),
+    "a Fetch without a response": (1, 15, FETCH | {"acks": 0}, None, {}),
+    "ApiVersions with its own software": (18, 3, OWN, VERSIONS, {}),
+    "ApiVersions that is refused": (18, 99, {}, {"errorCode": 35, "apiKeys": []}, {}),
+    "ApiVersions of an old version": (18, 0, {}, {"errorCode": 0, "apiKeys": []}, {}),
+    "a code 35 of another API": (1, 15, FETCH, FETCHED | {"errorCode": 35}, {}),
+    "two codes": (19, 5, CREATE, TWO_CODES, {}),
+    "unknown software": (1, 15, FETCH, FETCHED, {"clientInformation": UNKNOWN}),
+    "a password": (36, 1, PASSWORDS, AUTHENTICATED, {}),
+    "a request that is wrong": (1, 15, FETCH | {"maxWaitMs": "x"}, FETCHED, {}),
+    "a response that is wrong": (1, 15, FETCH, FETCHED | {"sessionId": "x"}, {}),
+    "both are wrong": (1, 15, FETCH | {"maxBytes": "x"}, FETCHED | {"sessionId": "y"}, {}),
+    "a secret in a response that is wrong": (36, 1, PASSWORDS, AUTHENTICATED | {"authBytes": "!x"}, {}),
+    "a password that is wrong": (36, 1, {"authBytes": "!x"}, AUTHENTICATED | {"authBytes": [1]}, {}),
+    "a version that is unknown": (1, 99, FETCH, FETCHED, {}),
+    "an API that is unknown": (999, 0, {"a": 1}, {"errorCode": 4}, {}),
+    "a name that is too long": (1, 15, FETCH, FETCHED, {"connection": "h" * 590 + ":9092-c:5-0"}),
+    "IPv6": (1, 15, FETCH, FETCHED, {"connection": "0:0:0:0:0:0:0:1:9092-2001:db8:0:0:0:0:0:5:50000-1"}),
+}  # fmt: skip
+
+
+def whole_line(name: str) -> bytes:
+    key, version, request, response, changed = BODIES[name]
+    header = {"requestApiKey": key, "requestApiVersion": version, "correlationId": 8, "clientId": "me"}
+    body = {"isForwarded": False, "requestHeader": header, "request": request, "response": response} | MEMBERS
+    before = b"[2026-01-02 12:00:00,250] DEBUG Completed request:"
+    return before + json.dumps(body | changed, separators=(",", ":")).encode() + b" (kafka.request.logger)\n"
+
+
+@pytest.mark.parametrize("name", BODIES)
+def test_whole_rows_of_requests_and_responses(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, snapshot: SnapshotAssertion
+) -> None:
+    """All columns of the first, and what differs from it in the others. On the slow path, and without the columns
+    with bytes, rows are the same."""
+    usual, row = (of(tmp_path, whole_line(one), columns=EXCHANGES.names)[0] for one in ("a Fetch", name))
+    text = {column: value.hex(" ") if isinstance(value, bytes) else str(value) for column, value in row.items()}
+    shown = [
+        column for column in text if (name == "a Fetch" and row[column] is not None) or row[column] != usual[column]
+    ]
+    assert "\n".join(f"{column}: {text[column][:200]}" for column in shown if column != "source") == snapshot
+    assert of(tmp_path, whole_line(name)) == [{column: row[column] for column in FACTS}]
+    monkeypatch.setattr(requests, "fast_row", lambda *_: None)
+    assert of(tmp_path, whole_line(name), columns=EXCHANGES.names) == [row]
+
+
+@pytest.mark.parametrize("most", [(100, 100, [5]), (2, 100, [2, 2, 1]), (100, 2, [2, 2, 1]), (100, 3, [3, 2])])
+def test_batches_end_at_their_limits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: tuple[int, int, list[int]]
+) -> None:
+    """At so many rows, or at the bytes of so many lines."""
+    line = lines("4.1.1")[0]
+    path = tmp_path / "kafka-request.log"
+    path.write_bytes(line * 5)
+    monkeypatch.setattr("kwire_inspect.text_logs.batches.BATCH_ROWS", most[0])
+    monkeypatch.setattr("kwire_inspect.text_logs.batches.BATCH_BYTES", most[1] * (len(line) - 1))
+    found = list(request_batches(Split(str(path)), Projection("logged_exchanges"), UTC))
+    assert [batch.num_rows for batch in found] == most[2]
+    places = [row["position"] for batch in found for row in batch.to_pylist()]
+    assert places == [len(line) * number for number in range(5)]
+
+
+def test_the_first_broken_line_fails_where_it_should(tmp_path: Path) -> None:
+    """With its file, place and reason, and before any row is given."""
+    line, path = lines("4.1.1")[0], tmp_path / "kafka-request.log"
+    path.write_bytes(line + b"Completed request:{\n" + line + b"Completed request:[\n")
+    with pytest.raises(BrokenInputError) as failed:
+        rows(Split(str(path)), failfast=True)
+    assert (failed.value.source, failed.value.position) == (str(path), len(line))
+    (reason,) = [row["problem"] for row in rows(Split(str(path))) if row["position"] == len(line)]
+    assert failed.value.reason == reason

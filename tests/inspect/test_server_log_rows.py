@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from kwire_inspect.options import BrokenInputError
 from kwire_inspect.rows import Projection
-from kwire_inspect.text_logs import Split, refusal_batches, refusals, splits
+from kwire_inspect.text_logs import Split, batches, refusal_batches, refusals, splits
 from kwire_kafka.releases import RELEASES
 from tests.support.effort import examples
 
@@ -300,3 +300,48 @@ def test_the_same_refusal_far_behind_is_another(tmp_path: Path, distance: int, c
     path.write_text(entry + padding + entry)
     assert len(rows(Split(str(path)))) == count
     assert len(rows(Split(str(path), 0, 10), Split(str(path), 10))) == count, "in another split, too"
+
+
+@pytest.mark.parametrize(
+    ("entries", "expected"),
+    [
+        ([(1, 0), (1, 0), (1, 0)], [1]),
+        ([(1, 0), (2, 0), (1, 0), (2, 0), (3, 0)], [1, 2, 3]),
+        ([(1, 0), (1, 1), (1, 1), (1, 1)], [1]),
+        ([(1, 0), (2, 1), (1, 1), (2, 1), (1, 2)], [1, 2, 1, 2, 1]),
+        ([(1, 0), (1, 2), (1, 0), (2, 2), (1, 0)], [1, 1, 2, 1]),
+        ([(1, 0), (2, 2), (2, 2), (1, 0)], [1, 2, 2, 1]),
+    ],
+)
+@pytest.mark.parametrize("size", [7, 1000, 1_000_000])
+def test_entries_near_the_last_for_the_same_refusal_are_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, entries: list[tuple[int, int]], expected: list[int], size: int
+) -> None:
+    """Versions, each with the number of 300 bytes before it. So long as each is within 500 bytes of the one before,
+    there is one row, also where a file is split."""
+    monkeypatch.setattr(refusals, "NEAR", 500)
+    monkeypatch.setattr(batches, "NEAR", 500)
+    path = tmp_path / "server.log"
+    parts = [f"{'y' * 299}\n" * count + refused(version)[: -len("x")] + "\n" for version, count in entries]
+    path.write_text("".join(parts))
+    assert [row["version"] for row in rows(*splits([str(path)], size))] == expected
+    places = [row["position"] for row in rows(Split(str(path)))]
+    assert places == sorted(places)
+    assert all(path.read_text()[place:].startswith(CLOSING) for place in places)
+
+
+@pytest.mark.parametrize(
+    ("most", "bytes_", "sizes"),
+    [(100, 100_000, [5]), (2, 100_000, [2, 2, 1]), (5, 100_000, [5]), (100, 2, [2, 2, 1]), (100, 3, [3, 2])],
+)
+def test_batches_end_at_their_limits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int, bytes_: int, sizes: list[int]
+) -> None:
+    """At so many rows, or at the bytes of so many entries."""
+    path = tmp_path / "server.log"
+    path.write_text("".join(refused(version) for version in range(5)))
+    monkeypatch.setattr(batches, "BATCH_ROWS", most)
+    monkeypatch.setattr(batches, "BATCH_BYTES", bytes_ * (len(refused(0)) - 1))
+    found = list(refusal_batches(Split(str(path)), Projection("refusals"), UTC))
+    assert [batch.num_rows for batch in found] == sizes
+    assert [row["version"] for batch in found for row in batch.to_pylist()] == [*range(5)]
