@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kwire.request_log import RequestLogError, micros, parse_line
+from kwire.request_log import MARK, RequestLogError, located, micros, parse_line
 
 MESSAGE = (
     'Completed request:{"requestHeader":{"requestApiKey":3,"requestApiVersion":1,"clientId":"\\"ä\\\\"},'
@@ -109,6 +109,58 @@ def test_a_message_in_a_string_of_json(layout: dict[str, object], expected: int 
         assert line is not None
         assert (line.header.api_key, line.header.client_id, line.response) == (3, '"ä\\', {})
         assert line.time(UTC) == (AT if "T16" in before else expected)
+
+
+@pytest.mark.parametrize(
+    ("depth", "before"),
+    [
+        (0, "1795278821 INFO DEBUG"),
+        (3, "1795278821 INFO DEBUG"),
+        (4, '{"before": ["x"], "log": DEBUG'),  # the time is too far outside
+        (5, '{"before": ["x"], "log": {"before": ["x"], "log": DEBUG'),
+        (6, None),
+    ],
+)
+def test_collectors_nest_messages_a_few_levels_deep(depth: int, before: str | None) -> None:
+    inner: dict[str, object] = {"other": {"a": 1}, "message": f"DEBUG {MESSAGE}"}
+    for _ in range(depth):
+        inner = {"before": ["x"], "log": inner}
+    text = f"host {json.dumps(inner | {'time': 1795278821, 'level': 'INFO'})}\n"
+    whole = located(text, MARK)
+    assert whole is not None
+    if before is not None:
+        assert whole == (f"host {before}", f"DEBUG {MESSAGE}", len("DEBUG "))
+    else:
+        assert whole == (text[: text.index(MARK)].strip(), text, text.index(MARK))
+
+
+@pytest.mark.parametrize(("braces", "found"), [(0, True), (2, True), (3, False)])
+def test_a_few_braces_may_stand_in_front_of_the_json(braces: int, found: bool) -> None:
+    text = "{a} " * braces + json.dumps({"message": MESSAGE})
+    whole = located(text, MARK)
+    assert whole is not None
+    assert whole == (("{a} " * braces).strip(), MESSAGE, 0) if found else whole[1] == text
+    assert located("nothing of this kind {}", MARK) is None
+    assert located(f" at once {MARK}", MARK) == ("at once", f" at once {MARK}", 9)
+
+
+@pytest.mark.parametrize(
+    ("prefix", "seconds"),
+    [
+        ("1970-01-01T00:00:00Z", 0),
+        ("1969-12-31T23:59:59Z", None),
+        ("2242-03-16T12:56:31Z", (1 << 33) - 1),
+        ("2242-03-16T12:57:00Z", None),
+        ("8589934591", (1 << 33) - 1),
+        ("8589934592", None),
+        ("[1795278821] x", 1795278821),
+        ("x1795278821", None),
+        ("1795278821-1", None),
+        ("179527882", None),
+    ],
+)
+def test_times_that_cannot_be_represented_everywhere_are_left_out(prefix: str, seconds: int | None) -> None:
+    assert micros(prefix, UTC) == (None if seconds is None else seconds * 1_000_000)
 
 
 def test_a_cut_line_of_json_is_an_error() -> None:
