@@ -50,6 +50,7 @@ class Store:
     whole: bool = False
     fault: OSError | None = None
     late: int = 0
+    last: BytesIO = field(default_factory=BytesIO)
 
     def put(self, path: str, data: bytes = b"", at: int = NOW) -> None:
         self.objects[path] = data, at
@@ -81,7 +82,8 @@ class Store:
 
     def open_input_file(self, path: str) -> File:
         self.asked.append(f"open {path}")
-        return File(self, path, self.objects[path][0])
+        self.last = File(self, path, self.objects[path][0])
+        return self.last
 
     def open_output_stream(self, path: str) -> BytesIO:
         self.asked.append(f"write {path}")
@@ -187,6 +189,7 @@ def test_few_requests_find_what_matches(store: Store) -> None:
         + ", ".join(f"list box/{one}/**" for one in ("E", "_c", "a", "e", ".b")),
         "s3://box/e/f[2]/g": "info box/e/f[2]/g, list box/e, info box/e/f2/g",
         "s3://box/**/g": "info box/**/g, list box/**",
+        "s3://box/e/**": "info box/e/**, list box/e/**, list box/e/**, list box/e/f/**, list box/e/f2/**",
         "gs://box/e/f[2]/g": "info box/e/f[2]/g, list box/e/**",
     }
     for given, requests in expected.items():
@@ -281,7 +284,7 @@ def test_an_object_must_be_the_same_at_its_end(store: Store, scheme: str) -> Non
         for peek in (False, True):
             store.objects["box/d"] = data
             assert read(name, change, peek) == (b"d" if peek else expected), case  # type: ignore[arg-type]
-            assert store.asked[-1] == "close box/d"
+            assert (store.asked[-1], store.last.closed) == ("close box/d", True)
 
 
 def test_an_object_must_be_the_one_that_was_listed(store: Store) -> None:
@@ -432,11 +435,14 @@ def test_names_with_a_secret_are_refused_and_cut(name: str, shown: str | None, c
         assert masked(name) == cut
 
 
-def test_names_have_a_store_and_the_scheme_in_lower_case(store: Store) -> None:
+def test_names_have_a_store_and_the_scheme_in_lower_case(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     found = RemotePlace("S3A://Box//a/B/")
     assert (found.name, found.scheme, found.authority, found.key) == ("s3a://Box/a/B/", "s3a", "Box", "a/B/")
     assert (found.path(), found.path("c/"), found.path("")) == ("Box/a/B", "Box/c", "Box")
     assert found.absolute() == found.name
+    monkeypatch.setattr(stores, "file_system", lambda scheme, authority: (store, ""))
+    assert (found.path(), found.path("")) == ("/a/B", "/")
+    monkeypatch.setattr(stores, "file_system", lambda scheme, authority: (store, "box"))
     found.check()
     with pytest.raises(ValueError, match=r"^s3:///a: which bucket or host\? Write s3://NAME/PATH$"):
         RemotePlace("s3:///a")
