@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from io import BytesIO
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -584,3 +586,16 @@ def test_a_store_is_connected_once(systems: list[str], monkeypatch: pytest.Monke
     assert {prefix for _, prefix in made} == {"box"}
     monkeypatch.setattr(stores, "connected", lambda authority: f"account of {authority}")
     assert stores.file_system("abfs", "c@d.e") == ("account of c@d.e", "c")
+
+
+def test_other_addresses_are_those_of_fsspec(systems: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+    system = SimpleNamespace(protocol="sftp")
+
+    def url_to_fs(address: str) -> tuple[Any, str]:
+        asked.append(address)
+        return system, "/box/"
+
+    monkeypatch.setitem(sys.modules, "fsspec.core", SimpleNamespace(url_to_fs=url_to_fs))
+    found, prefix = stores.file_system("sftp", "box")
+    assert (found.handler.fs, prefix, asked, systems) == (system, "/box", ["sftp://box/"], [])
