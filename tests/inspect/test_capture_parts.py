@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from kwire_inspect.capture import Broken, Peer, read_pieces
+from kwire_inspect.capture.name_blocks import address_names
 from kwire_inspect.capture.packet_files import (
     ALWAYS,
     LONGEST,
@@ -23,7 +24,7 @@ from kwire_inspect.capture.packet_files import (
 )
 from kwire_inspect.capture.packets import Packet, reverse
 from kwire_inspect.capture.pcap import APART, BELIEVED, MAX_COUNTED, MAX_PACKET, MAX_REASONS, Report, limit_of
-from kwire_inspect.reasons import FRAGMENTS_LOST, NO_TCP, OTHER_REASONS
+from kwire_inspect.reasons import DROPPED, FRAGMENTS_LOST, NO_TCP, OTHER_REASONS
 from kwire_inspect.storage import places
 from tests.support.capture_files import (
     ACK,
@@ -31,10 +32,12 @@ from tests.support.capture_files import (
     BROKER,
     EPOCH,
     ETHERNET,
+    RAW,
     TcpPacket,
     block,
     frame,
     ip_packet,
+    option,
     write_pcap,
     write_pcapng,
 )
@@ -340,3 +343,169 @@ def test_the_next_packet_behind_invalid_bytes(path: Path, order: str, magic: int
     assert read(INVALID, packet(3), packet(4), other, packet(5), packet(6)) == ["1", told, "3", "4", "5", "6"]
     zero = struct.pack(order + "IIII", FIRST, 0, 0, 0) + b"12345"
     assert read(zero, packet(3), packet(4)) == ["1", told.replace(str(0xFFFFFFFF), "0"), "3", "4"]
+
+
+class Blocks:
+    """Makes the blocks of a pcapng file in a byte order, whose packets are raw IP."""
+
+    def __init__(self, order: str) -> None:
+        self.order = order
+
+    def section(self) -> bytes:
+        return block(0x0A0D0D0A, struct.pack(self.order + "IHHq", 0x1A2B3C4D, 1, 0, -1), self.order)
+
+    def interface(self, link: int = RAW, snaplen: int = 0, **options: bytes) -> bytes:
+        codes = {"resolution": 9, "offset": 14}
+        more = b"".join(option(codes[name], value, self.order) for name, value in options.items())
+        return block(1, struct.pack(self.order + "HHI", link, 0, snaplen) + more, self.order)
+
+    def packet(self, number: int, ticks: int, interface: int = 0) -> bytes:
+        ip = ip_packet(sent(number))
+        head = interface, ticks >> 32, ticks & 0xFFFFFFFF, len(ip), len(ip)
+        return block(6, struct.pack(self.order + "IIIII", *head) + ip, self.order)
+
+    def old(self, number: int, ticks: int, interface: int = 0) -> bytes:
+        ip = ip_packet(sent(number))
+        head = interface, 0, ticks >> 32, ticks & 0xFFFFFFFF, len(ip), len(ip)
+        return block(2, struct.pack(self.order + "HHIIII", *head) + ip, self.order)
+
+    def simple(self, number: int) -> bytes:
+        ip = ip_packet(sent(number))
+        return block(3, struct.pack(self.order + "I", len(ip)) + ip, self.order)
+
+    def dropped(self, interface: int, **counts: int) -> bytes:
+        codes = {"here": 5, "system": 7}
+        values = [
+            option(codes[name], struct.pack(self.order + "Q", count), self.order) for name, count in counts.items()
+        ]
+        return block(5, struct.pack(self.order + "III", interface, 0, 0) + b"".join(values), self.order)
+
+    def secrets(self, text: bytes, size: int | None = None, kind: int = 0x544C534B) -> bytes:
+        head = struct.pack(self.order + "II", kind, len(text) if size is None else size)
+        return block(10, head + text, self.order)
+
+
+def read_blocks(path: Path, *parts: bytes) -> list[str]:
+    """Packets with their times since the epoch, key logs and problems, as they come."""
+    path.write_bytes(b"".join(parts))
+    told: list[str] = []
+    for one in file_packets(str(path), secrets=lambda text: told.append(text.decode())):
+        told.append(f"{one.seq} at {one.time:.12g}" if isinstance(one, Packet) else lines([one])[0])
+    return told
+
+
+both_orders = pytest.mark.parametrize(("order", "other"), [("<", ">"), (">", "<")])
+
+
+@both_orders
+def test_times_of_interfaces_and_sections(path: Path, order: str, other: str) -> None:
+    """Each has its own resolution and offset. A simple packet has the time of the last one, as has one whose time is
+    impossible, which is told once."""
+    a, b = Blocks(order), Blocks(other)
+    negative = struct.pack(order + "q", -100)
+    head = [
+        a.section(),
+        a.interface(),
+        a.interface(resolution=b"\x03", offset=struct.pack(order + "q", 1000)),
+        a.interface(resolution=b"\x81", offset=negative),
+    ]
+    late = (1 << 33) * 10**6
+    body = [a.packet(1, 5_000_000), a.packet(2, 2500, 1), a.simple(3), a.packet(4, 300, 2), a.old(5, 4500, 1)]
+    wrong = [
+        a.packet(6, 199, 2),
+        a.old(7, late),
+        a.packet(8, 200, 2),
+        a.packet(9, late - 1_000_000),
+        a.packet(10, late),
+    ]
+    place = len(b"".join([*head, *body]))
+    reason = "impossible packet times, such as -0.5 seconds since 1970: the previous time is used (0, 0)"
+    assert read_blocks(path, *head, *body, *wrong, b.section(), b.interface(), b.packet(11, 7), b.simple(12)) == [
+        *("1 at 5", "2 at 1002.5", "3 at 1002.5", "4 at 50", "5 at 1004.5"),
+        f"{place}: {reason}",
+        *(
+            "6 at 1004.5",
+            "7 at 1004.5",
+            "8 at 0",
+            "9 at 8589934591",
+            "10 at 8589934591",
+            "11 at 7e-06",
+            "12 at 7e-06",
+        ),
+    ]
+
+
+@both_orders
+def test_packets_that_were_dropped_add_up(path: Path, order: str, other: str) -> None:
+    """Counts are those since the beginning, of each interface and section: here, and by the system. Larger ones than
+    possible mean nothing. Everything is told at the first place."""
+    a, b = Blocks(order), Blocks(other)
+    head = a.section() + a.interface() * 2
+    parts = [
+        *(a.dropped(0, here=5), a.dropped(1, here=2), a.dropped(0, here=6, system=2), a.dropped(1, here=2)),
+        *(a.dropped(0, here=7), a.dropped(1, here=(1 << 40) + 1, system=3), a.dropped(1), a.packet(1, 0)),
+    ]
+    assert read_blocks(path, head, *parts) == ["1 at 0", f"{len(head)}: {DROPPED} (11, 0)"]
+    again = [b.section(), b.interface(), b.dropped(0, here=4), b.dropped(0, here=4)]
+    assert read_blocks(path, head, *parts, *again) == ["1 at 0", f"{len(head)}: {DROPPED} (15, 0)"]
+    assert read_blocks(path, head, a.dropped(0, here=1 << 40)) == [f"{len(head)}: {DROPPED} ({1 << 40}, 0)"]
+
+
+@pytest.mark.parametrize("order", ["<", ">"])
+def test_key_logs_come_between_packets(path: Path, order: str) -> None:
+    """Each as long as it says, and no longer than its block. Secrets of other kinds are none."""
+    a = Blocks(order)
+    head = [a.section(), a.secrets(b"first"), a.interface(), a.packet(1, 1), a.packet(2, 2)]
+    body = [a.secrets(b"second and more", 6), a.packet(3, 3), a.secrets(b"other", kind=1), a.secrets(b"last", 999)]
+    expected = ["first", "1 at 1e-06", "2 at 2e-06", "second", "3 at 3e-06", "last", "4 at 4e-06"]
+    assert read_blocks(path, *head, *body, a.packet(4, 4)) == expected
+
+
+@pytest.mark.parametrize("order", ["<", ">"])
+def test_blocks_that_are_large_or_contradict_others(path: Path, order: str) -> None:
+    """A block may be as large as is believed. Each kind of contradiction is told at its first place."""
+    a = Blocks(order)
+    head = a.section() + a.interface()
+    large = block(99, bytes(MAX_PACKET + 5000), order)
+    assert read_blocks(path, head, large, a.packet(1, 1), large, a.packet(2, 2)) == ["1 at 1e-06", "2 at 2e-06"]
+    wrong = struct.pack(order + "II", 99, BELIEVED + 4) + bytes(40)
+    reason = f"{len(head)}: invalid block size {BELIEVED + 4}: reading continues at the next valid block (0, 0)"
+    assert read_blocks(path, head, wrong, a.packet(1, 1)) == [reason, "1 at 1e-06"]
+    parts = [a.packet(1, 1, 1), a.packet(2, 2, 7), a.old(3, 3, 1), a.old(4, 4, 2), a.packet(5, 5)]
+    place = [len(head), len(head) + len(parts[0]) + len(parts[1])]
+    assert read_blocks(path, head, *parts) == [
+        f"{place[0]}: a packet of interface 1: the section describes 1 (0, 0)",
+        f"{place[1]}: a packet block of type 2 that contradicts its section (0, 0)",
+        "5 at 5e-06",
+    ]
+    assert read_blocks(path, a.section(), a.simple(1), a.old(2, 2)) == [
+        "28: a packet block of type 3 that contradicts its section (0, 0)",
+        f"{28 + len(a.simple(1))}: a packet block of type 2 that contradicts its section (0, 0)",
+    ]
+    four = a.packet(3, 3)
+    claims = four[:20] + struct.pack(order + "I", 46) + four[24:]
+    (reason,) = read_blocks(path, head, claims)
+    assert reason == f"{len(head)}: a packet of 46 bytes in a block with room for 44 (0, 0)"
+
+
+@pytest.mark.parametrize("order", ["<", ">"])
+def test_names_of_addresses_at_both_ends(path: Path, order: str) -> None:
+    """The first name of each address counts, and others of a name do not."""
+    a = Blocks(order)
+
+    def names(*records: tuple[bytes, bytes]) -> bytes:
+        made = [option(1 if len(address) == 4 else 2, address + name, order) for address, name in records]
+        return block(4, b"".join(made) + bytes(4), order)
+
+    one, two, six = bytes([10, 0, 0, 1]), bytes([10, 0, 0, 2]), bytes(15) + b"\1"
+    first = names((one, b"a\0also\0"), (six, b"six\0"), (one, b"later\0"))
+    packets = a.interface() + a.packet(1, 1)
+    last = names((one, b"other\0"), (two, b"b" * 300 + b"\0"), (two, b"c\0"))
+    expected = {"10.0.0.1": "a", "::1": "six", "10.0.0.2": "b" * 255}
+    for kinds in ([packets], [a.interface(), a.simple(1)], [a.interface(), a.old(1, 1)]):
+        path.write_bytes(a.section() + first + b"".join(kinds) + names((two, b"hidden\0")) + packets + last)
+        assert address_names([str(path)]) == expected
+    path.write_bytes(a.section() + a.interface() + a.secrets(b"x") + first + last)
+    assert address_names([str(path), str(path)]) == expected
+    path.write_bytes(a.section() + packets + last + a.dropped(0, here=1) + first)
+    assert address_names([str(path)])["10.0.0.1"] == "a", "from the end of the file"
