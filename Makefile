@@ -172,6 +172,7 @@ cluster: $(READY)  ## spark-submit to two workers on loopback, one of which is k
 
 bench: $(PEERS)/.ready  ## measure against peers, interpreted and compiled
 	$(PEERS)/bin/python -m benchmarks.native --rounds 30
+	$(PEERS)/bin/python -m benchmarks.proxy
 	$(PEERS)/bin/python -m benchmarks.records
 	$(PEERS)/bin/python -m benchmarks.import_cost
 	$(PEERS)/bin/python -m benchmarks.compiler

@@ -1,0 +1,135 @@
+"""What passes ``kwire_testing.Proxy``: Produce through no filter, a filter of another API, and one that decodes.
+
+Client and broker are processes of their own, which only copy bytes, so that the proxy has one core for itself. Its
+CPU time, with its start, is beside the clock.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import time
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
+from typing import Any
+
+from kwire.frames import frame
+from kwire.records import Record, encode_batch
+from kwire_kafka import PROTOCOL, HeartbeatRequest, ProduceRequest, ProduceResponse
+from kwire_kafka.api.produce import PartitionProduceData, TopicProduceData
+from kwire_testing import Passage, Proxy
+
+VERSION = 12
+IN_FLIGHT = 5
+"""Requests at a time, as producers send by default."""
+
+
+def other(request: HeartbeatRequest, passage: Passage) -> None:
+    """See no Produce request."""
+
+
+def reading(request: ProduceRequest, passage: Passage) -> None:
+    """See each Produce request, and let it pass."""
+
+
+def changing(request: ProduceRequest, passage: Passage) -> ProduceRequest:
+    """See each Produce request, and encode it again."""
+    return request
+
+
+FILTERS: dict[str, list[Any]] = {
+    "no filter": [],
+    "a filter of Heartbeat": [other],
+    "a filter that reads Produce": [reading],
+    "a filter that changes Produce": [changing],
+}
+
+
+async def served(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """Answer each frame, without a look into it."""
+    while True:
+        try:
+            size = int.from_bytes(await reader.readexactly(4), "big")
+            payload = await reader.readexactly(size)
+        except asyncio.IncompleteReadError:
+            writer.close()
+            return
+        answer = PROTOCOL.encode_response(
+            ProduceResponse(), VERSION, correlation_id=int.from_bytes(payload[4:8], "big")
+        )
+        writer.write(frame(answer))
+
+
+def upstream(port: Connection) -> None:
+    """Run the broker until it is terminated."""
+
+    async def run() -> None:
+        server = await asyncio.start_server(served, "127.0.0.1", 0, limit=1 << 22)
+        port.send(server.sockets[0].getsockname()[1])
+        await server.serve_forever()
+
+    asyncio.run(run())
+
+
+def client(address: str, value: int, count: int, done: Connection) -> None:
+    """Send ``count`` requests with a batch of one value of ``value`` bytes, and report the seconds."""
+    batch = encode_batch([Record(None, bytes(value))])
+    topics = [TopicProduceData(name="t", partition_data=[PartitionProduceData(records=batch)])]
+    frames = [
+        frame(PROTOCOL.encode_request(ProduceRequest(acks=-1, topic_data=topics), VERSION, correlation_id=number))
+        for number in range(IN_FLIGHT)
+    ]
+
+    async def run() -> None:
+        host, port = address.rsplit(":", 1)
+        reader, writer = await asyncio.open_connection(host, int(port), limit=1 << 22)
+        start, sent = time.perf_counter(), 0
+        for got in range(count):
+            while sent < min(count, got + IN_FLIGHT):
+                writer.write(frames[sent % IN_FLIGHT])
+                sent += 1
+            await writer.drain()
+            await reader.readexactly(int.from_bytes(await reader.readexactly(4), "big"))
+        done.send(time.perf_counter() - start)
+        writer.close()
+
+    asyncio.run(run())
+
+
+async def measured(port: int, filters: list[Any], value: int, count: int) -> float:
+    """Return the seconds that ``count`` requests take through a proxy in this process."""
+    context = get_context("spawn")
+    async with Proxy(f"127.0.0.1:{port}", filters) as proxy:
+        here, there = context.Pipe(duplex=False)
+        process = context.Process(target=client, args=(proxy.bootstrap_servers, value, count, there))
+        process.start()
+        while not here.poll():
+            await asyncio.sleep(0.05)
+        seconds: float = here.recv()
+        process.join()
+    return seconds
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Print a table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--mb", type=int, default=1000)
+    options = parser.parse_args(arguments)
+    context = get_context("spawn")
+    here, there = context.Pipe(duplex=False)
+    broker = context.Process(target=upstream, args=(there,), daemon=True)
+    broker.start()
+    port = here.recv()
+    print(f"{'':32} {'batch':>8} {'MB/s':>7} {'CPU s/GB':>9}")
+    for name, filters in FILTERS.items():
+        for value in (1 << 10, 1 << 14, 1 << 20):
+            count = max(200, min(options.mb * 1_000_000 // value, 20_000))
+            start = time.process_time()
+            seconds = asyncio.run(measured(port, filters, value, count))
+            cpu, total = time.process_time() - start, value * count / 1e6
+            print(f"{name:32} {value:8,} {total / seconds:7.0f} {cpu / total * 1000:9.2f}")
+    broker.terminate()
+
+
+if __name__ == "__main__":
+    main()
