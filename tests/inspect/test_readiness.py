@@ -711,7 +711,16 @@ def test_the_client_with_the_worst_verdicts_of_all_targets_comes_first() -> None
             ("a", "ok", "deprecated"),
         ]
         assert (report.exit_code, [check.state for check in report.checks].count("failed")) == (1, 2)
-    assert report_on(joining("a", 1), all_of("4.1.1", "4.0.0")).exit_code == 1, "any of them refuses it"
+    second = report_on(iter(joining("a", 1)), all_of("4.1.1", "4.0.0"))
+    assert second.exit_code == 1, "any of them refuses it"
+    assert second.summary == (
+        "Kafka 4.1.1 refuses none of 1 client.",
+        "On the way to 4.1.1, do not stop at 4.0.0: 1 client that 4.1.1 accepts is refused there.",
+        "Kafka 4.0.0 refuses 1 of 1 client: a.",
+        "The newest release before 4.0.0 that refuses none of them is 3.9.2.",
+        'Upgrade or reconfigure these clients before the brokers: see "What to do".',
+    )
+    assert report_on([], all_of("4.1.1", "4.0.0"), more=3).summary == ("No clients found.",)
 
 
 def test_what_metrics_count_beside_what_other_inputs_saw() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from kwire.command import main as kwire
 from kwire.command import main as run
 from kwire.errors import UnknownReleaseError
 from kwire.releases import BrokerAnswer
+from kwire.releases.table import Releases
 from kwire_inspect.options import OptionError
 from kwire_inspect.reports import targets as targets_module
 from kwire_inspect.reports.client_usage import Client, Use
@@ -151,9 +153,9 @@ def test_a_broker_judges_by_what_it_offers(
 
 
 def test_a_report_on_a_broker() -> None:
-    report = report_on([Use(ONE, FETCH, "Fetch", 3)], VENDOR)
-    assert report.title == "Clients that break on the broker v:1"
-    assert report.summary[0] == "The broker v:1 refuses 1 of 1 client: one at 10.0.0.1."
+    report = report_on([Use(ONE, FETCH, "Fetch", 3)], replace(VENDOR, name="V.Example:1"))
+    assert report.title == "Clients that break on the broker V.Example:1"
+    assert report.summary[0] == "The broker V.Example:1 refuses 1 of 1 client: one at 10.0.0.1."
     assert report.exit_code == 1
 
 
@@ -164,3 +166,67 @@ def test_a_broker_with_the_name_of_a_release_is_a_broker() -> None:
         )
     )
     assert judge(FETCH, 2, named).reason.startswith("the broker accepts 0-1")
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str | None]]:
+    """Addresses that were asked, with the configuration of the client; each answers."""
+    found: list[tuple[str, str | None]] = []
+
+    def answer(address: str, config: str | None) -> BrokerAnswer:
+        found.append((address, config))
+        if address == "down:1":
+            raise OSError("refused")
+        return BrokerAnswer(name=address, apis={FETCH: range(len(address))})
+
+    monkeypatch.setattr(targets_module, "_asked", answer)
+    return found
+
+
+def test_brokers_are_asked_with_the_configuration_and_nothing_else_is(
+    asked: list[tuple[str, str | None]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    saved = tmp_path / "saved.json"
+    saved.write_text('{"broker": "b:1", "apis": [{"api_key": 1, "min_version": 2, "max_version": 3}]}')
+    found = find_targets(["b:2", "4.1", str(saved), "b:22", "b:2", "4.1.2"], "login")
+    assert asked == [("b:2", "login"), ("b:22", "login")]
+    newest = RELEASES["4.1"]
+    assert [one.name for one in found] == ["b:2", newest.name, "b:1", "b:22", *["4.1.2"] * (newest.name != "4.1.2")]
+    assert [one.apis[FETCH].accepted for one in found[:4:2]] == [range(3), range(2, 4)]
+    assert find_targets(["b:2"])[0].name == "b:2"
+    assert asked[2:] == [("b:2", None)]
+    for config in ("", "login"):
+        with pytest.raises(OptionError, match="--target-config is for a target HOST:PORT"):
+            find_targets(["4.1.1", str(saved)], config)
+    with pytest.raises(OptionError, match="target down:1: refused"):
+        find_targets(["4.1.1", "down:1"])
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "4.1.1").write_text("{}")
+    assert find_target("4.1.1") is RELEASES["4.1.1"], "not the file"
+    (tmp_path / "b:3").write_bytes(saved.read_bytes())
+    assert find_target("b:3").name == "b:1", "a file is not asked"
+    assert find_targets([]) == []
+
+
+def test_releases_of_another_package_are_targets(asked: list[tuple[str, str | None]]) -> None:
+    fewer = Releases({"9.0.0": "made"}, {FETCH: (("9.0.0", "9.0.0", "Fetch", "0-3", "", "", "", ""),)}, {})
+    assert [one.name for one in find_targets(["9.0", "b:2"], None, fewer)] == ["9.0.0", "b:2"]
+    with pytest.raises(UnknownReleaseError, match=r"unknown release .4\.1\.1."):
+        find_target("4.1.1", None, fewer)
+
+
+def test_warnings_on_logins_in_clear_text(tmp_path: Path) -> None:
+    """One for each broker, and none for releases, this machine, a configuration that is wrong, or none."""
+    plain, tls, wrong = (tmp_path / name for name in ("plain", "tls", "wrong"))
+    login = "sasl.mechanism=PLAIN\nsasl.jaas.config=x.PlainLoginModule required username=alice password=s;\n"
+    plain.write_text(f"security.protocol=SASL_PLAINTEXT\n{login}")
+    tls.write_text(f"security.protocol=SASL_SSL\n{login}")
+    wrong.write_text("security.protocol=NONE\n")
+    texts = ["4.1.1", "a.example:1", "bad:address:x", "b.example:2", "a.example:1", "localhost:3"]
+    said = [
+        f"the password goes to {host} in clear text, as security.protocol of {plain} asks"
+        for host in ("a.example", "b.example")
+    ]
+    assert [*targets_module.warnings(texts, str(plain))] == said
+    for config in (str(tls), str(wrong), str(tmp_path / "missing"), None):
+        assert [*targets_module.warnings(texts, config)] == []
