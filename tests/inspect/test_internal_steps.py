@@ -16,7 +16,7 @@ from kwire_inspect.state import columns
 from kwire_inspect.state.cluster import Acls, Brokers, Configs, Features, Quotas, ScramUsers, Topics
 from kwire_inspect.state.groups import Groups, Members
 from kwire_inspect.state.offsets import CommittedOffsets, Transactions
-from kwire_inspect.state.replay import CHUNK, Several, replay, undecodable_records
+from kwire_inspect.state.replay import Several, replay, undecodable_records
 from kwire_inspect.state.shares import ShareStates
 from kwire_kafka import ConsumerProtocolAssignment, ConsumerProtocolSubscription, EndTxnMarker
 from kwire_kafka.coordinator import consumer_group_current_member_assignment as current
@@ -526,7 +526,7 @@ def test_states_of_the_same_records() -> None:
     assert found == [{"f": {"feature": name, "level": 1}, "c": None} for name in "ab"] + [{"f": None, "c": one}]
 
 
-@pytest.mark.parametrize("count", [0, 1, CHUNK - 1, CHUNK, CHUNK + 1, 2 * CHUNK])
+@pytest.mark.parametrize("count", [0, 1, 8191, 8192, 8193, 16384])
 def test_rows_come_in_batches_of_a_bounded_size(count: int) -> None:
     class Many:
         def add(self, row: object) -> None: ...
@@ -536,7 +536,7 @@ def test_rows_come_in_batches_of_a_bounded_size(count: int) -> None:
 
     found = list(replay([], Many, columns.FEATURES))
     assert [row["feature"] for batch in found for row in batch.to_pylist()] == [str(n) for n in range(count)]
-    assert [batch.num_rows for batch in found] == [CHUNK] * (count // CHUNK) + [count % CHUNK] * bool(count % CHUNK)
+    assert [batch.num_rows for batch in found] == [8192] * (count // 8192) + [count % 8192] * bool(count % 8192)
 
 
 def test_records_that_are_skipped_say_why() -> None:
