@@ -56,7 +56,7 @@ class PartitionLog:
         """Return the last stable offset."""
         return min(self.ongoing.values(), default=self.end)
 
-    def append(self, batches: list[Batch], leader_epoch: int = 0) -> int:
+    def append(self, batches: list[Batch], leader_epoch: int) -> int:
         """Append batches, and return the offset of the first record.
 
         Raise ``Refused`` if a batch is not the next of its producer.
@@ -69,7 +69,7 @@ class PartitionLog:
             self._add(_placed(batch, self.end, leader_epoch), batch.count)
         return first
 
-    def mark(self, producer_id: int, epoch: int, *, commit: bool, time: int, leader_epoch: int = 0) -> None:
+    def mark(self, producer_id: int, epoch: int, *, commit: bool, time: int, leader_epoch: int) -> None:
         """End the transaction of a producer with a marker."""
         first = self.ongoing.pop(producer_id, None)
         marker = encode_control("commit" if commit else "abort", EndTxnMarker(), timestamp=time)

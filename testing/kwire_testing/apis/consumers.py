@@ -19,8 +19,6 @@ from kwire_testing.call import Call, answers
 from kwire_testing.consumers import HEARTBEAT, ConsumerGroup, Places
 from kwire_testing.refusal import Refused
 
-UNKNOWN_OPERATIONS = -(1 << 31)
-
 
 @answers(ConsumerGroupHeartbeatRequest)
 def consumer_group_heartbeat(call: Call, request: ConsumerGroupHeartbeatRequest) -> ConsumerGroupHeartbeatResponse:
@@ -59,7 +57,7 @@ def _described(call: Call, name: str) -> DescribedGroup:
         if found is None or not isinstance(found.members, ConsumerGroup):
             raise Refused(ErrorCode.GROUP_ID_NOT_FOUND)
     except Refused as refusal:
-        return DescribedGroup(group_id=name, error_code=refusal.error, authorized_operations=UNKNOWN_OPERATIONS)
+        return DescribedGroup(group_id=name, error_code=refusal.error)
     group = found.members
 
     def assignment(places: Places) -> DescribedAssignment:
@@ -93,7 +91,6 @@ def _described(call: Call, name: str) -> DescribedGroup:
             )
             for one in group.members.values()
         ],
-        authorized_operations=UNKNOWN_OPERATIONS,
     )
 
 

@@ -29,8 +29,6 @@ from kwire_testing.call import Call, answers
 from kwire_testing.groups import EMPTY, ClassicGroup
 from kwire_testing.refusal import Refused
 
-UNKNOWN_OPERATIONS = -(1 << 31)
-
 
 @answers(JoinGroupRequest)
 async def join_group(call: Call, request: JoinGroupRequest) -> JoinGroupResponse:
@@ -111,9 +109,7 @@ def _described(call: Call, name: str) -> DescribedGroup:
     except Refused as refusal:
         found = refusal.error == ErrorCode.GROUP_ID_NOT_FOUND and call.version < 6
         error = ErrorCode.NONE if found else refusal.error
-        return DescribedGroup(
-            group_id=name, error_code=error, group_state="Dead", authorized_operations=UNKNOWN_OPERATIONS
-        )
+        return DescribedGroup(group_id=name, error_code=error, group_state="Dead")
     members = group.members if isinstance(group.members, ClassicGroup) else ClassicGroup(group.clock)
     return DescribedGroup(
         group_id=name,
@@ -131,7 +127,6 @@ def _described(call: Call, name: str) -> DescribedGroup:
             )
             for member in members.members.values()
         ],
-        authorized_operations=UNKNOWN_OPERATIONS,
     )
 
 

@@ -32,7 +32,6 @@ from kwire_testing.call import Call, answers
 from kwire_testing.cluster import Cluster, Partition, Topic
 from kwire_testing.refusal import Refused
 
-UNKNOWN_OPERATIONS = -(1 << 31)
 BROKERS = 1
 """The type of endpoints that a broker knows."""
 
@@ -51,7 +50,6 @@ def metadata(call: Call, request: MetadataRequest) -> MetadataResponse:
         cluster_id=cluster.id,
         controller_id=min(cluster.nodes),
         topics=[_described(call, topic, create=create) for topic in asked],
-        cluster_authorized_operations=UNKNOWN_OPERATIONS,
     )
 
 
@@ -67,7 +65,6 @@ def _described(call: Call, asked: MetadataRequestTopic, *, create: bool) -> Meta
         name=topic.name,
         topic_id=topic.id,
         partitions=[_partition(call.cluster, partition) for partition in topic.partitions],
-        topic_authorized_operations=UNKNOWN_OPERATIONS,
     )
 
 
@@ -95,7 +92,6 @@ def describe_cluster(call: Call, request: DescribeClusterRequest) -> DescribeClu
             DescribeClusterBroker(broker_id=node.id, host=node.host, port=node.port)
             for node in cluster.nodes.values()
         ],
-        cluster_authorized_operations=UNKNOWN_OPERATIONS,
     )
 
 
