@@ -119,11 +119,12 @@ def commanded(
 ) -> int:
     """The exit code of the command, which runs until a conversation with its broker ends."""
 
-    async def run(broker: FakeBroker) -> None:
+    async def run(broker: FakeBroker, title: str) -> None:
         async with broker:
+            assert title == f"Kafka {broker.release} at"
             await talk(broker)
 
-    monkeypatch.setattr("kwire_testing.command._run", run)
+    monkeypatch.setattr("kwire_testing.command._run_until_stopped", run)
     return main(["fake-broker", *arguments])
 
 

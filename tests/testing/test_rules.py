@@ -397,7 +397,7 @@ def test_what_a_handler_raises_is_raised_or_noted(blocking: bool, caplog: pytest
     with pytest.raises(ValueError, match="own") as own:
         use(ValueError("own"))
     [note] = own.value.__notes__
-    assert note.startswith("In the fake broker: Traceback")
+    assert note.startswith("In FakeBroker: Traceback")
     assert note.endswith("KeyError: 'one'\n")
 
 
@@ -429,7 +429,7 @@ def test_methods_may_be_called_by_handlers_and_from_other_threads() -> None:
 
         assert asyncio.run(run()) == "mine"
         broker.advance(5)
-    assert seen == [(2, "kwire-fake-broker")]
+    assert seen == [(2, "kwire-FakeBroker")]
     assert [row.value for row in broker.records("t")] == [b"y", b"x"]  # what a test sees afterwards
 
 
