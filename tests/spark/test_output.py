@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -13,6 +14,8 @@ from kwire_inspect.options import OptionError
 from kwire_inspect.storage import stores
 from kwire_spark.output import OWN_CLASSES, OWN_SETTINGS
 from tests.support.s3_server import NOWHERE, Store, serving
+
+DEFAULTS = "spark-defaults.conf"
 
 
 @pytest.fixture(autouse=True)
@@ -79,3 +82,67 @@ def test_a_bucket_that_only_reads_is_refused(monkeypatch: pytest.MonkeyPatch) ->
 @pytest.mark.parametrize("out", ["kwire-out", "hdfs://name/a", "gs://bucket/a", "file:///tmp/a"])
 def test_other_folders_are_as_they_were(out: str) -> None:
     assert checked_output(out) == out
+
+
+@pytest.fixture
+def home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """The folder of a Spark with its own classes alone."""
+    (tmp_path / "home" / "jars").mkdir(parents=True)
+    (tmp_path / "home" / "conf").mkdir()
+    (tmp_path / "home" / "jars" / "hadoop-client-api-3.4.1.jar").touch()
+    monkeypatch.setenv("SPARK_HOME", str(tmp_path / "home"))
+    return tmp_path / "home"
+
+
+@pytest.fixture
+def tried(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The addresses to which a small object is written."""
+    found: list[str] = []
+    monkeypatch.setattr(
+        "kwire_spark.output.RemotePlace", lambda one: SimpleNamespace(probe=lambda: found.append(one))
+    )
+    return found
+
+
+@pytest.mark.parametrize("variable", ["", *OWN_CLASSES])
+@pytest.mark.parametrize("file", ["", "jars/hadoop-aws-3.4.1.jar", f"conf/{DEFAULTS}", f"other/{DEFAULTS}"])
+def test_spark_may_have_classes_for_stores(
+    home: Path, tried: list[str], monkeypatch: pytest.MonkeyPatch, variable: str, file: str
+) -> None:
+    """By a variable, among its own, or by its settings."""
+    if variable:
+        monkeypatch.setenv(variable, "something")
+    if file:
+        (home / file).parent.mkdir(exist_ok=True)
+        (home / file).write_text("spark.jars.packages x\n")
+    if file.startswith("other"):
+        monkeypatch.setenv("SPARK_CONF_DIR", str(home / "other"))
+    if variable or file:
+        assert checked_output("S3N://bucket/a/") == "s3a://bucket/a/"
+        assert tried == ([] if variable in OWN_SETTINGS else ["s3://bucket/a/_kwire.check"])
+    else:
+        with pytest.raises(OptionError) as raised:
+            checked_output("s3n://bucket/a")
+        wanted = "export PYSPARK_SUBMIT_ARGS='--packages org.apache.hadoop:hadoop-aws:3.4.1 pyspark-shell'"
+        assert str(raised.value) == f"s3n://bucket/a: Spark needs hadoop-aws to write there: {wanted}"
+        (home / "jars" / "hadoop-client-api-3.4.1.jar").unlink()
+        with pytest.raises(OptionError, match="hadoop-aws:VERSION pyspark-shell'"):
+            checked_output("s3n://bucket/a")
+
+
+@pytest.mark.parametrize("variable", ["", "HADOOP_CONF_DIR", "PYSPARK_GATEWAY_PORT"])
+@pytest.mark.parametrize("submitted", ["", "--conf spark.hadoop.fs.s3a.endpoint=x"])
+@pytest.mark.parametrize("settings", [None, "", "spark.hadoop.fs.s3a.endpoint x"])
+def test_a_bucket_is_tried_if_spark_has_no_settings_of_its_own(
+    home: Path, tried: list[str], monkeypatch: pytest.MonkeyPatch, variable: str, submitted: str, settings: str | None
+) -> None:
+    (home / "jars" / "hadoop-aws-3.4.1.jar").touch()
+    for name, value in {variable: "x", "PYSPARK_SUBMIT_ARGS": submitted}.items():
+        if name and value:
+            monkeypatch.setenv(name, value)
+    if settings is None:
+        (home / "conf" / "spark-defaults.conf").mkdir()
+    else:
+        (home / "conf" / "spark-defaults.conf").write_text(settings)
+    assert checked_output("s3://bucket/a") == "s3a://bucket/a"
+    assert tried == ([] if variable or submitted or settings else ["s3://bucket/a/_kwire.check"])

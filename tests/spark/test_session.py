@@ -34,6 +34,7 @@ def with_java(folder: Path, monkeypatch: pytest.MonkeyPatch, says: str, code: in
     [
         ('openjdk version "17.0.15" 2025-04-15', 17),
         ('openjdk version "21" 2023-09-19', 21),
+        ('caf\xe9\nopenjdk version "17-internal"', 17),
         ('Picked up JAVA_TOOL_OPTIONS: -Xmx1g\njava version "25-ea" 2025-09-16', 25),
     ],
 )
@@ -64,6 +65,29 @@ def test_without_java_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch, t
         check_java()
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
     with pytest.raises(JavaMissingError, match="does not run"):
+        check_java()
+
+
+def test_java_home_precedes_path_and_either_output_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, version in (("home/bin", 17), ("path", 21)):
+        (tmp_path / name).mkdir(parents=True)
+        program = tmp_path / name / "java"
+        program.write_bytes(b"#!/bin/sh\necho 'caf\xe9'\necho 'java version \"%d.0.1\"'\n" % version)
+        program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path / 'path'}:{os.environ['PATH']}")
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path / "home"))
+    assert check_java() == 17
+    monkeypatch.delenv("JAVA_HOME")
+    assert check_java() == 21
+
+
+def test_java_that_does_not_answer_does_not_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    def hang(command: list[str], *, timeout: float, **_: Any) -> None:
+        raise subprocess.TimeoutExpired(command, timeout)
+
+    monkeypatch.setenv("JAVA_HOME", "/opt/java")
+    monkeypatch.setattr(subprocess, "run", hang)
+    with pytest.raises(JavaMissingError, match="/opt/java/bin/java does not run"):
         check_java()
 
 

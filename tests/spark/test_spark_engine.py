@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -22,6 +23,7 @@ from kwire_inspect.inputs import Inputs
 from kwire_inspect.options import OptionError
 from kwire_inspect.schemas import CLIENTS, COUNTED, EXCHANGES, FRAMES, PROBLEMS, RECORDS, REFUSALS
 from kwire_inspect.stored import Origin, StoredTable
+from kwire_inspect.tables.clients import Clients
 from kwire_spark import engine, reading, session, writing
 from kwire_spark.engine import SparkEngine
 from kwire_spark.reading import literal
@@ -241,6 +243,47 @@ def test_stored_tables_of_the_kind_are_put_together(name: str) -> None:
     spark.told.clear()
     reading.read_stored(name, Inputs(tables=tuple(one for one in tables if one.kind != name)), spark=spark)
     assert spark.told == [{"rows": [], "columns": full.names, "where": "false"}]
+
+
+@pytest.mark.usefixtures("other_session")
+def test_stored_exchanges_are_no_counts() -> None:
+    spark: Any = Spark()
+    reading.read_counted(Inputs(tables=(StoredTable("/a", "exchanges", Origin(), True),)), spark=spark)
+    assert spark.told == [{"rows": [], "columns": COUNTED.names, "where": "false"}]
+
+
+def test_clients_are_those_of_tables_and_metrics_with_the_origin_of_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of tables in several inputs, each file that was left out is named once."""
+    asked = MagicMock()
+    asked.clients.side_effect = lambda *tables, origin: Clients(MagicMock(), origin)
+    for name in ("read_stored", "read_metrics", "clients"):
+        monkeypatch.setattr(reading, name, getattr(asked, name))
+
+    def stored(kind: str, day: str, *skipped: str, complete: bool = True) -> StoredTable:
+        origin = Origin(f"captures of {day}", tuple((path, "cut off") for path in skipped), day)
+        return StoredTable(f"{day}/{kind}", kind, origin, complete)
+
+    seen, told = stored("clients", "monday", "a", "b"), stored("problems", "monday", "b")
+    late, unread = stored("clients", "tuesday", "c"), stored("problems", "tuesday")
+    first = Inputs(tables=(seen, stored("exchanges", "monday", "x"), told), skipped=(("0", "empty"),))
+    second = Inputs(tables=(late,), metrics=("m",), skipped=(("0", "empty"), ("1", "empty")))
+    used = replace(first, tables=(seen, told)), second
+    for inputs, kept, complete in (
+        ((first, second), used, False),
+        ((first, replace(second, tables=(late, unread))), (used[0], replace(second, tables=(late, unread))), True),
+    ):
+        asked.reset_mock()
+        found = reading.read_clients(*inputs, spark=asked.spark, mode="failfast")
+        assert asked.mock_calls[:3] == [
+            call.read_stored("clients", *kept, spark=asked.spark),
+            call.read_stored("problems", *kept, spark=asked.spark),
+            call.read_metrics(*kept, spark=asked.spark, mode="failfast"),
+        ]
+        tables, _ = asked.clients.call_args
+        assert tables == (asked.read_stored(), asked.read_stored(), asked.read_metrics())
+        skipped = [("0", "empty"), ("1", "empty"), *((path, "cut off") for path in "abc")]
+        assert found.origin == Origin("captures of monday; captures of tuesday", tuple(skipped))
+        assert found.complete is complete
 
 
 def test_a_column_that_no_row_has_is_refused() -> None:
