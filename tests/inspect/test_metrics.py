@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
 from kwire.command import main as run
 from kwire_inspect.inputs import find
@@ -17,7 +18,7 @@ from kwire_inspect.reports.client_usage import uses_of
 from kwire_inspect.reports.readiness import readiness as make_report
 from kwire_inspect.schemas import COUNTED
 from kwire_inspect.text_logs import dumps, metrics_batches
-from kwire_inspect.text_logs.metrics import NAMELESS
+from kwire_inspect.text_logs.metrics import NAMELESS, NONE
 from kwire_kafka import PROTOCOL
 from tests.support.report_rows import client, clients_of
 
@@ -425,3 +426,117 @@ def test_metrics_of_kwire_itself_are_none_of_a_broker(tmp_path: Path) -> None:
     path = tmp_path / "kwire.prom"
     path.write_text('# TYPE kwire_requests_total counter\nkwire_requests_total{api="Fetch",version="1"} 3\n')
     assert not find([path]).metrics
+
+
+def exposed(*series: tuple[str, object]) -> str:
+    return "".join(f"{RULES}_total{{{labels}}} {value}\n" for labels, value in series)
+
+
+FETCHES = 'request="Fetch",version="%d",clientSoftwareName="a"'
+NAMED = f"{BEAN},request=%s,version=%d,clientSoftwareName=%s"
+WHOLE = {
+    "two brokers and repetitions": exposed(
+        ('instance="a",request="Fetch",version="1"', 3),
+        ('instance="b",request="Fetch",version="1"', 4),
+        ('instance="a",request="Fetch",version="1"', 5),
+        ('instance="b",request="Produce",version="0001",clientSoftwareName="unknown",clientSoftwareVersion="2"', 1),
+        ('instance="b",request="LEADER_AND_ISR",version="2",client_software_name="A_b"', "7.0"),
+        ('instance="b",request="Produce",version="3"', 0),
+    ),
+    "fetches": exposed(
+        *((FETCHES % version, 9) for version in (1, 2, 3, 4)),
+        *((FETCHES.replace("Fetch", "FetchConsumer") % version, 2) for version in (1, 5)),
+        *((FETCHES.replace("Fetch", "FetchFollower") % one, count) for one, count in ((2, 4), (3, 9), (6, 1))),
+    ),
+    "problems of several kinds": exposed(
+        ('request="Dance",version="1"', 2),
+        ('version="1"', 2),
+        ('request="Sing",version="1"', 2),
+        ('request="Fetch",version="10000"', 2),
+        ('request="Fetch",version="9999"', 2),
+        ('request="Fetch",version="1"', 0.5),
+        ('request="Fetch",version="2"', -1),
+        ('request="Fetch",version="3"', f"{2**53}.0"),
+        ('request="Fetch",version="4"', f"{2**53 - 1}.0"),
+        ('request="Fetch",version="5"', "NaN"),
+    ),
+    "labels in labels": exposed(
+        ('request_Fetch_version_3_clientSoftwareName="a, b"', 2),
+        ('request_Produce_version="5",other="x"', 3),
+        ('request_Produce_version_123456_clientSoftwareName="a"', 3),
+        ('name="x",type="y",__name__="z",request="Fetch",version="1",clientSoftwareName="q\\"\\n\\\\"', 4),
+    ),
+    "two headings of JmxTool": (
+        f'"time","{NAMED % ("Fetch", 2, "a")}:Count","{NAMED % ("Produce", 1, "b")}:Count"\n1,7,5\n2,9,6\n3,10\n'
+        f'"time","{NAMED % ("Fetch", 2, "c")}:Count","{NAMED % ("Fetch", 3, "d")}:MeanRate"\n"4",1,8\n5,"2,8\n'
+    ),
+    "lines of JmxTool": (
+        f'time,1\n{NAMED % ("Fetch", 2, "a")}:Count=7\n{NAMED % ("Produce", 1, "b, c")}:Count,"5"\n'
+        f'{NAMED % ("Fetch", 2, "d")}:Count\t6\n{NAMED % ("Fetch", 2, "e")}:Count\n'
+        f'{NAMED % ("Fetch", 2, "f")}:Mean=6\n'
+    ),
+    "Jolokia": json.dumps(
+        [
+            {"request": {"mbean": NAMED % ("Fetch", 1, "a")}, "value": {"Count": 4, "MeanRate": 2}},
+            {"request": {"mbean": NAMED % ("Fetch", 2, "a"), "attribute": "Count"}, "value": 5},
+            {"request": {"mbean": NAMED % ("Fetch", 3, "a"), "attribute": "MeanRate"}, "value": 6},
+            {"request": {"mbean": NAMED % ("Fetch", 4, "a")}, "value": 7},
+            {"value": {NAMED % ("Fetch", 5, '"a,\\"b"'): {"Count": 8}, NAMED % ("Fetch", 6, "b"): {"Count": True}}},
+            {"value": {NAMED % ("Fetch", 5, '"a,\\"b"'): {"Count": 9}, "java.lang:type=A": {"Count": 8}}},
+        ]
+    ),
+    "Prometheus": json.dumps(
+        {
+            "data": [
+                {"metric": {"__name__": RULES, "request": "Fetch", "version": "1"}, "value": [1.5, "3"]},
+                {"metric": {"__name__": RULES, "request": "Fetch", "version": "2"}, "values": [[1, "4"], [2, "5"]]},
+                {"metric": {"x": "DeprecatedRequests", "request": "Fetch", "version": "3", "a": 4}, "value": [1, 6]},
+                {"metric": {"__name__": "other", "request": "Fetch", "version": "4"}, "value": [1, "7"]},
+                {"metric": {"__name__": f"{RULES}_rate", "request": "Fetch", "version": "5"}, "value": [1, "8"]},
+                {"metric": {"__name__": RULES, "request": "Fetch", "version": "6"}, "value": []},
+            ]
+        }
+    ),
+    "JSON behind text": exposed((FETCHES % 1, 3)) + '{"a": 1}\n[2]\n' + exposed((FETCHES % 2, 4)),
+    "nothing": "a 1\n",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WHOLE)
+def test_each_dump_as_whole_rows(tmp_path: Path, name: str, snapshot: SnapshotAssertion) -> None:
+    """Requests, version and software, then the place or the problem. Other columns are always the same."""
+    path = tmp_path / "dump"
+    path.write_text(WHOLE[name])
+    told = []
+    for row in rows_of(path):
+        software = f"{row['software_name']} {row['software_version']}"
+        what = f"{row['requests']} × {row['api']} ({row['api_key']}) {row['version']} of {software!r}"
+        told.append(f"{row['position']}: {row['problem'] or what}")
+        assert row["requests"] == 1 or not row["problem"]
+        shown = {"requests", "api", "api_key", "version", "software_name", "software_version", "position", "problem"}
+        rest = {column: value for column, value in row.items() if column not in shown and value}
+        assert rest == {"source": str(path)} | ({} if row["problem"] else {"input_kind": "metrics"})
+        assert [row[column] for column in NONE] == [0] * len(NONE)
+    assert "\n".join(told) == snapshot
+
+
+@pytest.mark.parametrize(("series", "left_out"), [(2, 0), (3, 1)])
+def test_so_many_series_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, series: int, left_out: int) -> None:
+    """Those that come again count all the same."""
+    monkeypatch.setattr("kwire_inspect.text_logs.metrics.MAX_SERIES", 2)
+    text = exposed(*((FETCHES % version, 1) for version in range(series)), (FETCHES % 0, 5))
+    (tmp_path / "a").write_text(text)
+    rows = rows_of(tmp_path / "a")
+    assert [row["requests"] for row in rows if not row["problem"]] == ([5, 1] if not left_out else [1, 1])
+    assert len(rows) == 2 + left_out
+
+
+@pytest.mark.parametrize(("limit", "told"), [(0, True), (1, False)])
+def test_so_much_json_is_parsed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: int, told: bool) -> None:
+    """In bytes of lines and their breaks, and in values by their signs."""
+    text = json.dumps({NAMED % ("Fetch", 1, "a"): {"Count": 4}}, indent=1)
+    (tmp_path / "a").write_text(text)
+    for name, size in (("MAX_JSON", len(text) - 1), ("MAX_VALUES", text.count("{") + text.count(",") - 1)):
+        with monkeypatch.context() as patch:
+            patch.setattr(dumps, name, size + limit)
+            assert [bool(row["problem"]) for row in rows_of(tmp_path / "a")] == [told]
