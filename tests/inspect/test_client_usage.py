@@ -9,6 +9,7 @@ import pytest
 
 from kwire_inspect.reports import client_usage
 from kwire_inspect.reports.client_usage import (
+    OF_BROKERS,
     Client,
     Use,
     brokers_among,
@@ -20,6 +21,7 @@ from kwire_inspect.reports.client_usage import (
     seen_elsewhere,
     uses_of,
 )
+from kwire_inspect.reports.release_support import BETWEEN_BROKERS
 from kwire_inspect.schemas import CLIENTS
 from tests.support.report_rows import START, client, table_of
 
@@ -106,6 +108,7 @@ def test_each_row_has_its_client_or_is_left_out() -> None:
         (full(PRODUCE, client_id=None, client_host="h5"), ("h5", None, None)),
         (full(FETCH, 2, **server_log, client_host="h5", principal="User:x"), ("h5", None, "User:x")),
         (full(PRODUCE, client_id=None, client_host="h6", principal="User:y"), ("h6", None, "User:y")),
+        (full(client_id=None, client_host="h6"), ("h6", None, "User:y")),
         (full(FETCH, 2, **server_log, client_host="h6"), ("h6", None, None)),
         (full(client_id="many", client_host="h7"), ("h7", None, None)),
         (full(client_id="many", client_host="h8"), ("h8", None, None)),
@@ -164,6 +167,10 @@ def test_who_is_a_broker(
     several = [(of, full(key, input_kind=kind, versions=versions)) for key, versions in sent]
     for seen in (rows, several):
         assert brokers_among([*seen, (other, full(FETCH))]) == ({of} if is_broker else set())
+
+
+def test_apis_that_brokers_send_as_clients_do() -> None:
+    assert sorted(OF_BROKERS - BETWEEN_BROKERS) == [1, 2, 17, 18, 19, 23, 24, 36]
 
 
 def test_what_is_known_of_one_id_and_address_is_known_of_all() -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from kwire.releases import BrokerAnswer
 from kwire.releases.table import Releases, Row
 from kwire_inspect.options import OptionError
 from kwire_inspect.reports.release_support import (
+    BETWEEN_BROKERS,
     Verdict,
     deprecated_in,
     each_once,
@@ -134,7 +137,7 @@ def answering(name: str, **apis: range) -> BrokerAnswer:
 
 def test_a_broker_is_judged_by_its_answer_and_has_a_title_of_its_own() -> None:
     """Whatever its name is."""
-    broker = MADE.of(answering("1.0.0", k7=range(1, 3), k9=range(1, 2)))
+    broker = MADE.of(answering("1.0.0", k7=range(1, 3), k9=range(1, 2), k10=range(0)))
     unseen = "and the client was not seen to negotiate versions"
     for key, version, silent, negotiating in (
         (7, 0, ("refused", "the broker accepts 1-2"), None),
@@ -143,6 +146,8 @@ def test_a_broker_is_judged_by_its_answer_and_has_a_title_of_its_own() -> None:
         (12, 1, ("refused", f"the broker does not offer this API, {unseen}"),
          ("unsure", "the client negotiates, but the broker does not offer this API")),
         (9, 2, ("refused", f"the broker accepts 1, {unseen}"), OK),
+        (10, 0, ("refused", f"the broker does not offer this API, {unseen}"),
+         ("unsure", "the client negotiates, but the broker does not offer this API")),
     ):  # fmt: skip
         for negotiates, state in ((False, silent), (True, negotiating or silent)):
             verdict = judge(key, version, broker, negotiates=negotiates, releases=MADE)
@@ -156,7 +161,16 @@ def test_targets_of_one_name_are_one_unless_they_differ() -> None:
     assert each_once([MADE["2.0.0"], one, same, MADE["2.0.0"]]) == [MADE["2.0.0"], one]
     with pytest.raises(OptionError, match="two targets that differ are called b: ask each by a name of its own"):
         each_once([one, MADE["2.0.0"], other])
+    assert each_once([one, replace(one, source="elsewhere"), one]) == [one]
     assert each_once([]) == []
+
+
+def test_apis_of_brokers_and_controllers_alone() -> None:
+    """An upgrade changes both ends of these. Clients and administrators send the others."""
+    assert sorted(BETWEEN_BROKERS) == [
+        *(*range(4, 8), 27, *range(52, 55), 56, 58, 59, 62, 63, 67, 70, 73, 82),
+        *range(83, 88),
+    ]
 
 
 def test_the_releases_of_a_package() -> None:

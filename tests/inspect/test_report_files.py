@@ -299,6 +299,7 @@ def test_texts_are_cut_where_they_are_too_long() -> None:
 def test_a_list_from_an_engine_is_a_tuple() -> None:
     table = Table("t", "T").with_columns("a", "b").with_rows([{"a": [1], "b": "x", "c": 2}], more=3)
     assert (table.rows, table.more, table.column("a")) == ((((1,), "x"),), 3, [(1,)])
+    assert table.with_rows([{"a": [], "b": None}]).rows == (((), None),)
     with pytest.raises(KeyError):
         table.with_rows([{"a": 1}])
 
@@ -396,6 +397,7 @@ def test_links_of_cells_to_the_guide() -> None:
         ({"error": None, "code": 3}, {}),
         ({"name": "Fetch", "code": 3}, {}),
         ({"api": None, "version": 3}, {}),
+        ({"api": 1, "version": 3}, {}),
     ]
     for facts, links in cells:
         table, row = Table("t", "T").with_columns(*facts), tuple(facts.values())
