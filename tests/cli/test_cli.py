@@ -10,16 +10,19 @@ import shutil
 import sys
 from collections.abc import Callable
 from importlib.metadata import EntryPoint
+from io import StringIO
 from pathlib import Path
 
 import click
 import pytest
 from click.testing import CliRunner, Result
+from rich.console import Console
 from syrupy.assertion import SnapshotAssertion
 
 from kwire_rules.commands import Commands
 from kwirec.__main__ import main as program
 from kwirec.command import main
+from kwirec.terminal import phases
 
 DATA = Path(__file__).parent.parent / "data"
 TYPO = """{
@@ -580,3 +583,34 @@ def test_only_a_terminal_gets_colours_and_no_control_characters(
     filtered = run("fmt", "-", given="// \x1b[31m red\nA => key 1, max version 0\n").stdout
     escape = "\u241b" if terminal else "\x1b"
     assert filtered == f"// {escape}[31m red\nA => key 1, max version 0\n"
+
+
+@pytest.mark.parametrize(
+    ("terminal", "quiet", "shown"),
+    [
+        (False, True, []),
+        (False, False, ["reading definitions: 2", "checking: 0", "emitting: 3", "formatting: 3"]),
+        (True, True, []),
+        (True, False, ["reading definitions 2/2", "checking 0/0", "emitting 3/3", "formatting 3/3"]),
+    ],
+)
+def test_progress_is_a_line_for_each_phase_that_ends_or_a_bar_for_each_that_begins(
+    terminal: bool, quiet: bool, shown: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = StringIO()
+
+    def console(*, stderr: bool, quiet: bool) -> Console:
+        assert stderr
+        return Console(file=out, force_terminal=terminal, quiet=quiet, width=90, color_system=None)
+
+    monkeypatch.setattr("kwirec.terminal.Console", console)
+    with phases(quiet=quiet) as show:
+        for phase, done, total in (
+            *(("parse", 1, 2), ("parse", 2, 2), ("check", 0, 0), ("emit", 1, 3), ("emit", 3, 3)),
+            *(("format", 1, 3), ("format", 3, 3)),
+        ):
+            show(phase, done, total)
+    last = out.getvalue().rpartition("\r")[2] if terminal else out.getvalue()
+    lines = [re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", line) for line in last.splitlines()]
+    found = [re.sub(r"[━╸╺ ]+", " ", line).rpartition(" 0:00:0")[0] if terminal else line for line in lines]
+    assert [line for line in found if line] == shown
