@@ -66,6 +66,10 @@ CASES: Mapping[str, tuple[str, str]] = {
     "places, in full": ("places", "check defs/latin.json defs/marked.krm defs/all.jar"),
     "a place formatted": ("places", "fmt defs alone.txt --notation json"),
     "a place converted": ("places", "convert defs/all.jar defs/franz defs/marked.krm --to json --out out"),
+    "a folder with an archive and a bundle converted": (
+        "places", "rm defs/latin.json ; convert defs --to krammar --out out --format short ; convert defs --to json"
+        " --out out --check --format short"
+    ),
     "an explanation": ("messy", "explain k603"),
     "an explanation of a rule of diff": ("messy", "explain tag_reused"),
     "a new protocol": ("messy", "new bell"),

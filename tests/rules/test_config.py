@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from kwirec import files
+from kwirec.catalogue import CODES
 from kwirec.config import ConfigError, load_report
-from kwirec.diagnostics.diagnostic import Report, Severity, Waiver
+from kwirec.diagnostics.diagnostic import Code, Report, Severity, Waiver
 
 Load = Callable[[str], Report]
 
@@ -88,6 +89,22 @@ def test_mistakes(load: Load, text: str, problem: str) -> None:
     assert len(caught.value.problems) == 1
     assert problem in caught.value.problems[0]
     assert str(caught.value.path) in str(caught.value)
+
+
+@pytest.mark.parametrize("code", CODES, ids=str)
+def test_codes_that_can_be_relaxed_are_relaxed_and_waived_by_number_and_name(load: Load, code: Code) -> None:
+    """Errors among them too; all others are refused in both places."""
+    for word in (code.number, code.name.upper()):
+        text = f'[tool.kwirec]\nseverity = {{ {word} = "note" }}\n{WAIVER.replace("K207", word)}'
+        if code.relaxable:
+            found = load(text)
+            assert found.severities == {code.number: Severity.NOTE}
+            assert found.waivers == (Waiver(code=code.number, message="Clock", reason="ours"),)
+        else:
+            told = f"{code.number} ({code.name}) is an error that cannot be relaxed"
+            with pytest.raises(ConfigError) as caught:
+                load(text)
+            assert caught.value.problems == (f"severity: {told}", f"waiver 1: {told}")
 
 
 def test_all_mistakes_at_once(load: Load) -> None:
