@@ -67,6 +67,34 @@ def test_only_what_changed_is_formatted_again(tmp_path: Path, monkeypatch: pytes
     assert outcome.written == ["b.py", MANIFEST]
 
 
+@pytest.mark.parametrize(("program", "formatted"), [("none", []), ("kwire", []), ("black", ["a.py", "b.py"])])
+def test_another_version_of_black_formats_all_files_again(
+    program: str, formatted: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One of kwire is noted, and so are other definitions."""
+    found: list[str] = []
+    original, version = writing.format_text, writing.version
+
+    def noted(one: Artifact) -> str:
+        found.append(one.path)
+        return original(one) + ("# other\n" if program == "black" and one.path == "b.py" else "")
+
+    write(artifacts(a="x=1", b="y=2"), tmp_path, origin={"definitions": "one"})
+    monkeypatch.setattr(writing, "format_text", noted)
+    monkeypatch.setattr(writing, "version", lambda name: "99" if name == program else version(name))
+    expected = {"none": [], "kwire": [MANIFEST], "black": ["b.py", MANIFEST]}[program]
+    assert write(artifacts(a="x=1", b="y=2"), tmp_path, origin={"definitions": "one"}).written == expected
+    assert found == formatted
+    origin = json.loads((tmp_path / MANIFEST).read_text())["origin"]
+    assert origin == {
+        "generator": f"kwirec {writing.version('kwire')}",
+        "definitions": "one",
+        "black": f"{writing.version('black')}, lines of 118",
+    }
+    assert write(artifacts(a="x=1", b="y=2"), tmp_path, origin={"definitions": "two"}).written == [MANIFEST]
+    assert found == formatted
+
+
 def test_an_edited_file_is_put_right(tmp_path: Path) -> None:
     write(artifacts(a="x=1"), tmp_path, origin={})
     (tmp_path / "a.py").write_text("x = 2\n")
