@@ -11,7 +11,12 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from kwire_guide.documents import DocumentError, read_documents
+from kwire_guide.inputs import read_inputs
+from kwire_guide.kips import read_kips
 from kwire_guide.prose import read_prose, slug
+from kwirec.diagnostics.diagnostic import Report
+from kwirec.diagnostics.examples import clock
+from kwirec.driver import load
 from tests.guide.conftest import DOCS, ROOT
 
 
@@ -183,3 +188,47 @@ def test_a_whole_page_of_prose(snapshot: SnapshotAssertion) -> None:
         ("same-name-twice-1", "Same name twice", "one two, three", ("three",)),
         ("last--least", "Last & least", "a b", ()),
     ]
+
+
+def test_files_beside_definitions_are_read_from_all_folders_and_releases_from_the_first(tmp_path: Path) -> None:
+    """In the order of the folders. What a later folder says of a message counts."""
+    folders = [tmp_path / name for name in ("b", "a", "c")]
+    for number, folder in enumerate(folders):
+        (folder / "guide").mkdir(parents=True)
+        (folder / f"M{number}.json").write_text(clock(name=f"M{number}"))
+        (folder / "guide" / f"{number}-two.md").write_text(f"# Chapter {number}")
+        (folder / "kips.json").write_text(json.dumps({"Same": {"0": [number + 1]}, f"M{number}": {"1": [7, 8]}}))
+        line = {"source": folder.name, "message": f"M{number}", "version": 1, "hex": "00"}
+        (folder / "examples.jsonl").write_text(f"{json.dumps(line)}\n" * 2)
+        if number:
+            release = {f"{number}.0.0": {"source": "memory", "apis": {}}}
+            (folder / "releases.json").write_text(json.dumps(release))
+    loaded = load(folders, Report())
+    found = read_inputs(loaded, [*folders, folders[0] / "M0.json"], title="T", package="p")
+    assert [message.name for message in found.schema.messages] == ["M0", "M1", "M2"]
+    assert [one.prose.title for one in found.chapters] == ["Chapter 0", "Chapter 1", "Chapter 2"]
+    assert [(one.source, one.message) for one in found.recorded] == [
+        (name, f"M{number}") for number, name in enumerate("bac") for _ in range(2)
+    ]
+    assert found.kips == {"Same": {0: (3,)}, **{f"M{number}": {1: (7, 8)} for number in range(3)}}
+    assert list(found.history.releases) == ["1.0.0"]
+    assert (found.title, found.package, found.documents, found.errors) == ("T", "p", [], ())
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ('{"A": {"1": [0]}}', "0 is not the number of a KIP"),
+        ('{"A": {"one": [1]}}', "invalid literal"),
+        ('{"A": {"1": 7}}', "is not iterable"),
+        ("[]", "has no attribute"),
+        ("{", "Expecting property name"),
+    ],
+)
+def test_proposals_that_are_none_are_refused_with_the_name_of_their_file(
+    tmp_path: Path, text: str, told: str
+) -> None:
+    (tmp_path / "kips.json").write_text(text)
+    with pytest.raises(ValueError, match=told) as caught:
+        read_kips([tmp_path])
+    assert str(caught.value).startswith(f"{(tmp_path / 'kips.json').as_posix()}: ")
