@@ -117,6 +117,12 @@ def test_members_join_again(snapshot: SnapshotAssertion) -> None:
         await b("SyncGroup", 3, **member(two))
         await b("SyncGroup", 3, **member(two), **given(two, one))
         await a("SyncGroup", 3, **member(one), **given(two, one))
+        waiting = await a.begin("JoinGroup", 3, **joining(one.member_id, "sticky", "range"))
+        two = await b("JoinGroup", 3, **joining(two.member_id, "range", "sticky"))
+        one = await waiting.answer()
+        follower = await b.begin("SyncGroup", 3, **member(two))
+        await a("SyncGroup", 3, **member(one), **given(one))  # nothing for the other
+        await follower.answer()
 
     assert transcript(FakeBroker("3.9"), run, 1, 1, 1) == snapshot
 

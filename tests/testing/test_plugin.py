@@ -55,7 +55,10 @@ def test_the_command_runs_until_it_is_stopped(how: signal.Signals) -> None:
 
         assert asyncio.run(topics()) == [("orders", 3)]
         process.send_signal(how)
-        printed = process.stdout.read()
+        try:
+            printed, _ = process.communicate(timeout=20)
+        finally:
+            process.kill()
     assert release.startswith("3.9")
     assert process.returncode == 0
     assert re.search(r"node 1  ApiVersions \d+  kwire \(kwire [\d.]+\w*\)\n.*Metadata 12  kwire", printed)
