@@ -377,7 +377,11 @@ def test_groups_are_listed_and_removed(snapshot: SnapshotAssertion) -> None:
     async def run(a: Speaker, b: Speaker) -> None:
         for name, node in (("g", 1), ("far", 2), ("idle", 1), ("new", 1), ("connect", 1)):
             a.page.broker.move_coordinator(name, node)
-        await enter(a)
+        joined = await enter(a)
+        await b("JoinGroup", 3, **joining(joined.member_id))
+        for api in ("SyncGroup", "Heartbeat"):
+            await b(api, 3, **member(joined))
+        await b("LeaveGroup", 0, group_id="g", member_id=joined.member_id)
         await b("JoinGroup", 3, **joining(group_id="far"))
         await a("OffsetCommit", 8, **committing(group_id="idle"))
         await a(
