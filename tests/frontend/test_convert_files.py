@@ -227,6 +227,31 @@ def test_structs_come_before_their_uses_for_franz_go_and_stay_in_order_otherwise
     assert found == expected
 
 
+@pytest.mark.parametrize(("franz_go", "order", "owner"), [(True, "102", ""), (False, "012", ", of ClockRequest")])
+def test_a_struct_names_its_message_where_its_place_does_not_say_it_and_franz_go_has_no_word(
+    franz_go: bool, order: str, owner: str
+) -> None:
+    """One is used before it is defined, another by no field."""
+    structs = (
+        struct("Outer", field("A", "Inner")),
+        struct("Inner", field("B", "int8")),
+        struct("Alone", field("C", "int8")),
+    )
+    written = (
+        f"// One outer.\nOuter => not top level, no encoding, flexible v1+{owner}\n  // The a.\n  A: Inner\n",
+        f"// One inner.\nInner => not top level, no encoding, flexible v1+{owner}\n  // The b.\n  B: int8\n",
+        f"// One alone.\nAlone => not top level, no encoding, flexible v1+{owner}\n  // The c.\n  C: int8\n",
+    )
+    head = "// Asks for the time.\nClockRequest => key 900, max version 2, flexible v1+\n"
+    asked = f"{head}  // The first.\n  First: Outer\n"
+    text = request(field("First", "Outer"), commonStructs=list(structs))
+    report = Report()
+    messages = parse(Source("A.json", text), report).messages
+    expected = "\n".join([*(written[int(place)] for place in order), asked])
+    assert krammar_text(messages, report, franz_go=franz_go) == expected
+    assert report.diagnostics == []
+
+
 WORDS = st.lists(
     st.sampled_from(["a", "bb", "ccc", "-", "*", "- d", "eeeeeeeeeeeeeee", "1."]), min_size=1, max_size=14
 )
