@@ -2,20 +2,45 @@
 
 from __future__ import annotations
 
+import io
 from functools import partial
 from itertools import groupby
 from operator import itemgetter
 
+import pytest
+from rich.console import Console
 from syrupy.assertion import SnapshotAssertion
 
 from kwire_inspect.command import reports
-from kwire_inspect.reports import address_names, advice, basis, census, counted, encrypted, latency, offsets
+from kwire_inspect.reports import (
+    address_names,
+    advice,
+    basis,
+    census,
+    charts,
+    client_usage,
+    counted,
+    encrypted,
+    formats,
+    latency,
+    newer,
+    offsets,
+    over_time,
+    owners,
+    page,
+    prometheus,
+    readiness,
+    terminal,
+)
 from kwire_inspect.reports.client_usage import Client, Use
 from kwire_inspect.reports.libraries import NAMED, dotted, tried, works_since
 from kwire_inspect.reports.owners import Owners
 from kwire_inspect.reports.readiness import report_on
 from kwire_inspect.reports.report import Column, Table
+from kwire_inspect.state import columns
 from kwire_kafka.releases import RELEASES
+from tests.support.report_rows import client as row_of
+from tests.support.report_rows import clients_of, exchange, exchanges_of, table_of
 
 LIBRARIES = sorted({one.library for one in tried()})
 OLDER = [name for name in RELEASES if name <= "4.1.1"]
@@ -78,3 +103,47 @@ def test_advice(snapshot: SnapshotAssertion) -> None:
     assert (
         "\n".join([*told, nothing, advice.advice(clients[7], {0: "Produce"}, "x", lambda library: None)]) == snapshot
     )
+
+
+@pytest.mark.parametrize(
+    ("limit", "most"),
+    [
+        (terminal.ROWS, 20),
+        (formats.MARKDOWN_ROWS, 200),
+        (page.AT_ONCE, 100),
+        (latency.TOP, 100),
+        (latency.SLOW_ROWS, 20),
+        (census.TOP, 200),
+        (offsets.TOP, 500),
+        (offsets.BARS, 25),
+        (over_time.MAX_ROWS, 60),
+        (charts.PALETTE, 8),
+        (readiness.MAX_NAMED, 10),
+        (newer.MAX_NAMED, 10),
+        (advice.EXAMPLES, 5),
+        (encrypted.MAX_ROWS, 1000),
+        (basis.MAX_PROBLEMS, 1000),
+        (prometheus.MAX_CLIENTS, 1000),
+        (client_usage.MAX_ROWS, 200_000),
+        (owners.MAX_FILE, 16_777_216),
+    ],
+)
+def test_limits(limit: int, most: int) -> None:
+    """What reports leave out must not change by chance: people compare reports of two days."""
+    assert limit == most
+
+
+def test_reports_have_their_limits_without_being_asked() -> None:
+    names = [f"client {number:03}" for number in range(501)]
+    rows = [row_of(3, number % 201, client_id=name) for number, name in enumerate(names[:202])]
+    sent = [exchange(number, at=number, throttle_ms=1, api=f"api {number}") for number in range(101)]
+    usage, times = census.census(clients_of(*rows)), latency.latency(exchanges_of(*sent))
+    assert [(len(table.rows), table.more) for table in usage.tables[:2]] == [(200, 1), (200, 2)]
+    assert [(len(times.table(name).rows), times.table(name).more) for name in ("apis", "throttled")] == [(100, 1)] * 2
+    members = table_of(columns.MEMBERS, *({"group": name, "member_id": "m"} for name in names))
+    others = (table_of(columns.COMMITTED), table_of(columns.GROUPS), members, table_of(columns.TRANSACTIONS))
+    table = offsets.report_on(offsets.Tables(*others)).table("members")
+    assert (len(table.rows), table.more) == (500, 1)
+    printed = io.StringIO()
+    terminal.print_report(usage, Console(file=printed, width=100))
+    assert printed.getvalue().count("and 181 more") == 1
