@@ -577,3 +577,80 @@ def test_the_first_of_what_cannot_be_decoded_is_named() -> None:
     assert tuple(found[name] for name in ("records", *names)) == (4, 1, 3, "b", 2)
     for topic in ("__consumer_offsets", "__transaction_state", "__cluster_metadata"):
         assert len(list(groups.undecodable(table_of(RECORDS, rows[0] | {"topic": topic})).rows())) == 1
+
+
+OFFSETS_TOPIC, METADATA_TOPIC = "__consumer_offsets", "__cluster_metadata"
+
+
+@pytest.mark.parametrize(
+    ("name", "topic", "new", "schema", "has_names"),
+    [
+        ("committed_offsets", OFFSETS_TOPIC, CommittedOffsets, columns.COMMITTED, False),
+        ("groups", OFFSETS_TOPIC, Groups, columns.GROUPS, False),
+        ("members", OFFSETS_TOPIC, Members, columns.MEMBERS, True),
+        ("share_states", "__share_group_state", ShareStates, columns.SHARE_STATES, True),
+        ("transactions", "__transaction_state", Transactions, columns.TRANSACTIONS, False),
+        ("topics", METADATA_TOPIC, Topics, columns.TOPICS, False),
+        ("brokers", METADATA_TOPIC, Brokers, columns.BROKERS, False),
+        ("configs", METADATA_TOPIC, Configs, columns.CONFIGS, False),
+        ("acls", METADATA_TOPIC, Acls, columns.ACLS, False),
+        ("scram_users", METADATA_TOPIC, ScramUsers, columns.SCRAM_USERS, False),
+        ("features", METADATA_TOPIC, Features, columns.FEATURES, False),
+        ("quotas", METADATA_TOPIC, Quotas, columns.QUOTAS, False),
+    ],
+)
+def test_each_table_is_replayed_from_its_topic_with_the_messages_of_a_package(
+    monkeypatch: pytest.MonkeyPatch, name: str, topic: str, new: Any, schema: pa.Schema, has_names: bool
+) -> None:
+    calls: list[tuple[Any, ...]] = []
+
+    def mapped(table: Any, takes: pa.Schema, function: Any, gives: pa.Schema, **how: Any) -> str:
+        calls.append((table, takes, function.keywords, gives, how))
+        return "made"
+
+    monkeypatch.setattr(groups, "query", lambda text, **tables: (text.format(**tables)))
+    monkeypatch.setattr(groups, "map_batches", mapped)
+    monkeypatch.setattr(groups, "names_by_id", lambda made: f"names that were {made}")
+
+    def call(topic: str, new: Any, schema: pa.Schema, names: str | None) -> tuple[Any, ...]:
+        work = {"new": new, "schema": schema, "protocol": "package", "names": names}
+        how = {"by": "partition", "order": groups.ORDER}
+        return f"SELECT * FROM records WHERE topic = '{topic}'", groups.REPLAYED, work, schema, how
+
+    assert getattr(groups, name)("records", "package") == "made"
+    expected = [call(topic, new, schema, "names that were made" if has_names else None)]
+    assert calls == [call(METADATA_TOPIC, Topics, columns.TOPICS, None)] * has_names + expected
+
+
+def test_groups_are_replayed_once_for_three_tables() -> None:
+    found = [row for batch in batches(offsets_log("4.1.1-running")) for row in batch.to_pylist()]
+    records = table_of(RECORDS, *found)
+    with groups.coordinated(records) as tables:
+        assert [*tables] == ["committed", "groups", "members"]
+        for name, function in (
+            ("committed", groups.committed_offsets),
+            ("groups", groups.groups),
+            ("members", groups.members),
+        ):
+            expected = sorted(str(row) for row in function(records).rows())
+            assert sorted(str(row) for row in tables[name].rows()) == expected != []
+
+
+def test_what_cannot_be_decoded_is_counted_by_topic_kind_and_reason() -> None:
+    """The first is that of the first partition, and then of the least offset."""
+    bad = {"key": b"\0\1\xff", "value": b"\0\0", "control": False, "source": "f"}
+    places = [(1, 5, 50), (0, 9, 90), (0, 8, 80), (0, 8, 79)]
+    rows: Rows = [
+        {"topic": topic, "partition": partition, "offset": offset, "position": position} | bad
+        for topic in (OFFSETS_TOPIC, "__share_group_state", "__transaction_state", "orders")
+        for partition, offset, position in places
+    ]
+    rows.append(rows[0] | {"key": b"\0\2\xff"})
+    found = groups.undecodable(table_of(RECORDS, *rows)).rows()
+    told = [(*[row[name] for name in ("topic", "records", "partition", "offset", "position")],) for row in found]
+    assert sorted(told) == [
+        (OFFSETS_TOPIC, 1, 1, 5, 50),
+        (OFFSETS_TOPIC, 4, 0, 8, 79),
+        ("__share_group_state", 4, 0, 8, 79),
+        ("__transaction_state", 4, 0, 8, 79),
+    ]

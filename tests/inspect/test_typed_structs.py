@@ -22,8 +22,8 @@ from kwire_inspect.options import Options
 from kwire_inspect.readers.log import LogReader
 from kwire_inspect.schemas import EXCHANGES, RECORDS
 from kwire_inspect.state import replay
-from kwire_inspect.tables.record_structs import RecordStructs, record_kind, record_kinds
-from kwire_inspect.tables.structs import AT_ONCE, ExchangeStructs, in_pieces
+from kwire_inspect.tables.record_structs import RecordKind, RecordStructs, record_kind, record_kinds
+from kwire_inspect.tables.structs import AT_ONCE, ExchangeStructs, in_pieces, schema_with, with_columns
 from kwire_kafka import (
     PROTOCOL,
     ApiVersionsRequest,
@@ -365,3 +365,167 @@ def test_a_record_of_another_kind_is_null_with_a_reason() -> None:
     )
     assert (row["version"], row["key"], row["value"]) == (None, None, None)
     assert row["reason"] == "expected a record of kind GroupMetadata, got OffsetCommit"
+
+
+CONNECT = r"(?:.*[._-])?connect(?:[._-].*)?[._-]configs?|mm2-configs\..*\.internal"
+
+
+@pytest.mark.parametrize(
+    ("kind", "columns", "where", "topics"),
+    [
+        (
+            RecordKind(
+                "OffsetCommit", "__consumer_offsets", (b"\0\0", b"\0\1"), "OffsetCommitKey", "OffsetCommitValue"
+            ),
+            ["version", "key", "value"],
+            "NOT control AND topic = '__consumer_offsets' AND "
+            "(substring(key, 1, 2) = X'0000' OR substring(key, 1, 2) = X'0001')",
+            ["__consumer_offsets"],
+        ),
+        (
+            RecordKind("GroupMetadata", "__consumer_offsets", (b"\0\2",), "GroupMetadataKey", "GroupMetadataValue"),
+            ["version", "key", "value"],
+            "NOT control AND topic = '__consumer_offsets' AND (substring(key, 1, 2) = X'0002')",
+            ["__consumer_offsets"],
+        ),
+        (
+            RecordKind("TopicRecord", "__cluster_metadata", (b"\1\2",), None, "TopicRecord"),
+            ["version", "value"],
+            "NOT control AND topic = '__cluster_metadata' AND (substring(value, 1, 2) = X'0102')",
+            ["__cluster_metadata"],
+        ),
+        (
+            RecordKind("EndTxnMarker", None, (b"\0\0\0\0", b"\0\0\0\1"), None, "EndTxnMarker"),
+            ["type", "version", "value"],
+            "control AND (substring(key, 1, 4) = X'00000000' OR substring(key, 1, 4) = X'00000001')",
+            [
+                "__consumer_offsets",
+                "__cluster_metadata",
+                "connect-configs",
+                "my-connect-configs",
+                "connect-configs-2",
+            ],
+        ),
+        (
+            RecordKind("TaskConfig", CONNECT, (b"task-",), None, None),
+            ["version", "key", "value"],
+            f"NOT control AND topic RLIKE r'^(?:{CONNECT})$' AND (substring(key, 1, 5) = X'7461736b2d')",
+            ["connect-configs", "my-connect-configs"],
+        ),
+    ],
+)
+def test_what_is_known_of_a_kind_of_record(
+    kind: RecordKind, columns: list[str], where: str, topics: list[str]
+) -> None:
+    decode = RecordStructs(kind)
+    assert record_kind(kind.name) == kind
+    assert [field.name for field in decode.fields()] == columns
+    assert (decode.name, decode.where) == (kind.name, where)
+    every = ["__consumer_offsets", "__cluster_metadata", "connect-configs", "my-connect-configs", "connect-configs-2"]
+    assert [topic for topic in every if kind.is_in(topic)] == topics
+
+
+def test_what_is_known_of_an_api() -> None:
+    decode = ExchangeStructs(HEARTBEAT)
+    assert (decode.name, decode.where) == ("Heartbeat", "api_key = 12")
+    assert [(field.name, field.metadata[b"comment"].decode()) for field in decode.fields()] == [
+        (
+            "request",
+            "Sent regularly by members of classic groups to the coordinator to stay in the group and learn of "
+            "rebalances.",
+        ),
+        ("response", "Reports whether the member is still in the group or must rejoin."),
+    ]
+    others = batch(EXCHANGES, *({"api_key": key} for key in (12, 13, 11, None, 12)))
+    assert decode.of(others).to_pylist() == [True, False, False, None, True]
+
+
+@pytest.mark.parametrize(
+    ("facts", "asked", "answered", "reason"),
+    [
+        ({}, "g4", (4, 0), None),
+        ({"request": exchange(4)["request"] + b"more"}, "g4", (4, 0), None),
+        ({"response": exchange(4)["response"] + b"more"}, "g4", (4, 0), None),
+        ({"version": None}, "g4", None, None),
+        ({"version": 0}, "g4", (0, None), None),
+        ({"version": -1}, "g4", None, "Heartbeat has no version -1"),
+        ({"version": 99}, "g4", None, newer("Heartbeat")),
+        ({"request": None, "response": None}, None, None, None),
+        ({"request": None, "reason": "known"}, None, (4, 0), "known"),
+        (
+            {"request": b"\0\3" + exchange(4)["request"][2:]},
+            None,
+            (4, 0),
+            "expected a request with API key 12, got 3",
+        ),
+        (
+            {"request": b"\0\x0c", "response": b""},
+            None,
+            None,
+            "RequestHeader v0, field api_version, byte 2 of 2: int16 takes 2 bytes, 0 left",
+        ),
+        (
+            {"response": exchange(4)["response"][:6]},
+            "g4",
+            None,
+            "HeartbeatResponse v4, field throttle_time_ms, byte 5 of 6: int32 takes 4 bytes, 1 left",
+        ),
+        ({"request": b"\0\x0c", "reason": "known"}, None, (4, 0), "known"),
+    ],
+)
+def test_bytes_of_an_exchange_one_by_one(
+    facts: dict[str, Any], asked: str | None, answered: tuple[int, int | None] | None, reason: str | None
+) -> None:
+    """Between two others, whose rows stay as they are."""
+    first, row, last = typed(
+        ExchangeStructs(HEARTBEAT), batch(EXCHANGES, exchange(1), exchange(4, **facts), exchange(2))
+    )
+    found_request, found = row["request"], row["response"]
+    assert (found_request and found_request["group_id"], row["reason"]) == (asked, reason)
+    assert (found and (found["error_code"], found["throttle_time_ms"])) == answered
+    for number, other in ((1, first), (2, last)):
+        assert (other["request"]["group_id"], other["response"]["error_code"]) == (f"g{number}", number)
+        assert other["reason"] is None
+
+
+def test_columns_that_are_replaced_go_to_the_end_after_the_reason() -> None:
+    text = pa.string()
+    schema = pa.schema([("a", text), ("key", text), ("problem", text), ("b", text), ("value", text)])
+    fields = [pa.field("value", pa.int8()), pa.field("c", pa.int8())]
+    assert schema_with(schema, ("key",), fields).names == ["a", "b", "reason", "value", "c"]
+    with_reason = schema.append(pa.field("reason", text))
+    assert schema_with(with_reason, ("key",), fields).names == ["a", "b", "reason", "value", "c"]
+    rows = [{"a": "1", "reason": "known"}, {"a": "2"}, {"a": "3"}, {"a": "4"}]
+    given = pa.RecordBatch.from_pylist(rows, with_reason)
+    new = {"value": pa.array([1, 2, 3, 4], pa.int8()), "c": pa.array([5, 6, 7, 8], pa.int8())}
+    reasons = (["x", "first", None, None], ["y", "second", "second", None])
+    found = with_columns(given, ("key",), fields, new, *reasons)
+    assert [tuple(row.values()) for row in found.to_pylist()] == [
+        ("1", None, "known", 1, 5),
+        ("2", None, "first", 2, 6),
+        ("3", None, "second", 3, 7),
+        ("4", None, None, 4, 8),
+    ]
+    bare = with_columns(given.drop_columns("reason"), ("key",), fields, new, *reasons)
+    assert bare["reason"].to_pylist() == ["x", "first", "second", None]
+
+
+def test_which_records_are_of_a_kind() -> None:
+    every = ["__consumer_offsets", "connect-configs", "connect-configs-2", None]
+    rows = [
+        {"topic": topic, "control": control, "key": key, "value": b"v"}
+        for topic in every
+        for control in (False, True)
+        for key in (b"\0\1x", b"\0\2x", b"task-a-0", b"\0\0\0\1", None)
+    ]
+    found = batch(RECORDS, *rows)
+    expected = {
+        "OffsetCommit": [(every[0], False, b"\0\1x"), (every[0], False, b"\0\0\0\1")],
+        "GroupMetadata": [(every[0], False, b"\0\2x")],
+        "TaskConfig": [(every[1], False, b"task-a-0")],
+        "EndTxnMarker": [(topic, True, b"\0\0\0\1") for topic in every],
+    }
+    for name, chosen in expected.items():
+        mask = RecordStructs(record_kind(name)).of(found).to_pylist()
+        taken = [row for row, is_mine in zip(rows, mask, strict=True) if is_mine]
+        assert [(row["topic"], row["control"], row["key"]) for row in taken] == chosen
