@@ -19,7 +19,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kwire import DecodeError, EncodeError, Uuid
+from kwire import DecodeError, EncodeError, Uuid, __version__
 from kwire.client import (
     AuthenticationError,
     BrokerError,
@@ -43,6 +43,7 @@ from kwire.schema import Field, struct_class, walk
 from kwire.struct import Struct
 from kwire_kafka import (
     PROTOCOL,
+    ApiVersionsRequest,
     ApiVersionsResponse,
     MetadataRequest,
     MetadataResponse,
@@ -229,7 +230,7 @@ def test_a_controller_has_no_metadata_and_answers_describe_cluster() -> None:
         assert answer.nodes == (Node(3, "c3", 9093, None),)
         listed.api_keys = [ApiVersion(api_key=18, min_version=0, max_version=4)]
         answer = talk(broker.port, ask)
-        assert (answer.nodes, answer.cluster_id) == ((), None)
+        assert (answer.nodes, answer.cluster_id, answer.controller_id) == ((), None, None)
         with pytest.raises(NoCommonVersionError, match="the server does not offer it"):
             talk(broker.port)
 
@@ -299,6 +300,19 @@ def test_a_client_has_a_name_for_the_quotas_and_logs_of_the_broker() -> None:
         with Loopback({"Metadata": answer}) as broker:
             talk(broker.port, **settings)
     assert seen == ["kwire", "mine", None]
+
+
+def test_a_client_says_what_software_it_is() -> None:
+    heard: list[Message] = []
+
+    def answer(request: Any) -> Message:
+        heard.append(request.message)
+        return standard()
+
+    with Loopback({"ApiVersions": answer}) as broker:
+        talk(broker.port)
+    said = ApiVersionsRequest(client_software_name="kwire", client_software_version=__version__)
+    assert heard == [said]
 
 
 def test_long_texts_of_a_broker_are_cut() -> None:
