@@ -425,11 +425,14 @@ ALERT = ssl.SSLError(1, "[SSL: TLSV1_ALERT_UNKNOWN_CA] tlsv1 alert unknown ca (_
 ALERT.reason = "TLSV1_ALERT_UNKNOWN_CA"
 PLAIN_TEXT = ssl.SSLError(1, "[SSL: WRONG_VERSION_NUMBER] wrong version number (_ssl.c:1)")
 PLAIN_TEXT.reason = "WRONG_VERSION_NUMBER"
+UNTRUSTED = ssl.SSLCertVerificationError(1, "[SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed (_ssl.c:1)")
+UNTRUSTED.verify_message = "self-signed certificate"
 
 
 @pytest.mark.parametrize(
     ("error", "tls", "text"),
     [
+        (UNTRUSTED, True, "its certificate is not accepted: self-signed certificate"),
         (ALERT, True, "refuses the TLS connection: TLSV1_ALERT_UNKNOWN_CA"),
         (PLAIN_TEXT, True, "does not answer in TLS: is it a port for plain text?"),
         (ConnectionResetError(104, "reset"), True, "does not answer in TLS: is it a port for plain text?"),

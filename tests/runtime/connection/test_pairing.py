@@ -335,6 +335,13 @@ def test_envelopes_with_nothing_readable_in_them() -> None:
         asked(envelope(PROTOCOL.encode_request(BEAT, 4, correlation_id=1)), 0, 2),
         answered(EnvelopeResponse(response_data=b"\0"), 0, 2),
     ]
+    for part in play([asked(envelope(b""), 0, 3), answered(EnvelopeResponse(response_data=b""), 0, 3)]):
+        assert isinstance(part, RequestEvent | ResponseEvent)
+        assert isinstance(part.inner, Undecodable if isinstance(part, RequestEvent) else type(None))
+    beat = PROTOCOL.encode_request(BEAT, 4, correlation_id=1)
+    _, empty = play([asked(envelope(beat), 0, 3), answered(EnvelopeResponse(response_data=b""), 0, 3)])
+    assert isinstance(empty, ResponseEvent)
+    assert isinstance(empty.inner, Undecodable)
     first, second, third, fourth = play(segments)
     assert isinstance(first, RequestEvent)
     assert isinstance(first.inner, Undecodable)
