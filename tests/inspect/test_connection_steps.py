@@ -100,6 +100,8 @@ LOGIN = [
     asked(SaslAuthenticateRequest(auth_bytes=b"\0alice\0hunter2"), 2, 12, 0.3),
     answered(SaslAuthenticateResponse(session_lifetime_ms=9), 2, 12, 0.4),
 ]
+UNREADABLE = frame(b"\0\x0c\0\4\0\0\0\7\0\2me\1\0\x7f" + bytes(20))
+"""A request whose header claims more tagged bytes than there are."""
 CONVERSATIONS: dict[str, list[Step]] = {
     "requests that are dropped": [
         asked(BEAT, 4, 1),
@@ -150,6 +152,17 @@ CONVERSATIONS: dict[str, list[Step]] = {
         "unread",
         asked(BEAT, 4, 3, 0.7),
         answered(BEATEN, 4, 3, 0.8),
+    ],
+    "headers that cannot be read": [
+        asked(BEAT, 4, 1),
+        (CLIENT, 0.1, UNREADABLE),
+        (CLIENT, 0.2, UNREADABLE[:24]),
+        gap(CLIENT, len(UNREADABLE) - 24, 0.3),
+        "unread",
+        asked(BEAT, 4, 8, 0.4),
+        answered(BEATEN, 4, 1, 0.5),
+        (SERVER, 0.6, frame(b"\0\0\0\7\0abc")),
+        answered(BEATEN, 4, 8, 0.7),
     ],
     "what is not Kafka": [asked(BEAT, 4, 1), (SERVER, 0.1, b"HTTP/1.1 400 Bad"), "unread", (SERVER, 0.2, b"more")],
 }
@@ -533,6 +546,14 @@ def test_codes_are_those_of_the_api_and_version_of_a_response() -> None:
             len(replicas) - 1
         )
         assert made.outcome(3, 12, b"\0\0\0\1\xff\xff\xff\xff\xff\xff", 0) == ((), None)
+        null = b"\xff\xff\xff\xff"
+        assert made.outcome(3, 3, b"\0\0\0\5" + null + null[:2] + null + bytes(4), 0) == (
+            (),
+            None,
+        ), "no brokers at all"
+        assert made.outcome(3, 3, b"\0\0\0\5" + bytes(4) + null[:2] + null + bytes(4), 0) == ((), 5)
+        assert made.outcome(17, 0, b"\0\1" + b"\0\0\0\1" + null[:2], 0) == ((), None), "a mechanism without a name"
+        assert made.outcome(17, 0, b"\0\1" + b"\0\0\0\1" + bytes(2), 0) == ((1,), None)
         assert made.outcome(12, 99, beaten[2], 0) == ((), None)
 
 

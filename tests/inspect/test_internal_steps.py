@@ -99,6 +99,7 @@ def test_topics(snapshot: SnapshotAssertion) -> None:
         ("partition 1 of a", partition(A, 1, leader=2, adding_replicas=[5], removing_replicas=[6])),
         ("partition 0 of a", partition(A, 0, **elr, **last)),
         ("partition 0 of b, which has no name yet", partition(B, 0, **last)),
+        ("an ISR of it", change(B, 0, isr=[2])),
         ("topic b", described("TopicRecord", name="b", topic_id=B)),
         ("a change of a partition that is not there", change(A, 7, leader=2)),
         ("a change of a topic that is not there", change(NONE, 0, leader=2)),
@@ -206,6 +207,7 @@ def test_settings_rules_users_and_quotas(snapshot: SnapshotAssertion) -> None:
         ("of the same in another order", quota(4, software, alice)),
         ("of the user alone", quota(5, alice)),
         ("another quota of the user", quota(6, alice, key="other")),
+        ("which is 0", quota(0, alice, key="other")),
         ("a quota of the user ends", quota(0, alice, remove=True)),
         ("and ends again", quota(0, alice, remove=True)),
     ]
@@ -291,6 +293,7 @@ def test_groups_of_consumers(snapshot: SnapshotAssertion) -> None:
         ("no assignment", at(group, None, "TargetAssignmentMetadata")),
         ("m has gone", at(m, None, "MemberMetadata")),
         ("another group has a member", at({"group_id": "h", "member_id": "m"}, first, "MemberMetadata")),
+        ("its assignment comes first", at({"group_id": "h"}, {"assignment_epoch": 0}, "TargetAssignmentMetadata")),
         ("whose epoch is 0", at({"group_id": "h"}, {"epoch": 0}, "Metadata")),
         ("its member is there", now({"group_id": "h", "member_id": "m"}, 0, -1)),
         ("the first has gone", at(group, None, "Metadata")),
@@ -379,7 +382,13 @@ def test_classic_groups_and_offsets(snapshot: SnapshotAssertion) -> None:
         ("with two", classic("g", member("m"), member("n"), generation=4)),
         (
             "whose bytes are others",
-            classic("g", member("m", b"\0\0\0"), member("n", b"", b""), member("o", assignment=b"\0")),
+            classic(
+                "g",
+                member("m", b"\0\0\0"),
+                member("n", b"", b""),
+                member("o", assignment=b"\0"),
+                member("p", assignment=b""),
+            ),
         ),
         ("a group of Connect", classic("c", member("m"), kind="connect")),
         ("an offset of another group", commit("h", 0, 5)),

@@ -27,15 +27,16 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDFExpand
 
 from kwire_inspect.tls import connection
 from kwire_inspect.tls.connection import APPLICATION, HANDSHAKE, TlsDirection
+from kwire_inspect.tls.hello import RETRY, Hello, server_hello
 from kwire_inspect.tls.protection import Opened, Protection, Protection13
 from kwire_inspect.tls.records import APPLICATION_DATA, CLIENT_HELLO, FINISHED, KEY_UPDATE, SERVER_HELLO, Record
-from kwire_inspect.tls.suites import TLS13
+from kwire_inspect.tls.suites import TLS12, TLS13
 from tests.inspect.test_tls import NO_ENCRYPT_THEN_MAC, SUITES, hello
 from tests.inspect.test_tls_streams import Sealed
 
 OTHER: dict[Direction, Direction] = {CLIENT: SERVER, SERVER: CLIENT}
 SECRETS = {label: bytes([number + 1]) * 32 for number, label in enumerate((*HANDSHAKE, *APPLICATION))}
-ALERT, TICKET, RETRY_HELLO = 21, 4, 6
+ALERT, TICKET = 21, 4
 
 
 def log(*labels: str, name: bytes = b"c") -> bytes:
@@ -408,6 +409,25 @@ def test_keys_of_each_suite_and_those_that_follow(number: int) -> None:
             assert opened == [(23, b"said"), None]
             assert protection.open(place, header[:-1] + b"\xff", fragment) is None
         secret, protection = expanded(b"traffic upd", hashed.digest_size), protection.next()
+
+
+def test_extensions_of_a_server_end_where_their_size_says() -> None:
+    """Or with the hello, if that ends before. A hello that asks for another has no choices."""
+    versions, etm = b"\0\x2b\0\2\3\4", b"\0\x16\0\0"
+    cbc, body = TLS12[0x2F], hello(suite=0x2F, extensions=etm + versions)
+    start = body[: -len(etm + versions) - 2]
+    usual = Hello(b"r" * 32, b"", 0x0303, cbc, True)
+    for size, given, expected in (
+        (4, etm + versions, usual),
+        (3, etm + versions, replace(usual, etm=False)),
+        (0, etm, replace(usual, etm=False)),
+        (7, etm + versions, usual),
+        (200, etm, usual),
+        (200, etm + versions[:2], usual),
+        (200, etm + versions[:3], usual),
+    ):
+        assert server_hello(start + size.to_bytes(2, "big") + given) == expected, (size, given)
+    assert server_hello(body.replace(b"r" * 32, RETRY)) is None
 
 
 CBC = ("1.2 ECDHE-RSA-AES128-SHA", "1.2 ECDHE-RSA-AES128-SHA256", "1.2 ECDHE-RSA-AES256-SHA384", "1.2 AES256-SHA256")
