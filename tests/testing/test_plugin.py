@@ -131,6 +131,7 @@ def commanded(
     return main(["fake-broker", *arguments])
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="other addresses of the loopback")
 def test_the_options_of_the_command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """Topics with one partition or more, at ports in a row, and a line for each request."""
     with FakeBroker(nodes=2) as other:  # a number that other tests will not have

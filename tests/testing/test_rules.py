@@ -6,6 +6,7 @@ import asyncio
 import logging
 import socket
 import struct
+import sys
 import threading
 from collections.abc import Callable
 from contextlib import AsyncExitStack
@@ -345,6 +346,7 @@ def test_ports_are_those_asked_for() -> None:
         assert addresses[2] not in addresses[:2]
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="other addresses of the loopback")
 def test_a_broker_listens_on_its_host_only() -> None:
     with FakeBroker("3.9", host="127.0.0.2") as broker:
         assert broker.bootstrap_servers.startswith("127.0.0.2:")
@@ -496,6 +498,7 @@ def test_the_end_of_a_broker_closes_all_connections() -> None:
     assert asyncio.run(run()) == ["BrokerError"] * 4
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="its linger has another form")
 def test_clients_that_break_off_leave_no_errors() -> None:
     """In the middle of a request, while they wait, or before an answer is read."""
     problems: list[object] = []
