@@ -357,6 +357,7 @@ def test_a_broker_listens_on_its_host_only() -> None:
                 return found
 
         assert asyncio.run(run()) == "127.0.0.2"
+        assert {call.host for call in broker.requests} == {"127.0.0.2"}  # what is local comes from there
 
 
 @pytest.mark.parametrize("blocking", [False, True])
