@@ -189,13 +189,14 @@ def test_the_summary_has_what_is_newer_once() -> None:
 @pytest.mark.parametrize(("versions", "more"), [(10, ""), (11, ", 1 more versions"), (12, ", 2 more versions")])
 def test_only_the_most_frequent_are_named(versions: int, more: str) -> None:
     """All are counted. Those that are as frequent are in the order of their keys."""
-    counts = [(999, 5, 1000), *((998, version, 7) for version in range(versions - 1))]
+    counts = [(999, 5, 1000), (990, 99, 7), *((998, version, 7) for version in range(versions - 2))]
     counts += [(12, 0, 9), (12, -1, 3), (3, -2, 4)]  # one is known
     seen = [{"input_kind": "c", "requests": n, "api_key": key, "version": version} for key, version, n in counts]
-    named = [f"API key 998 in version {version} (7)" for version in range(min(versions - 1, 9))]
+    named = ["API key 999 in version 5 (1,000)", "API key 990 in version 99 (7)"]
+    named += [f"API key 998 in version {version} (7)" for version in range(8)]
     first = f"{1000 + 7 * (versions - 1):,} requests newer than {NEWEST}, counted but not decoded: "
     assert newer_than_known(seen[::-1], PROTOCOL) == (
-        f"{first}{', '.join(['API key 999 in version 5 (1,000)', *named])}{more}; {TAKE_IN}.",
+        f"{first}{', '.join(named)}{more}; {TAKE_IN}.",
         "7 requests older than the versions known here, counted but not decoded: Metadata -2 (4), Heartbeat -1 (3); "
         f"{TAKE_IN}.",
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from base64 import b64encode
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -13,6 +14,7 @@ import plotly.graph_objects as go
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from syrupy.assertion import SnapshotAssertion
 
 from kwire import __version__
 from kwire.guide import Guide
@@ -474,3 +476,27 @@ def test_a_page_allows_each_of_its_scripts_once(shown_charts: tuple[Chart, ...])
     metas = [facts for facts, _ in Elements(text).named("meta") if "http-equiv" in facts]
     refresh = [{"http-equiv": "refresh", "content": "30"}] * len(shown_charts)
     assert metas == [{"http-equiv": "Content-Security-Policy", "content": policy}, *refresh]
+
+
+def test_the_whole_page_without_its_scripts_and_styles(snapshot: SnapshotAssertion) -> None:
+    rows = tuple((number, f"c{number}") for number in range(AT_ONCE + 1))
+    short = Table(
+        "one", "One", rows=((1.5, "ok", "<b>", ()), (None, "?", None, "")), note="A <note>.", more=2
+    ).with_columns(
+        Column("n_n", comment='In "ms".'),
+        Column("verdict", mark={"ok": "good"}),
+        Column("client", "Client <i>"),
+        "none",
+    )
+    tables = (
+        short,
+        Table("two", "Two", rows=rows).with_columns("n", "client"),
+        Table("three", "Three", empty="No <row>."),
+    )
+    figure = charts.bars(["a"], {"s": [1]}, unit="u")
+    drawn = Chart("c1", "Chart <1>", figure, "Of <what>."), Chart("c2", "Chart 2", figure)
+    made = Report("name", "The <title>", ("First.", "Second & last."), tables, drawn, refresh=5, made=START)
+    text = re.sub(r"(<(script|style)\b[^>]*>).*?(</\2>)", r"\1...\3", page(made), flags=re.S)
+    text = re.sub(r"(<tr>\n<td[^>]*>\d+</td>\n<td>c\d+</td>\n</tr>\n)+", r"\1", text)
+    text = re.sub(r"sha256-[\w+/=]+", "HASH", text).replace(f"kwire {__version__}", "kwire VERSION")
+    assert text == snapshot

@@ -487,9 +487,12 @@ def test_the_whole_text_on_terminals_of_all_widths(width: int, snapshot: Snapsho
     )
     one = Table("one", "One\x1b", rows=rows, more=3).with_columns(*shape)
     two, three = Table("two", "Two", empty="Nothing\x1b."), replace(one, title="Three", more=0)
-    shown = Report("r", "Title\x1b", ("Said\x1b.", "x" * 300), (one, two, three))
+    shown = Report("r", "Title [b]\x1b", ("Said [b]it[/b]\x1b.", "x" * 300), (one, two, three))
     assert [line.rstrip() for line in printed(shown, rows=2, width=width).splitlines()] == snapshot
     assert "and 4 more" in printed(shown, rows=2, width=width)
     assert "and 1 more" in printed(shown, rows=2, width=width)
+    times = Table("t", "T", rows=((START, 1), (START, 2))).with_columns("seen", "n")
+    narrow = printed(Report("r", "R", (), (times,)), width=width // 2)
+    assert max(map(len, narrow.splitlines())) <= width // 2, "whatever does not fit"
     few = printed(replace(shown, tables=(three,)), rows=3, width=width)
     assert " more" not in few

@@ -213,6 +213,10 @@ def test_releases_of_another_package_are_targets(asked: list[tuple[str, str | No
     assert [one.name for one in find_targets(["9.0", "b:2"], None, fewer)] == ["9.0.0", "b:2"]
     with pytest.raises(UnknownReleaseError, match=r"unknown release .4\.1\.1."):
         find_target("4.1.1", None, fewer)
+    for target in ("9.0", fewer["9.0.0"], ["9.0.0", "9.0"], ("9.0.0",)):
+        report = readiness(clients_of(client(FETCH, 3), client(FETCH, 4, client_id="two")), target, fewer)
+        assert report.title == "Clients that break on Kafka 9.0.0"
+        assert report.table("clients").column("verdict") == ["unknown", "ok"]
 
 
 def test_warnings_on_logins_in_clear_text(tmp_path: Path) -> None:
