@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable
 from typing import Any
 
@@ -9,6 +10,7 @@ import click
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
+from kwire.command import main
 from kwire.command.broker import broker
 from kwire.command.call import call
 from kwire.command.decode import decode
@@ -243,6 +245,13 @@ def test_wrong_usage_is_told_in_one_line(run: Run, snapshot: SnapshotAssertion) 
         *_, line = result.err.splitlines()
         lines.append(f"{' '.join(arguments)}: {line.removeprefix('Error: ')}")
     assert lines == snapshot
+
+
+def test_a_terminal_that_lacks_characters_gets_escapes(monkeypatch: pytest.MonkeyPatch) -> None:
+    printed = io.BytesIO()
+    monkeypatch.setattr("sys.stdout", io.TextIOWrapper(printed, encoding="ascii", write_through=True))
+    assert main(["decode", METADATA]) == 0
+    assert rb'"\xfc"' in printed.getvalue()
 
 
 def test_an_option_may_be_as_large_as_its_limit(run: Run) -> None:

@@ -194,6 +194,24 @@ def test_the_command_prints_addresses_and_writes_a_page(run: Any, tmp_path: Path
     )
 
 
+@pytest.mark.parametrize(
+    ("second", "code", "problems"),
+    [(REQUEST, 0, 0), (REQUEST[:-1], 1, 1), (b"\x01\xf4\0\2" + REQUEST[4:], 3, 1)],
+    ids=["good", "broken", "unknown"],
+)
+def test_a_page_is_written_whatever_the_frames_are(
+    run: Any, tmp_path: Path, second: bytes, code: int, problems: int  # noqa: F811
+) -> None:
+    file = tmp_path / "page.html"
+    assert run("--html", str(file), (frame(REQUEST) + frame(second)).hex()).code == code
+    made = file.read_text("utf-8")
+    assert re.findall(r'<h2 id="s\d-title">([^<]*)</h2>', made) == [
+        "frame at byte 0, 25 bytes",
+        f"frame at byte 25, {4 + len(second)} bytes",
+    ]
+    assert made.count('<p class="problem">') == problems
+
+
 def test_records_of_internal_topics_have_an_address_each(run: Any, tmp_path: Path) -> None:  # noqa: F811
     value = b"\0\x03" + OffsetCommitValue(offset=5).encode(3)
     key = "0001 0001 67 0001 74 00000000"
