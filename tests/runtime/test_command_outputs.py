@@ -149,6 +149,13 @@ DECODED = {
     ],
     "a response to many": ["--payload", bytes(8).hex()],
     "an empty key": ["--topic", "__consumer_offsets", "--key", "", "--value", VALUE],
+    "a record of Kafka Connect": [
+        *("--topic", "connect-configs", "--key", b"connector-a".hex()),
+        *("--value", b'{"properties": {"topics": "t", "password": "s3cret"}, "n": [1, null]}'.hex()),
+    ],
+    "an unknown record of Kafka Connect that breaks off": [
+        *("--topic", "connect-configs", "--key", b"plugin-a".hex(), "--value", b'{"a": "s3cret",'.hex()),
+    ],
     "a message in a version that it lacks": ["--message", "OffsetCommitValue", "--version", "9", VALUE[4:]],
 }
 
