@@ -17,10 +17,11 @@ import pytest
 from kwire.client import Sasl, Security, parse_address
 from kwire.client.files import MAX_FILE
 from kwire.command import group
+from kwire.command.broker import _text, as_json
 from kwire.command.connecting import connecting, security
 from kwire.command.options import Options, put_json
 from kwire.frames import frame
-from kwire.releases import BrokerAnswer
+from kwire.releases import ApiFit, BrokerAnswer, BrokerFit, Feature, Node
 from kwire_kafka import (
     ApiVersionsResponse,
     CreateDelegationTokenResponse,
@@ -604,3 +605,82 @@ def test_addresses(text: str, found: tuple[str, int]) -> None:
 def test_no_addresses(text: str) -> None:
     with pytest.raises(ValueError, match="expected HOST:PORT"):
         parse_address(text)
+
+
+FIT = BrokerFit(
+    ("1.0", "1.1"),
+    "broker",
+    False,
+    (
+        ApiFit(0, "Produce", range(3, 12), (range(3), range(12, 14)), (), (), ()),
+        ApiFit(1, "Fetch", range(4, 5), (), (range(4, 5),), (range(5, 7),), (range(1), range(2, 4))),
+        ApiFit(1000, "OffsetForLeaderEpoch", range(0), (range(1),), (), (), ()),
+    ),
+)
+ANSWER = BrokerAnswer(
+    name="b\n:1",
+    apis={0: range(3, 12), 1: range(4, 5)},
+    features=(
+        Feature("both", (1, 3), (2, 4)),
+        Feature("supported", (0, 1), None),
+        Feature("finalized", None, (5, 6)),
+    ),
+    cluster_id="",
+    controller_id=None,
+    nodes=(Node(1, "h", 9092, None), Node(20, "::1", 1, "r\x1b"), Node(-1, "i", 2, "")),
+)
+
+
+def test_all_that_is_printed_of_a_broker() -> None:
+    assert list(_text(ANSWER, FIT)) == [
+        r"b\u000a:1 fits no known release; the nearest is Kafka 1.0, 1.1 (broker)",
+        "",
+        "cluster     , controller None",
+        "nodes       1 at h:9092",
+        r"            20 at [::1]:1, rack r\u001b",
+        "            -1 at i:2",
+        "features    both at level 4, supported 1-3",
+        "            supported not finalized, supported 0-1",
+        "            finalized at level 6, unsupported",
+        "",
+        "API                    key  versions  against 1.1",
+        "Produce                  0  3-11      lacks 0-2, 12-13",
+        "Fetch                    1  4         more 4; unstable 5-6; refused 0, 2-3",
+        "OffsetForLeaderEpoch  1000  none      lacks 0",
+    ]
+    one = BrokerFit(("1.0",), "", True, FIT.apis[:1])
+    assert list(_text(BrokerAnswer(name="b:1", apis={}), one)) == [
+        "b:1 fits Kafka 1.0",
+        "",
+        "",
+        "API      key  versions  against 1.0",
+        "Produce    0  3-11      lacks 0-2, 12-13",
+    ]
+
+
+def test_all_of_a_broker_as_json() -> None:
+    rows = [
+        (0, "Produce", 3, 11, "0-2, 12-13", "", "", ""),
+        (1, "Fetch", 4, 4, "", "4", "5-6", "0, 2-3"),
+        (1000, "OffsetForLeaderEpoch", None, None, "0", "", "", ""),
+    ]
+    names = ("api_key", "name", "min_version", "max_version", "lacks", "more", "unstable", "refused")
+    assert as_json(ANSWER, FIT) == {
+        "broker": "b\n:1",
+        "releases": ("1.0", "1.1"),
+        "exact": False,
+        "listener": "broker",
+        "cluster_id": "",
+        "controller_id": None,
+        "nodes": [
+            {"id": 1, "host": "h", "port": 9092, "rack": None},
+            {"id": 20, "host": "::1", "port": 1, "rack": "r\x1b"},
+            {"id": -1, "host": "i", "port": 2, "rack": ""},
+        ],
+        "features": [
+            {"name": "both", "supported": (1, 3), "finalized": (2, 4)},
+            {"name": "supported", "supported": (0, 1), "finalized": None},
+            {"name": "finalized", "supported": None, "finalized": (5, 6)},
+        ],
+        "apis": [dict(zip(names, row, strict=True)) for row in rows],
+    }
