@@ -71,6 +71,7 @@ def test_a_library_is_guessed_by_its_default_client_id(
 def test_no_library_is_guessed_by_any_other(client_id: str | None) -> None:
     assert library_of(client(client_id)) is None
     assert library_of(client(client_id, "unheard-of 1.0")) is None
+    assert library_of(client(client_id, "my-rdkafka-2.1.0 1.0")) is None, "that is the name of some software"
 
 
 def outcomes() -> Iterator[tuple[Tried, str, bool]]:

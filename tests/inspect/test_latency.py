@@ -274,3 +274,25 @@ def test_charts_name_the_input_if_there_are_several() -> None:
         ([exchange(0, latency_ms=1.0), exchange(latency_ms=0.0)], ["Metadata", "Produce"]),
     ):
         assert latency(exchanges_of(*rows)).charts[0].figure["layout"]["yaxis"]["ticktext"] == names
+
+
+@pytest.mark.parametrize(
+    ("places", "first"),
+    [
+        ([(1.5, "a", 3), (1.25, "z", 8), (1.75, "a", 1)], ("z", 8)),
+        ([(1.5, "b", 3), (1.5, "a", 8), (1.5, "a", 9)], ("a", 8)),
+        ([(None, "a", 1), (900, "c", 3), (7, "d", 4)], ("d", 4)),
+        ([(None, "b", 1), (None, "a", 3)], ("a", 3)),
+    ],
+)
+def test_the_example_of_an_error_is_its_first_response(
+    places: list[tuple[float | None, str, int]], first: tuple[str, int]
+) -> None:
+    """By its time, then by its place; a response without a time comes last."""
+    rows = [
+        exchange(3, 9, at or 0, error_codes=[3], source=source, position=position)
+        | ({"time": None} if at is None else {})
+        for at, source, position in places
+    ]
+    errors = latency(exchanges_of(*rows)).table("errors")
+    assert [row[4:] for row in errors.rows] == [(len(places), *first)]

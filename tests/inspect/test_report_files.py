@@ -331,6 +331,7 @@ def test_csv_has_lists_as_text_and_empty_cells(tmp_path: Path) -> None:
         (0.5, "0.5"),
         (999.94, "999.9"),
         (-1000.6, "-1001"),
+        (-123456.7, "-123457"),
         (float("nan"), ""),
         (float("inf"), "inf"),
         (START, "2026-01-02 12:00:00"),
