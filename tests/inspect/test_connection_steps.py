@@ -34,6 +34,8 @@ from kwire_inspect.reasons import MISSING
 from kwire_inspect.rows import Row
 from kwire_kafka import (
     PROTOCOL,
+    EnvelopeRequest,
+    EnvelopeResponse,
     HeartbeatRequest,
     HeartbeatResponse,
     MetadataRequest,
@@ -100,6 +102,7 @@ LOGIN = [
     asked(SaslAuthenticateRequest(auth_bytes=b"\0alice\0hunter2"), 2, 12, 0.3),
     answered(SaslAuthenticateResponse(session_lifetime_ms=9), 2, 12, 0.4),
 ]
+ENVELOPE = EnvelopeRequest(request_data=asked(BEAT, 4, 1, client_id="you")[2][4:], client_host_address=b"\xc0\0\2\7")
 UNREADABLE = frame(b"\0\x0c\0\4\0\0\0\7\0\2me\1\0\x7f" + bytes(20))
 """A request whose header claims more tagged bytes than there are."""
 CONVERSATIONS: dict[str, list[Step]] = {
@@ -152,7 +155,9 @@ CONVERSATIONS: dict[str, list[Step]] = {
         "unread",
         asked(BEAT, 4, 3, 0.7),
         answered(BEATEN, 4, 3, 0.8),
+        gap(CLIENT, 50, 0.9),
     ],
+    "what nobody knows": [(CLIENT, 0.1, b"\xff\xff\xff\xffwhatever it is"), (SERVER, 0.2, b"\xff" * 9)],
     "headers that cannot be read": [
         asked(BEAT, 4, 1),
         (CLIENT, 0.1, UNREADABLE),
@@ -163,6 +168,14 @@ CONVERSATIONS: dict[str, list[Step]] = {
         answered(BEATEN, 4, 1, 0.5),
         (SERVER, 0.6, frame(b"\0\0\0\7\0abc")),
         answered(BEATEN, 4, 8, 0.7),
+    ],
+    "an Envelope": [
+        asked(ENVELOPE, 0, 1),
+        asked(ENVELOPE, 0, 2, 0.1),
+        answered(EnvelopeResponse(response_data=RESPONSE[4:]), 0, 1, 0.2),
+        "drop",
+        asked(ENVELOPE, 0, 3, 0.3),
+        answered(EnvelopeResponse(error_code=41), 0, 3, 0.4),
     ],
     "what is not Kafka": [asked(BEAT, 4, 1), (SERVER, 0.1, b"HTTP/1.1 400 Bad"), "unread", (SERVER, 0.2, b"more")],
 }
@@ -468,9 +481,11 @@ def test_frames_above_a_size_with_many_values(monkeypatch: pytest.MonkeyPatch, l
         for table, expected in tables:
             kind = "kind" if table == "frames" else "outcome"
             schema = pa.schema([TABLES[table].field(name) for name in (kind, "error_codes", "throttle_ms", "reason")])
-            read = frame_batches(given, schema, table=table, budget=Budget(decoded=most - less))
-            rows = [tuple(row.values()) for batch in read for row in batch.to_pylist()]
-            assert rows == expected
+            for conditions in ([], [Condition("api", "=", "Metadata")]):
+                budget = Budget(decoded=most - less)
+                read = frame_batches(given, schema, table=table, budget=budget, conditions=conditions)
+                rows = [tuple(row.values()) for batch in read for row in batch.to_pylist()]
+                assert rows == expected
 
 
 @pytest.mark.parametrize(
@@ -667,6 +682,25 @@ def test_what_was_dropped_is_in_rows_at_the_piece_that_came_then() -> None:
     assert sum(len(one._table.contexts._known) for one in left) == 1, "it was not looked at"
     assert connections.drop(place, 1) == []
     assert sum(len(one._table.contexts._known) for one in left) == 0
+
+
+def test_connections_whose_client_is_unknown_have_the_same_budget() -> None:
+    """What waited is told at the end. Memory is freed from the largest on."""
+    connections = Connections(ConnectionProjection("exchanges", budget=Budget(held=2000)))
+    given = [late([(CLIENT, 0.0, bytes(size))], swapped=False) for size in (300, 700, 600)]
+    for piece, _ in given:
+        connections.feed(piece)
+
+    def held() -> list[int]:
+        return [one.held for one in connections._open.values() if isinstance(one, UnorientedConnection)]
+
+    assert held() == [556, 956, 856]
+    assert connections.drop(given[0][0], 1000) == []
+    assert held() == [556, 0, 0]
+    for _, closed in given:
+        connections.feed(closed)
+    told = ConnectionProjection("exchanges").batch(connections.rows()).to_pylist()
+    assert [row["unread"] for row in told] == [300, 700, 600]
 
 
 @pytest.mark.parametrize("table", ["frames", "exchanges"])

@@ -432,14 +432,20 @@ def test_transactions(snapshot: SnapshotAssertion) -> None:
         transaction_log.PartitionsSchema(topic="u", partition_ids=[2]),
     ]
     gone = record("TransactionLog", {"transactional_id": "a"}, None, log="transaction")
+    never: dict[str, Any] = {
+        "producer_epoch": -1,
+        "transaction_partitions": None,
+        "transaction_start_timestamp_ms": -1,
+    }
     told: list[Step] = [
-        ("none yet", status("a", 0, transaction_partitions=None, transaction_start_timestamp_ms=-1)),
+        ("none yet", status("a", 0, **never)),
         ("one", status("a", 1, transaction_partitions=parts)),
         ("one of another id", status("b", 2, 0, transaction_partitions=parts[1:])),
         ("the first is over", status("a", 5, previous_producer_id=6, client_transaction_version=2)),
         ("a record that is cut off", {"key": gone[0], "value": b"\0\0cut"}),
         ("the other is dead", status("b", 6)),
         ("and again", status("b", 6)),
+        ("one that is fenced", status("d", 7)),
         ("a state without a name", status("c", 99, previous_producer_id=0)),
         ("the first has gone", gone),
         ("it has gone again", gone),

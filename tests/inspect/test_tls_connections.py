@@ -27,9 +27,17 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDFExpand
 
 from kwire_inspect.tls import connection
 from kwire_inspect.tls.connection import APPLICATION, HANDSHAKE, TlsDirection
-from kwire_inspect.tls.hello import RETRY, Hello, server_hello
-from kwire_inspect.tls.protection import Opened, Protection, Protection13
-from kwire_inspect.tls.records import APPLICATION_DATA, CLIENT_HELLO, FINISHED, KEY_UPDATE, SERVER_HELLO, Record
+from kwire_inspect.tls.hello import RETRY, Hello, NotTlsError, server_hello
+from kwire_inspect.tls.protection import Opened, Protection, Protection12, Protection13
+from kwire_inspect.tls.records import (
+    APPLICATION_DATA,
+    CLIENT_HELLO,
+    FINISHED,
+    KEY_UPDATE,
+    SERVER_HELLO,
+    Record,
+    Records,
+)
 from kwire_inspect.tls.suites import TLS12, TLS13
 from tests.inspect.test_tls import NO_ENCRYPT_THEN_MAC, SUITES, hello
 from tests.inspect.test_tls_streams import Sealed
@@ -195,6 +203,10 @@ def losses() -> dict[str, list[Step]]:
     _, _, data = talk.say(CLIENT, bytes(range(200)))
     steps += [(CLIENT, 1.0, data[:50]), gap(CLIENT, 20, 2.0), (CLIENT, 2.0, data[70:90]), gap(CLIENT, 30, 2.1)]
     steps += [(CLIENT, 2.2, data[120:]), talk.say(CLIENT, b"next")]
+    talk, steps = begin("all the rest of a record, bit by bit")
+    _, _, data = talk.say(CLIENT, bytes(range(200)))
+    steps += [(CLIENT, 1.0, data[:50]), gap(CLIENT, 20, 2.0), gap(CLIENT, len(data) - 70, 2.1)]
+    steps += [talk.say(CLIENT, b"next"), talk.say(CLIENT, b"last")]
     talk, steps = begin("the end of a record and the beginning of the next")
     one, two = talk.say(CLIENT, bytes(100))[2], talk.say(CLIENT, bytes(100))[2]
     steps += [(CLIENT, 1.0, one[:90]), gap(CLIENT, 60, 2.0), (CLIENT, 2.0, two[150 - len(one) :])]
@@ -409,6 +421,80 @@ def test_keys_of_each_suite_and_those_that_follow(number: int) -> None:
             assert opened == [(23, b"said"), None]
             assert protection.open(place, header[:-1] + b"\xff", fragment) is None
         secret, protection = expanded(b"traffic upd", hashed.digest_size), protection.next()
+
+
+@pytest.mark.parametrize(
+    ("steps", "lost"),
+    [
+        ([9], 9),
+        ([0], 1),
+        ([b"\x17\3\3", 9], 3 + 9),
+        ([9, 4], 9 + 4),
+        ([9, b"other", 4], 9 + 2 + 4),
+        ([b"\x17\3\3\0\x0a", 9], 0),
+        ([b"\x17\3\3\0\x0a", 10], 0),
+        ([b"\x17\3\3\0\x0a", 11], 5 + 11),
+        ([b"\x17\3\3\0\x0a", 6, 4], 0),
+        ([b"\x17\3\3\0\x0a", 6, 5], 1),
+        ([b"\x17\3\3\0\x0a", 6, 9], 5),
+        ([b"\x17\3\3\0\x0a", 6, b"abc", 9], 8),
+    ],
+)
+def test_the_bytes_lost_before_a_record(steps: list[bytes | int], lost: int) -> None:
+    """Of pieces and losses before it: about as many as were lost, or that were no record."""
+    made, (_, _, last) = Records(), (CLIENT, 0.0, b"\x17\3\3\0\4said")
+    for step in steps:
+        if isinstance(step, int):
+            made.gap(step)
+        else:
+            assert [*made.feed(step)] == []
+    rest = bytes(1) if steps[-1] == 9 and steps[0] == b"\x17\3\3\0\x0a" and len(steps) == 2 else b""
+    [found] = made.feed(rest + last)
+    assert (found.fragment, found.lost) == (b"said", lost)
+    [again] = made.feed(last)
+    assert (again.fragment, again.lost) == (b"said", 0)
+
+
+def test_a_loss_within_what_may_be_a_record_is_of_no_known_size() -> None:
+    made = Records()
+    assert made.gap(0) == 0
+    assert [*made.feed(b"\x17\3\3\0\x10abcd")] == []
+    assert made.gap(5) == 0
+    assert [one.fragment for one in made.feed(b"\x17\3\3\0\4said")] == [b"said"]
+
+
+def test_the_largest_record() -> None:
+    """Also where one is searched after a loss."""
+    for size, lost in ((18_432, False), (18_432, True)):
+        made = Records()
+        if lost:
+            made.gap(9)
+        assert [len(one.fragment) for one in made.feed(b"\x17\3\3" + size.to_bytes(2, "big") + bytes(size))] == [size]
+    with pytest.raises(NotTlsError):
+        [*Records().feed(b"\x17\3\3\x48\1")]
+    made = Records()
+    made.gap(9)
+    assert [*made.feed(b"\x17\3\3\x48\1" + bytes(18_433))] == []
+
+
+@pytest.mark.parametrize("number", [0xC02F, 0xC09C, 0xC0A0, 0xCCA8])
+def test_records_of_tls_1_2_may_be_empty(number: int) -> None:
+    """One that is shorter than what its cipher adds is none."""
+    suite, header = TLS12[number], b"\x17\3\3\0\0"
+    iv = b"i" * (12 if suite.kind == "chacha" else 4)
+    explicit = b"" if suite.kind == "chacha" else b"12345678"
+    nonce = iv + explicit if explicit else (int.from_bytes(iv, "big") ^ 5).to_bytes(12, "big")
+    key, tag = b"k" * suite.key, 8 if suite.kind == "ccm8" else 16
+    cipher = {"gcm": AESGCM, "ccm": AESCCM, "ccm8": AESCCM, "chacha": ChaCha20Poly1305}[suite.kind]
+    made = cipher(key, 8) if suite.kind == "ccm8" else cipher(key)
+    protection = Protection12(suite, key, iv)
+    assert protection.overhead == len(explicit) + tag
+    for said in (b"", b"x"):
+        text = (5).to_bytes(8, "big") + header[:3] + len(said).to_bytes(2, "big")
+        fragment = explicit + made.encrypt(nonce, said, text)
+        assert protection.open(5, header, fragment) == (23, said)
+        assert protection.open(6, header, fragment) is None
+    assert protection.open(5, header, fragment[: protection.overhead - 1]) is None
 
 
 def test_extensions_of_a_server_end_where_their_size_says() -> None:
