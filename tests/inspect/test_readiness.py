@@ -12,6 +12,7 @@ from syrupy.assertion import SnapshotAssertion
 
 from kwire.errors import UnknownReleaseError
 from kwire.releases import Release
+from kwire.releases.table import Releases
 from kwire_inspect.reports import client_usage
 from kwire_inspect.reports.census import census
 from kwire_inspect.reports.client_usage import Client, Use, uses_of
@@ -872,3 +873,44 @@ def test_verdicts_are_joined_over_addresses() -> None:
         at(2, None): ["10.0.0.2"],
     }
     assert addresses_of(Judgement.of(uses[2:3], RELEASES["4.0.0"])) == {nowhere: []}
+
+
+def test_the_first_release_that_refuses_any_version_is_named() -> None:
+    """By its numbers: 3.10 is after 3.9."""
+    made = {
+        key: tuple(
+            (name, name, "Api", accepted, "", deprecated, "", "")
+            for name, accepted, deprecated in (("3.8.0", "0-3", ""), ("3.9.0", "0", ""), ("3.10.0", "2-4", "2-3"))
+        )
+        for key in (FETCH, LEADER_AND_ISR)
+    }
+    names = ("3.8.0", "3.9.0", "3.10.0")
+    releases = Releases(dict.fromkeys(names, "made"), made, {})
+    uses = [use(key, version) for key in (FETCH, LEADER_AND_ISR) for version in range(4)]
+    report = report_on(uses, releases["3.10.0"], releases=releases)
+    assert rows_of(
+        report, "refused", "versions", "refused_since", "accepted", "newest_common", "deprecated_since"
+    ) == [((0, 1), "3.9.0", "2-4", 3, None)]
+    assert rows_of(report, "doubtful", "versions", "state", "refused_since", "deprecated_since") == [
+        ((2, 3), "deprecated", "3.9.0", "3.10.0")
+    ]
+    assert rows_of(report, "between-brokers", "versions", "state", "refused_since") == [
+        ((0, 1), "refused", "3.9.0"),
+        ((2, 3), "deprecated", "3.9.0"),
+    ]
+    assert [trace["y"] for trace in report.charts[0].figure["data"]] == [[0, 1, 1], [1, 0, 0]]
+    assert report.charts[0].figure["layout"]["xaxis"]["ticktext"] == ["3.8.0", "3.9.0", "3.10.0: target"]
+
+
+def test_owners_with_the_most_refused_clients_of_all_targets_come_first(tmp_path: Path) -> None:
+    (tmp_path / "owners.csv").write_text("owner,client_id\nA,a*\nB,b*\nC,c*\n")
+    owners = Owners.read(tmp_path / "owners.csv")
+    uses = [*producing("a1", 1, 9), *joining("b1", 1), *joining("b2", 0), *joining("b3", 1), *producing("c1", 9)]
+    uses += [*producing("c2", 1), *producing("d", 9)]
+    report = report_on(uses, all_of("4.1.1", "4.0.0"), owners=owners)
+    assert report.table("owners").rows == (
+        ("B", 3, 0, 3, 3),
+        ("A", 1, 1, 1, 2),
+        ("C", 2, 1, 1, 2),
+        ("(nobody)", 1, 0, 0, 1),
+    )
