@@ -26,7 +26,7 @@ from kwire_inspect.connections import (
     frame_batches,
     payload,
 )
-from kwire_inspect.connections.batches import CODES, TABLES, Budget, Connections, Table
+from kwire_inspect.connections.batches import ALL, CODES, TABLES, Budget, Connections, Table
 from kwire_inspect.connections.connection import FOREIGN, UnorientedConnection, score
 from kwire_inspect.connections.error_codes import error_codes, scanner
 from kwire_inspect.connections.request_context import APIS, MESSAGES
@@ -34,6 +34,8 @@ from kwire_inspect.reasons import MISSING
 from kwire_inspect.rows import Row
 from kwire_kafka import (
     PROTOCOL,
+    ApiVersionsRequest,
+    ApiVersionsResponse,
     EnvelopeRequest,
     EnvelopeResponse,
     HeartbeatRequest,
@@ -103,6 +105,12 @@ LOGIN = [
     answered(SaslAuthenticateResponse(session_lifetime_ms=9), 2, 12, 0.4),
 ]
 ENVELOPE = EnvelopeRequest(request_data=asked(BEAT, 4, 1, client_id="you")[2][4:], client_host_address=b"\xc0\0\2\7")
+NAMED = ApiVersionsRequest(client_software_name="a")
+FALLBACK: list[Step] = [
+    *(asked(NAMED, 3, 1), answered(ApiVersionsResponse(throttle_time_ms=3), 3, 1)),
+    *(asked(NAMED, 3, 2), answered(ApiVersionsResponse(error_code=35), 0, 2)),
+    *(asked(NAMED, 3, 3), answered(ApiVersionsResponse(), 3, 3)),
+]
 UNREADABLE = frame(b"\0\x0c\0\4\0\0\0\7\0\2me\1\0\x7f" + bytes(20))
 """A request whose header claims more tagged bytes than there are."""
 CONVERSATIONS: dict[str, list[Step]] = {
@@ -157,6 +165,7 @@ CONVERSATIONS: dict[str, list[Step]] = {
         answered(BEATEN, 4, 3, 0.8),
         gap(CLIENT, 50, 0.9),
     ],
+    "a version that is not that of the request": FALLBACK,
     "what nobody knows": [(CLIENT, 0.1, b"\xff\xff\xff\xffwhatever it is"), (SERVER, 0.2, b"\xff" * 9)],
     "headers that cannot be read": [
         asked(BEAT, 4, 1),
@@ -185,6 +194,18 @@ CONVERSATIONS: dict[str, list[Step]] = {
 @pytest.mark.parametrize("name", CONVERSATIONS)
 def test_rows_of_each_piece(snapshot: SnapshotAssertion, name: str, table: Table) -> None:
     assert transcript(CONVERSATIONS[name], table) == snapshot
+
+
+@pytest.mark.parametrize("name", CONVERSATIONS)
+def test_rows_are_the_same_if_codes_are_searched_in_bytes(name: str) -> None:
+    schema = pa.schema([field for field in TABLES["exchanges"] if field.name not in ("request", "response")])
+    given = pieces([step for step in CONVERSATIONS[name] if not isinstance(step, str)])
+    searched, decoded = (
+        [row for batch in frame_batches(given, schema, table="exchanges", bodies=bodies) for row in batch.to_pylist()]
+        for bodies in (CODES, ALL)
+    )
+    assert [row["error_codes"] for row in searched] == [row["error_codes"] for row in decoded]
+    assert [row["throttle_ms"] for row in searched] == [row["throttle_ms"] for row in decoded]
 
 
 @pytest.mark.parametrize("swapped", [False, True])
@@ -707,13 +728,16 @@ def test_connections_whose_client_is_unknown_have_the_same_budget() -> None:
 def test_what_is_dropped_is_among_the_rows(monkeypatch: pytest.MonkeyPatch, table: Table) -> None:
     """Each request is there, whether it was dropped or waited until the end."""
     monkeypatch.setattr(batches, "TURN", 1)
-    given = [piece for number in range(8) for piece in of(number, asked(BEAT, 4, number))]
+    given = [piece for number in range(8) for piece in of(number, asked(BEAT, 4, number, number))]
     ends = [replace(piece, kind="closed", data=b"", size=0) for piece in given]
     read = frame_batches([*given, *ends], TABLES[table], table=table, budget=Budget(held=4 * 1100))
     found = [row for batch in read for row in batch.to_pylist() if row["reason"]]
     dropped = "the request was not kept, because more than 4400 bytes were waiting: see the option maxHeld"
     why = {row["correlation_id"]: row["reason"] for row in found}
     assert [why[number] for number in range(8)] == [dropped] * 4 + ["the connection ended"] * 4
+    times = {row["correlation_id"]: row["time"].timestamp() - EPOCH for row in found}
+    seen = [5] * 4 + [4, 5, 6, 7] if table == "frames" else list(range(8))
+    assert [times[number] for number in range(8)] == seen
     assert len(found) == 8
 
 

@@ -275,8 +275,11 @@ class ExchangeRows:
             if answer.message is not None:
                 codes, throttle = error_codes(answer.message), throttle_ms(answer.message)
             elif self._projection.scans and request.context.unknown is None:
-                api_key, at = request.context.columns["api_key"], answer.body_offset
-                codes, throttle = self._projection.outcome(api_key, answer.version, answer.data, at)
+                api_key = request.context.columns.get("api_key")
+                if api_key is not None:  # the header of the request was readable
+                    codes, throttle = self._projection.outcome(
+                        api_key, answer.version, answer.data, answer.body_offset
+                    )
         return exchange_row(
             shared,
             request.position,
