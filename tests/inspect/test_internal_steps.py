@@ -67,7 +67,7 @@ def steps(topic: str, tables: Mapping[str, tuple[Any, pa.Schema]], told: Sequenc
         lines += [words, *(f"  - {one}" for one in before if one not in after)]
         lines += [f"  + {one}" for one in after if one not in before]
         before = after
-    return "\n".join(lines)
+    return "\n".join([*lines, "in the end", *(f"  {one}" for one in before)])
 
 
 def _entry(given: Entry | dict[str, Any]) -> Entry:
@@ -564,7 +564,8 @@ def test_records_that_are_skipped_say_why() -> None:
     first = records(source, some).to_pylist()
     first[0] |= {"position": 100}
     left_out = records(source, {8: (place, None)}).to_pylist()[0] | {"value": b"", "problem": "too large: 99"}
-    given = [pa.RecordBatch.from_pylist(rows, RECORDS) for rows in (first, [first[1]], [left_out])]
+    control = records(source, {9: (b"\0", None)}).to_pylist()[0] | {"control": True}
+    given = [pa.RecordBatch.from_pylist(rows, RECORDS) for rows in (first, [first[1]], [left_out, control])]
     found = [batch.to_pylist() for batch in undecodable_records(given)]
     usual = {"topic": topic, "partition": 7, "source": source, "position": None}
     assert found == [
@@ -572,7 +573,10 @@ def test_records_that_are_skipped_say_why() -> None:
             usual | {"offset": 3, "position": 100, "kind": "GroupMetadata", "reason": found[0][0]["reason"]},
             usual | {"offset": 6, "kind": None, "reason": found[0][1]["reason"]},
         ],
-        [usual | {"offset": 8, "kind": "OffsetCommit", "reason": "too large: 99"}],
+        [
+            usual | {"offset": 8, "kind": "OffsetCommit", "reason": "too large: 99"},
+            usual | {"offset": 9, "kind": "unknown", "reason": "unknown control record of type -1"},
+        ],
     ]
     assert found[0][0]["reason"].startswith("GroupMetadataValue v0")
     assert "127" in found[0][1]["reason"]

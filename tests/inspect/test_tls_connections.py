@@ -35,6 +35,7 @@ from kwire_inspect.tls.records import (
     FINISHED,
     KEY_UPDATE,
     SERVER_HELLO,
+    Messages,
     Record,
     Records,
 )
@@ -461,6 +462,27 @@ def test_a_loss_within_what_may_be_a_record_is_of_no_known_size() -> None:
     assert [*made.feed(b"\x17\3\3\0\x10abcd")] == []
     assert made.gap(5) == 0
     assert [one.fragment for one in made.feed(b"\x17\3\3\0\4said")] == [b"said"]
+
+
+def test_what_follows_a_record_after_a_loss_has_to_begin_like_one() -> None:
+    for after, found in (
+        (b"", 1),
+        (b"\x16", 1),
+        (b"\x16\3", 1),
+        (b"\x16\2", 0),
+        (b"\x18\3", 0),
+        (b"\x17\3\3\x48\1", 0),
+    ):
+        made = Records()
+        made.gap(9)
+        assert len([*made.feed(b"\x17\3\3\0\4said" + after)]) == found, after
+
+
+def test_the_largest_hello() -> None:
+    for size in (65_535, 65_536):
+        assert [*Messages().feed(b"\1" + size.to_bytes(3, "big") + bytes(size))] == [(1, bytes(size))]
+    with pytest.raises(NotTlsError):
+        [*Messages().feed(b"\1" + (65_537).to_bytes(3, "big"))]
 
 
 def test_the_largest_record() -> None:
