@@ -9,6 +9,7 @@ from html import unescape
 
 import pytest
 
+from kwire.releases.table import Releases
 from kwire_inspect.reports import libraries
 from kwire_inspect.reports.advice import advice, advice_table
 from kwire_inspect.reports.client_usage import Client, Use
@@ -255,3 +256,32 @@ def test_advice_by_what_is_known(
 ) -> None:
     refused = {key: f"api {key}" for key in apis}
     assert advice(Client(client_id, None, software, None), refused, "T", working.get) == told
+
+
+@pytest.mark.parametrize(
+    ("accepted", "advertised", "missing", "since"),
+    [
+        (["0-1", "1-2", "1-3", "1"], [""] * 4, None, (1, 9)),
+        (["0", "1", "2-3", "1"], [""] * 4, None, (1, 12)),
+        (["0-1", "0-1", "0", "1"], [""] * 4, None, (1, 12)),
+        (["1", "1", "0", "1"], ["", "", "0-1", ""], None, (1, 12)),
+        (["1", "0", "1", "1"], [""] * 4, None, (1, 11)),
+        (["1", "1", "1", "1"], [""] * 4, "1.10", (1, 11)),
+        (["1", "1", "1", "1"], [""] * 4, "1.12", None),
+    ],
+)
+def test_the_oldest_java_clients_that_work_as_do_all_newer_ones(
+    accepted: list[str], advertised: list[str], missing: str | None, since: tuple[int, ...] | None
+) -> None:
+    """On the last of four releases. The oldest speak its versions of all APIs, one of which a release may lack."""
+    names = ("1.9", "1.10", "1.11", "1.12")
+    rows = {
+        key: tuple(
+            (name, name, "Api", one, other, "", "", "")
+            for name, one, other in zip(names, accepted, advertised, strict=True)
+            if key != CLIENT_APIS[-1] or name != missing
+        )
+        for key in CLIENT_APIS
+    }
+    releases = Releases(dict.fromkeys(names, "made"), rows, {})
+    assert works_since(JAVA, releases["1.12"], releases) == since

@@ -102,11 +102,6 @@ def test_join_group_was_refused_by_one_release_alone() -> None:
     assert not is_known(999, 0)
 
 
-def test_releases_as_text() -> None:
-    assert spans(["3.7.2", "3.8.0", "4.0.0"]) == "3.7.2 to 3.8.0, 4.0.0"
-    assert spans([]) == ""
-
-
 def test_the_whole_census_of_ties_brokers_and_versions_that_are_unknown(snapshot: SnapshotAssertion) -> None:
     """What is equal in number is in the order of its cells. Steps have the requests of every client."""
     hour = timedelta(hours=1)

@@ -265,18 +265,6 @@ def test_a_server_log_adds_only_what_nothing_else_saw() -> None:
     assert [*versions] == [(None, (2,)), ("one", (1,))]
 
 
-def test_that_request_logs_alone_do_not_tell_all_is_said_where_nobody_is_refused() -> None:
-    def said(*rows: dict[str, Any]) -> tuple[str, ...]:
-        return readiness(clients_of(*rows), "4.1.1").summary[1:-1]  # without the verdict and the basis
-
-    logged = client(input_kind="request_log")
-    assert said(logged) == (LOGS_ALONE,)
-    assert said(logged, client(input_kind="capture")) == ()
-    before_4 = said(logged, client(input_kind="request_log", api_key=PRODUCE, version=1))
-    assert before_4[-1] == 'Upgrade or reconfigure these clients before the brokers: see "What to do".'
-    assert said() == ()
-
-
 def test_an_unknown_target_names_those_that_are_known() -> None:
     with pytest.raises(UnknownReleaseError, match=r"4\.0\.0, 4\.0\.1, 4\.0\.2, 4\.1\.0"):
         readiness(None, "4.9")  # type: ignore[arg-type]
@@ -404,18 +392,6 @@ def all_of(*targets: str) -> list[Release]:
     return [RELEASES[name] for name in targets]
 
 
-def test_the_way_to_a_target_loses_nobody() -> None:
-    two = Client("two", None, None, None)
-    said = told("4.1.1", use(PRODUCE, 1), use(JOIN_GROUP, 1, client=two)).summary
-    assert "The newest release before 4.1.1 that refuses none of them is 3.9.2." in said
-    assert "On the way to 4.1.1, do not stop at 4.0.0: 1 client that 4.1.1 accepts is refused there." in said
-    all_clear = told("4.1.1", use(JOIN_GROUP, 1, client=two))
-    assert (all_clear.exit_code, all_clear.summary[1][:38]) == (0, "On the way to 4.1.1, do not stop at 4.")
-    assert not any("On the way" in sentence for sentence in told("3.9.1", use(JOIN_GROUP, 1)).summary)
-    too_new = told("4.0.0", use(PRODUCE, 1), use(FETCH, 18, client=two))
-    assert not any("newest release before" in sentence for sentence in too_new.summary), "none takes what 4.0.0 lacks"
-
-
 def test_a_check_for_each_client() -> None:
     asker = Client("two", "10.0.0.2", "librdkafka 2.3.0", None)
     report = told(
@@ -488,14 +464,6 @@ def test_of_clients_with_one_id_the_worst_verdict_counts(api: int, version: int)
     alice, bob = (Client("one", "10.0.0.1", None, f"User:{name}") for name in ("alice", "bob"))
     both = [use(PRODUCE, 1, client=alice), use(api, version, client=bob)]
     assert changes([use(PRODUCE, 9, client=alice)], both, "4.1.1")[1] == [("one", "4.1.1", "worse", "ok", "refused")]
-
-
-def test_nothing_changed() -> None:
-    said, rows = changes([use(PRODUCE, 1)], [use(PRODUCE, 1)], "4.0.0", "4.1.1")
-    assert (said, rows) == (
-        'Since the earlier run: 0 clients newly refused, 0 no longer: see "Since the earlier run".',
-        [],
-    )
 
 
 def test_a_topic_that_a_broker_creates_under_the_id_of_a_client_is_no_request_of_it() -> None:

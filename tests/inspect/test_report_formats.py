@@ -99,23 +99,6 @@ def test_markdown_is_limited() -> None:
     assert markdown(replace(report(), tables=(whole,))).endswith(f"| {MARKDOWN_ROWS - 1} |\n")
 
 
-def test_junit_counts_checks_by_group() -> None:
-    text = junit(
-        checked(
-            Check("one", "4.0.0", PASSED),
-            Check("two", "4.0.0", FAILED, "Produce 2: refused"),
-            Check("one", "4.1.1", SKIPPED, "unknown"),
-        )
-    )
-    first, second = ElementTree.fromstring(text)
-    assert (first.get("name"), first.get("tests"), first.get("failures"), first.get("skipped")) == (
-        *("4.0.0", "2"),
-        *("1", "0"),
-    )
-    assert first.findall("testcase/failure")[0].get("message") == "Produce 2: refused"
-    assert second.findall("testcase/skipped")[0].get("message") == "unknown"
-
-
 @given(st.text(), st.text())
 def test_junit_is_xml_whatever_clients_are_called(name: str, message: str) -> None:
     text = junit(checked(Check(name, message, FAILED, message))).encode()
