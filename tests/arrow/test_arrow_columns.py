@@ -182,6 +182,13 @@ def test_what_cannot_be_columns_is_an_error(messages: Any, versions: Any, error:
         ARROW["HeartbeatRequest"].array(messages, versions)
 
 
+def test_the_error_of_a_frame_keeps_nothing_of_what_read_it() -> None:
+    found = ARROW["HeartbeatRequest"].decode([b"", HeartbeatRequest().encode(0)], 0)
+    error = found.errors[0]
+    assert [*found.errors] == [0]
+    assert (error.__traceback__, error.__context__, error.__cause__) == (None, None, None)
+
+
 def test_a_uuid_of_another_length_is_an_error() -> None:
     with pytest.raises(ValueError, match="16 bytes"):
         ARROW["MetadataRequest"].array([MetadataRequest(topics=[MetadataRequestTopic(topic_id=b"short")])], 12)  # type: ignore[arg-type]

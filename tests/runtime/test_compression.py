@@ -134,6 +134,17 @@ def test_without_a_level_the_default_of_kafka_is_meant() -> None:
         assert compress(codec, data) != compress(codec, data, level=other)
 
 
+def test_codecs_are_numbers_of_three_bits() -> None:
+    assert [Codec(number).name for number in range(8)] == [
+        *("NONE", "GZIP", "SNAPPY", "LZ4", "ZSTD", "UNKNOWN_5", "UNKNOWN_6", "UNKNOWN_7")
+    ]
+    assert len(Codec) == 5
+    others: list[Any] = [-1, 8, "1", 1.5]
+    for number in others:
+        with pytest.raises(ValueError, match="is not a valid Codec"):
+            Codec(number)
+
+
 def test_levels() -> None:
     data = b"".join(b"key-%d value-%d;" % (number, number * number) for number in range(5000))
     for codec, weak, strong in ((GZIP, 1, 9), (LZ4, 9, 12), (ZSTD, -5, 19)):

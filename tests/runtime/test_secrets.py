@@ -17,6 +17,7 @@ from kwire.connection.events import CLIENT
 from kwire.errors import DecodeError
 from kwire.frames import MAX_DECODED, frame
 from kwire.guide import Guide
+from kwire.headers import RequestHeader, ResponseHeader
 from kwire.interpreter import large
 from kwire.json_form import JsonFormError
 from kwire.logs import decode_record
@@ -369,7 +370,8 @@ def test_unknown_tagged_fields_of_other_messages_are_shown_in_traces_and_kept() 
     other = FetchableTopicResponse(topic="orders", unknown_tags=((1000, b"hunter2"),))
     response = FetchResponse(responses=[other])
     assert redacted(PROTOCOL, response) is response
-    for shown in (request, MODELS["HeartbeatRequest"].for_version(4).from_codec(request)):
+    headers = [cls(unknown_tags=request.unknown_tags) for cls in (RequestHeader, ResponseHeader)]
+    for shown in (request, MODELS["HeartbeatRequest"].for_version(4).from_codec(request), *headers):
         assert "unknown_tags=((1000, b'hunter2'),)" in repr(shown)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from kwire.logs import committed_offsets
+from kwire.logs import CommittedOffset, committed_offsets
 from kwire.records import Record, encode_batch, encode_control
 from kwire_kafka import PROTOCOL
 from kwire_kafka.coordinator.legacy_offset_commit import LegacyOffsetCommitKey, LegacyOffsetCommitValue
@@ -57,6 +57,21 @@ def test_the_last_commit_counts_and_tombstones_delete(tmp_path: Path) -> None:
     assert (found.offset, found.leader_epoch, found.metadata, found.record_offset) == (2, 7, "m", 2)
 
 
+def test_a_committed_offset_has_all_that_the_consumer_sent(tmp_path: Path) -> None:
+    """The time is that of the commit, and not that of the record."""
+    log = History(tmp_path)
+    for topic, version in (("a", 1), ("b", 3)):
+        key = b"\0\1" + OffsetCommitKey(group="g", topic=topic, partition=5).encode(0)
+        epoch = 7 if version == 3 else -1
+        value = OffsetCommitValue(offset=9, leader_epoch=epoch, metadata="ü", commit_timestamp=1000)
+        log.add(Record(key, bytes((0, version)) + value.encode(version), timestamp=2000))
+    log.offsets()
+    assert committed_offsets(PROTOCOL, log.folder) == {
+        ("g", "a", 5): CommittedOffset(9, -1, "ü", 1000, 0),
+        ("g", "b", 5): CommittedOffset(9, 7, "ü", 1000, 1),
+    }
+
+
 def test_transactions_count_when_they_are_committed(tmp_path: Path) -> None:
     log = History(tmp_path)
     log.add(commit("a", 1), commit("b", 1))
@@ -70,6 +85,15 @@ def test_transactions_count_when_they_are_committed(tmp_path: Path) -> None:
     log.add(commit("b", 21), producer=2)
     log.end("commit", 2)
     assert log.offsets() == {"a": 10, "b": 21}
+
+
+def test_only_a_commit_marker_commits(tmp_path: Path) -> None:
+    log = History(tmp_path)
+    log.add(commit("a", 1), producer=1)
+    unknown = Record(b"\0\0\0\x63", b"\0\0", offset=log.next)
+    log.data += encode_batch([unknown], producer_id=1, transactional=True, control=True)
+    log.next += 1
+    assert log.offsets() == {}
 
 
 def test_a_transaction_may_set_a_group_back(tmp_path: Path) -> None:

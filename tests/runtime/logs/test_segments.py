@@ -456,6 +456,18 @@ def test_after_damage_any_batch_is_found(folder: Path, following: bytes) -> None
     assert reader.skipped == 1
 
 
+def test_a_batch_after_damage_is_found_wherever_the_search_reads_on(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(extents, "WINDOW", 100)
+    first, following = batch_at(BASE, 1), batch_at(BASE + STEP, 1)
+    path = folder / f"{0:020}.log"
+    for size in range(30, 240, 3):
+        path.write_bytes(first + b"\xee" * size + following)
+        reader = LogSegment(path).batches(skip=True)
+        assert [batch.position for batch in reader] == [0, len(first) + size]
+
+
 def test_each_damaged_batch_is_told_by_itself_and_what_hides_another_batch_is_told_so(segment: LogSegment) -> None:
     size = len(batch_at(BASE))
     for number, place, value in ((3, 17, b"\0\0\0\0"), (4, 17, b"\0\0\0\0"), (7, 8, struct.pack(">i", size))):
