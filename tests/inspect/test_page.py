@@ -500,3 +500,9 @@ def test_the_whole_page_without_its_scripts_and_styles(snapshot: SnapshotAsserti
     text = re.sub(r"(<tr>\n<td[^>]*>\d+</td>\n<td>c\d+</td>\n</tr>\n)+", r"\1", text)
     text = re.sub(r"sha256-[\w+/=]+", "HASH", text).replace(f"kwire {__version__}", "kwire VERSION")
     assert text == snapshot
+
+
+@pytest.mark.parametrize("number", [float("nan"), float("inf")])
+def test_a_number_that_json_lacks_is_an_error_and_no_broken_page(number: float) -> None:
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        embedded({"x": [number]})
