@@ -36,6 +36,7 @@ from kwire_kafka import (
     PROTOCOL,
     ApiVersionsRequest,
     ApiVersionsResponse,
+    DefaultPrincipalData,
     EnvelopeRequest,
     EnvelopeResponse,
     HeartbeatRequest,
@@ -104,7 +105,15 @@ LOGIN = [
     asked(SaslAuthenticateRequest(auth_bytes=b"\0alice\0hunter2"), 2, 12, 0.3),
     answered(SaslAuthenticateResponse(session_lifetime_ms=9), 2, 12, 0.4),
 ]
-ENVELOPE = EnvelopeRequest(request_data=asked(BEAT, 4, 1, client_id="you")[2][4:], client_host_address=b"\xc0\0\2\7")
+PRINCIPAL = DefaultPrincipalData(type="Bot", name="bob").encode(0)
+ENVELOPE, NEWER = (
+    EnvelopeRequest(
+        request_data=asked(BEAT, 4, 1, client_id="you")[2][4:],
+        request_principal=version + PRINCIPAL,
+        client_host_address=b"\xc0\0\2\7",
+    )
+    for version in (b"\0\0", b"\0\x63")
+)
 NAMED = ApiVersionsRequest(client_software_name="a")
 FALLBACK: list[Step] = [
     *(asked(NAMED, 3, 1), answered(ApiVersionsResponse(throttle_time_ms=3), 3, 1)),
@@ -183,7 +192,7 @@ CONVERSATIONS: dict[str, list[Step]] = {
         asked(ENVELOPE, 0, 2, 0.1),
         answered(EnvelopeResponse(response_data=RESPONSE[4:]), 0, 1, 0.2),
         "drop",
-        asked(ENVELOPE, 0, 3, 0.3),
+        asked(NEWER, 0, 3, 0.3),
         answered(EnvelopeResponse(error_code=41), 0, 3, 0.4),
     ],
     "what is not Kafka": [asked(BEAT, 4, 1), (SERVER, 0.1, b"HTTP/1.1 400 Bad"), "unread", (SERVER, 0.2, b"more")],
@@ -206,6 +215,15 @@ def test_rows_are_the_same_if_codes_are_searched_in_bytes(name: str) -> None:
     )
     assert [row["error_codes"] for row in searched] == [row["error_codes"] for row in decoded]
     assert [row["throttle_ms"] for row in searched] == [row["throttle_ms"] for row in decoded]
+
+
+@pytest.mark.parametrize(("table", "sources"), [("frames", "aabbba"), ("exchanges", "aba")])
+def test_each_row_names_its_file(table: Table, sources: str) -> None:
+    """Also if requests of the same client and version were in another, before or after."""
+    given = pieces([step for number in range(3) for step in (asked(BEAT, 4, number), answered(BEATEN, 4, number))])
+    for piece, name in zip(given, "aabbba" if table == "frames" else "aabbaa", strict=False):
+        piece.source = name
+    assert values(given, "source", table=table) == list(sources)
 
 
 @pytest.mark.parametrize("swapped", [False, True])

@@ -278,6 +278,16 @@ def undecided() -> dict[str, tuple[Sequence[Step], bytes, float]]:
         "no secrets for a while": ([*begin, "retry", *later, "retry", (SERVER, 10.1, b"")], b"", 10.0),
         "no secrets until the end": (begin, b"", 10.0),
         "secrets that come late": ([*begin[:4], log(), *begin[4:]], b"", 10.0),
+        "secrets that come within a record": (
+            [*begin[:2], (SERVER, 0.5, begin[2][2][:9]), log(), (SERVER, 0.6, begin[2][2][9:]), *begin[3:]],
+            b"",
+            10.0,
+        ),
+        "a last secret that comes late": (
+            [*begin[:4], log(APPLICATION[1]), *begin[4:]],
+            log(*HANDSHAKE, APPLICATION[0]),
+            10.0,
+        ),
         "secrets that come between two batches": ([*begin[:5], log(), "retry", "retry", begin[5]], b"", 10.0),
         "secrets that come one by one": (
             [*begin[:2], log(*HANDSHAKE), begin[2], log(APPLICATION[0]), *begin[3:5], log(APPLICATION[1]), begin[5]],
