@@ -247,3 +247,11 @@ def test_rows_are_in_the_order_of_their_first_request(
     for given in (rows, rows[::-1]):
         found, left_out = collected(table_of(CLIENTS, *given), "requests DESC")
         assert ("".join(row["client_id"] for row in found), left_out) == (kept, more)
+
+
+def test_rows_that_begin_at_the_same_time_are_in_the_order_of_their_numbers() -> None:
+    places = [(9092, 9, 2), (9092, 9, 10), (9092, 10, 1), (10092, 1, 0), (None, 0, 3)]
+    rows = [client(3, version, server_port=port, position=position) for port, version, position in places]
+    for given in (rows, rows[::-1]):
+        found, _ = collected(table_of(CLIENTS, *given), "requests DESC")
+        assert [(row["server_port"], row["version"], row["position"]) for row in found] == places
