@@ -336,6 +336,13 @@ def test_why_a_version_is_unknown() -> None:
     assert PROTOCOL.unknown(999, 0) == f"API key 999 is not in {newest}"
 
 
+def test_no_known_version_is_unknown() -> None:
+    for key in PROTOCOL.api_keys:
+        valid = PROTOCOL.request(key).VALID_VERSIONS
+        known = [version for version in range(valid.start - 2, valid.stop + 2) if not PROTOCOL.unknown(key, version)]
+        assert known == list(valid)
+
+
 def test_a_package_without_releases_names_its_newest_version() -> None:
     name = CLOCKWORK.api_name(CLOCKWORK.api_keys[0])
     last = CLOCKWORK.request(CLOCKWORK.api_keys[0]).VALID_VERSIONS[-1]

@@ -135,6 +135,11 @@ def test_a_builder_of_a_large_batch() -> None:
     builder.append(b"last")
     assert only(builder.build()).records() == [*rows, Record(b"last", None, (), -1, 340)]
     assert BatchBuilder().build() == encode_batch([])
+    empty = BatchBuilder(base_offset=5, base_timestamp=7)
+    assert empty.build() == encode_batch([], base_offset=5, base_timestamp=7)
+    empty.append(b"k", offset=9, timestamp=8)
+    one = [Record(b"k", None, (), 8, 9)]
+    assert empty.build() == encode_batch(one, base_offset=5, base_timestamp=7)
 
 
 @pytest.mark.parametrize(
