@@ -401,6 +401,8 @@ def test_a_check_for_each_client() -> None:
     assert (first.name, first.state) == ("one", "failed")
     assert first.message == "key 0 1: refused by 4.0.0 and newer; key 0 2: refused by 4.0.0 and newer"
     assert (second.name, second.state) == ("two (librdkafka 2.3.0)", "skipped")
+    (check,) = told("4.0.0", use(JOIN_GROUP, 1), use(PRODUCE, 1), use(METADATA, 9)).checks
+    assert check.message == "key 0 1: refused by 4.0.0 and newer; key 11 1: refused by 4.0.0"
 
 
 def test_owners_have_a_column_and_a_table() -> None:
