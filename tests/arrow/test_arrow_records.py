@@ -280,6 +280,26 @@ def test_a_count_of_records_that_its_batch_cannot_hold_is_not_believed(count: in
     assert len(reader.errors) == 1
 
 
+def test_a_count_is_believed_up_to_a_number_if_no_column_needs_the_records() -> None:
+    most = module.BELIEVED
+    assert read_records(count_of(batch_of(b"1"), most), ["codec"], verify=False).table().num_rows == most
+    with pytest.raises(DecodeError):
+        read_records(count_of(batch_of(b"1"), most + 1), ["codec"], verify=False).table()
+
+
+@pytest.mark.parametrize("usual", [True, False])
+def test_a_record_may_be_as_large_as_allowed(usual: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not usual:
+        monkeypatch.setattr(RecordBuilder, "take", lambda *_: False)
+    records = [Record(b"k", bytes(size), (("h", b"1"),)) for size in (92, 93, 94)]
+    builder = RecordBuilder(pa.schema([RECORDS.field("value")]), largest=96)
+    builder.add(next(read_batches(encode_batch(records))))
+    builder.flush()
+    (made,) = iter(builder.pop, None)
+    assert made.column("left_out").to_pylist() == [None, None, 97]
+    assert made.column("value").to_pylist() == [bytes(92), bytes(93), None]
+
+
 def test_uncompressed_values_are_not_copied_before_they_are_columns(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Batch, "payload", lambda self: pytest.fail("copied"))
     assert read_records(batch_of(b"a") + batch_of(b"b")).table().num_rows == 2
