@@ -14,6 +14,7 @@ from syrupy.assertion import SnapshotAssertion
 from kwire import is_native
 from kwire.connection import CLIENT, SERVER, Direction
 from kwire.connection.events import REQUEST_SIZE
+from kwire.errors import KwireError
 from kwire.frames import frame
 from kwire.interpreter import large
 from kwire_inspect.capture import Broken, Connection, Peer, Piece
@@ -215,6 +216,33 @@ def test_rows_are_the_same_if_codes_are_searched_in_bytes(name: str) -> None:
     )
     assert [row["error_codes"] for row in searched] == [row["error_codes"] for row in decoded]
     assert [row["throttle_ms"] for row in searched] == [row["throttle_ms"] for row in decoded]
+
+
+def test_what_clients_say_of_themselves_is_bounded_and_may_change() -> None:
+    """A handshake of a version that nobody knows tells nothing."""
+    told = [("a", "1"), ("b", ""), ("c" * 1001, "2" * 1001), ("d" * 1000, "3" * 1000)]
+    given: list[Segment] = [(CLIENT, 0.0, frame(b"\0\x11\0\x63\0\0\0\1\0\2me\0xyz"))]
+    for number, (name, version) in enumerate(told):
+        named = ApiVersionsRequest(client_software_name=name, client_software_version=version)
+        given += [asked(named, 3, number), asked(BEAT, 4, 10 + number)]
+    rows = values(pieces(given), "kind", "software_name", "software_version")
+    expected = [("a", "1"), ("b", None), ("c" * 1000, "2" * 1000), ("d" * 1000, "3" * 1000)]
+    seen = [row[1:] for row in rows if row[0] == "request"]
+    assert seen == [(None, None), *(each for each in expected for _ in range(2))]
+
+
+@pytest.mark.skipif(is_native(), reason="native code calls functions directly: none can be replaced")
+@pytest.mark.parametrize("table", ["frames", "exchanges"])
+def test_bytes_whose_secrets_are_not_found_are_not_shown(monkeypatch: pytest.MonkeyPatch, table: Table) -> None:
+    def fail(*_: object) -> bytes:
+        raise KwireError("no place")
+
+    monkeypatch.setattr(payload, "redacted_bytes", fail)
+    found = cells(pieces([*LOGIN, asked(BEAT, 4, 3)]), table=table)
+    assert b"hunter2".hex() not in lines(found, Path("none"))
+    column = "raw" if table == "frames" else "request"
+    shown = [row["api"] for row in found if row[column] and row.get("direction", CLIENT) == CLIENT]
+    assert shown == ["SaslHandshake", "Heartbeat"]
 
 
 @pytest.mark.parametrize(("table", "sources"), [("frames", "aabbba"), ("exchanges", "aba")])

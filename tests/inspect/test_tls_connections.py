@@ -489,6 +489,7 @@ def test_what_follows_a_record_after_a_loss_has_to_begin_like_one() -> None:
 
 
 def test_the_largest_hello() -> None:
+    assert [*Messages().feed(b"\x0e\0\0\0")] == [(14, b"")], "one without a body"
     for size in (65_535, 65_536):
         assert [*Messages().feed(b"\1" + size.to_bytes(3, "big") + bytes(size))] == [(1, bytes(size))]
     with pytest.raises(NotTlsError):
