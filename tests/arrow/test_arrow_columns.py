@@ -190,8 +190,10 @@ def test_the_error_of_a_frame_keeps_nothing_of_what_read_it() -> None:
 
 
 def test_a_uuid_of_another_length_is_an_error() -> None:
-    with pytest.raises(ValueError, match="16 bytes"):
-        ARROW["MetadataRequest"].array([MetadataRequest(topics=[MetadataRequestTopic(topic_id=b"short")])], 12)  # type: ignore[arg-type]
+    for size in (0, 5, 15, 17, 20, 34):
+        topics = [MetadataRequestTopic(topic_id=bytes(size))]  # type: ignore[arg-type]
+        with pytest.raises(ValueError, match="16 bytes"):
+            ARROW["MetadataRequest"].array([MetadataRequest(topics=topics)], 12)
 
 
 def test_messages_are_found_by_name_and_former_name() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from kwire.logs import CommittedOffset, committed_offsets
+from kwire.logs import CommittedOffset, committed_offsets, internal_records
 from kwire.records import Record, encode_batch, encode_control
 from kwire_kafka import PROTOCOL
 from kwire_kafka.coordinator.legacy_offset_commit import LegacyOffsetCommitKey, LegacyOffsetCommitValue
@@ -85,6 +85,14 @@ def test_transactions_count_when_they_are_committed(tmp_path: Path) -> None:
     log.add(commit("b", 21), producer=2)
     log.end("commit", 2)
     assert log.offsets() == {"a": 10, "b": 21}
+
+
+def test_a_checkpoint_in_the_folder_repeats_nothing(tmp_path: Path) -> None:
+    log = History(tmp_path)
+    log.add(commit("a", 1))
+    log.offsets()
+    (log.folder / f"{1:020}-{1:010}.checkpoint").write_bytes(log.data)
+    assert [row.offset for row in internal_records(PROTOCOL, log.folder)] == [0]
 
 
 def test_only_a_commit_marker_commits(tmp_path: Path) -> None:
