@@ -146,9 +146,9 @@ def uuid_texts(uuids: bytes, count: int) -> pa.Array:
 
     One call converts all. 18 bytes are 24 characters of base64, and the first 22 characters are the uuid.
     """
-    text = b2a_base64(uuids, newline=False).translate(_TO_URL)
-    if len(text) != 24 * count:
+    if len(uuids) != 18 * count:
         raise ValueError("a uuid has 16 bytes")
+    text = b2a_base64(uuids, newline=False).translate(_TO_URL)
     padded = pa.Array.from_buffers(pa.binary(24), count, [None, pa.py_buffer(text)])
     return compute.binary_slice(padded, 0, 22).cast(pa.string())
 
