@@ -231,6 +231,33 @@ def test_what_clients_say_of_themselves_is_bounded_and_may_change() -> None:
     assert seen == [(None, None), *(each for each in expected for _ in range(2))]
 
 
+@pytest.mark.parametrize(
+    ("token", "name"),
+    [
+        (b"\0alice\0x", "alice"),
+        (b"other\0alice\0x", "alice"),
+        ("\0jürgen\0x".encode(), "jürgen"),
+        (b"\0\xff\0x", "\ufffd"),
+        (b"\0" + b"a" * 1001 + b"\0x", "a" * 1000),
+        (b"\0\0x", None),
+        (b"\0alice\0x\0", None),
+    ],
+)
+def test_names_in_logins(token: bytes, name: str | None) -> None:
+    """Also if the response to an earlier request comes while the server has not answered."""
+    named = ApiVersionsRequest(client_software_name="a")
+    given = [
+        *LOGIN[:2],
+        asked(named, 3, 20),
+        asked(SaslAuthenticateRequest(auth_bytes=token), 2, 21),
+        answered(ApiVersionsResponse(), 3, 20),
+        answered(SaslAuthenticateResponse(), 2, 21),
+        asked(BEAT, 4, 22),
+    ]
+    principal = name and f"User:{name}"
+    assert values(pieces(given), "principal", table="exchanges") == [None, None, None, principal]
+
+
 @pytest.mark.skipif(is_native(), reason="native code calls functions directly: none can be replaced")
 @pytest.mark.parametrize("table", ["frames", "exchanges"])
 def test_bytes_whose_secrets_are_not_found_are_not_shown(monkeypatch: pytest.MonkeyPatch, table: Table) -> None:
