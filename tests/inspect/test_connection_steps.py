@@ -311,6 +311,7 @@ UNDECIDED: dict[str, list[Step]] = {
         *THREE,
         "hurry",
         asked(BEAT, 4, 4, 0.5),
+        gap(SERVER, 5, 0.6),
         "unread",
         "drop secrets",
     ],
