@@ -5,13 +5,17 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from kwire import Message
 from kwire_kafka.releases import RELEASES
-from kwire_testing import FakeBroker
+from kwire_testing import FakeBroker, Passage, Proxy
 from tests.fake_clients.clients import CLIENTS
 
 RELEASE_LINES = ("2.8", "3.9", RELEASES.newest.name)
@@ -31,6 +35,42 @@ def test_a_group_reads_what_was_produced_and_rebalances(client: Any, release: st
         found = client.rebalance(broker.bootstrap_servers, len(VALUES))
         assert sorted({*found}) == sorted(VALUES)
         assert broker.offsets("g") == {("orders", 0): 10, ("orders", 1): 10}
+
+
+def again(message: Message, passage: Passage) -> Message:
+    """Every message is decoded and encoded."""
+    return message
+
+
+@contextmanager
+def behind(broker: FakeBroker, filters: list[Any] | None) -> Iterator[str]:
+    """The address of a broker, or of a proxy before it."""
+    if filters is None:
+        yield broker.bootstrap_servers
+        return
+    with Proxy(broker.bootstrap_servers.split(",")[0], filters) as proxy:
+        yield proxy.bootstrap_servers
+
+
+def seen(links: set[int], event: object, number: int) -> None:
+    links.add(number)
+
+
+@each_client
+@pytest.mark.parametrize("filters", [[], [again]], ids=["as bytes", "encoded again"])
+def test_a_proxy_is_not_noticed_and_not_passed_by(client: Any, filters: list[Any]) -> None:
+    def groups(servers: str) -> list[bytes]:
+        client.produce(servers, VALUES)
+        return sorted({*client.rebalance(servers, len(VALUES))})
+
+    expected = {groups: sorted(VALUES), client.admin: (["new", "orders"], ["orders"]), client.transactions: [b"kept"]}
+    for scenario, result in expected.items():
+        links: set[int] = set()
+        with FakeBroker(topics={"orders": 2 if scenario is groups else 1}, nodes=3) as broker:
+            first = broker.bootstrap_servers.split(",")[0]
+            with Proxy(first, filters, watch=partial(seen, links)) as proxy:
+                assert scenario(proxy.bootstrap_servers) == result
+            assert len({call.connection for call in broker.requests}) == len(links)
 
 
 def test_the_broker_assigns_the_partitions_of_a_new_group() -> None:
