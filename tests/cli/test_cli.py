@@ -76,11 +76,21 @@ def test_errors_come_last_and_warnings_with_the_same_advice_once() -> None:
 def test_in_a_workflow_github_annotations_name_files_from_the_top_of_the_repository(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    Path(".git").mkdir()
+    """Files outside of a repository keep their names."""
     Path("proto/defs").mkdir(parents=True)
     Path("proto/defs/Clock.json").write_text(TYPO)
-    monkeypatch.chdir("proto")
+    Path("outside").mkdir()
+    shutil.copy("proto/defs/Clock.json", "outside")
     monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    assert kwirec("check", "--format", "github", "proto/../outside").stdout.startswith(
+        "::error file=proto/../outside/Clock.json,"
+    )
+    Path("proto/.git").mkdir()
+    monkeypatch.chdir("proto")
+    assert kwirec("check", "--format", "github", "../outside").stdout.startswith(
+        "::error file=../outside/Clock.json,"
+    )
+    Path(".git").rename("../.git")
     for path in ("defs", "../proto/defs", str(Path("defs").resolve())):
         assert kwirec("check", "--format", "github", path).stdout.startswith("::error file=proto/defs/Clock.json,")
     monkeypatch.delenv("GITHUB_ACTIONS")
