@@ -608,7 +608,9 @@ def senders(rows: list[Row]) -> list[tuple[Client, Row]]:
                 for one in named
             ):
                 continue
-            row = row | {"client_host": only(homes[row["client_id"]]) if passed_on and row["client_id"] else None}
+            row = row | {
+                "client_host": only(homes.get(row["client_id"], ())) if passed_on and row["client_id"] else None
+            }
         kept.append(row)
     found = []
     for row in kept:

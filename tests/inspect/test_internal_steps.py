@@ -367,7 +367,7 @@ def test_classic_groups_and_offsets(snapshot: SnapshotAssertion) -> None:
 
     def classic(name: str, *members: MemberMetadata, kind: str = "consumer", **more: Any) -> Entry:
         usual = {"protocol_type": kind, "generation": 3, "protocol": "range", "leader": "m"}
-        return record("GroupMetadata", {"group": name}, usual | {"members": members, **more}, 3)
+        return record("GroupMetadata", {"group": name}, usual | {"members": [*members], **more}, 3)
 
     def commit(group: str, partition: int, offset: int | None, version: int = 1, **more: Any) -> dict[str, Any]:
         given = None if offset is None else {"offset": offset, "metadata": "x", "commit_timestamp": 1000, **more}

@@ -107,7 +107,7 @@ class Tree:
     def __init__(self, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("kwirec.native.RUNTIME", ("wire", "connection/decoder"))
         monkeypatch.setattr("kwirec.native.subprocess.run", self.compile)
-        self.root, self.work = root, root / "work"
+        self.root, self.work = root, root / "made"
         self.runtime, self.package, self.inspect = (root / "src" / name for name in ("kwire", "wire", "inspect"))
         sources = [self.runtime / name for name in ("wire.py", "policy.py", "connection/decoder.py")]
         sources += [self.package / name for name in ("api/fetch.py", "api/produce.py", "head.py")]

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from struct import pack
-from typing import Any
 
 import pytest
 
-from kwire.connection import RequestEvent, ResponseEvent
+from kwire.connection import CLIENT, RequestEvent, ResponseEvent, Undecodable
 from kwire.connection.decoder import InFlightRequest, InFlightRequests
 from kwire.connection.framing import (
     DECODES,
@@ -38,6 +37,8 @@ from kwire_kafka import (
 )
 from tests.runtime.connection.conversations import answered, asked, play, raw
 
+UNREAD = Undecodable(0, CLIENT, 0, 0, b"", "its header cannot be read")
+
 CATALOG = ApiCatalog(PROTOCOL)
 BEAT, SHUTDOWN, SASL, FETCH, NOBODY = 12, 7, 36, 1, 999
 MAX_FOUND = 1 << 20
@@ -53,8 +54,7 @@ def responses(tokens: bool = False, /, **asked: tuple[int, int]) -> ResponseFram
     """In flight are requests by correlation id, ``_1``, each of an API and version."""
     in_flight = InFlightRequests(100, 1000)
     for number, (key, version) in asked.items():
-        nothing: Any = None
-        in_flight.add(InFlightRequest(key, version, int(number[1:]), 0, 0, None, nothing))
+        in_flight.add(InFlightRequest(key, version, int(number[1:]), 0, 0, None, UNREAD))
     framing = ResponseFraming(CATALOG, in_flight, MAX_FOUND)
     framing.expects_tokens = tokens
     return framing
@@ -360,5 +360,5 @@ def test_whether_a_body_can_be_read() -> None:
         assert CATALOG.reads_body(event) is False
     response.version = request.header.api_version = 99
     assert [CATALOG.reads_body(event) for event in (request, response)] == [None, None]
-    response.version, response.request.header = 2, None
+    response.version, response.request = 2, UNREAD
     assert CATALOG.reads_body(response) is None

@@ -7,8 +7,11 @@ from collections.abc import Iterator
 
 import pytest
 
+from kwire import is_native
 from kwire.connection.framing import DECODES, EXPECTED, IMPLAUSIBLE, NEWER, PLAUSIBLE, POSSIBLE, UNDECODABLE, Framing
 from kwire.connection.search import MAX_CANDIDATES, MAX_EFFORT, Search
+
+pytestmark = pytest.mark.skipif(is_native(), reason="native classes cannot be extended")
 
 BEGIN = 1_000_000
 """Where the search begins: far into a stream."""
