@@ -64,7 +64,7 @@ def test_notice_names_the_licences_of_dependencies() -> None:
 
 
 def test_the_checksum_can_be_replaced(tmp_path: Path) -> None:
-    """As docs/decisions/crc32c.md promises: by any module of that name with that function."""
+    """As docs/decisions/records.md promises: by any module of that name with that function."""
     (tmp_path / "crc32c.py").write_text("def crc32c(data, value=0):\n    return len(data) + value\n")
     script = (
         "from kwire.records import Record, encode_batch, read_batches\n"

@@ -1,8 +1,8 @@
 """Compiles the runtime and a generated package with mypyc, and lists the modules that stay interpreted, and why.
 
-The sources are compiled unchanged: emitted modules are plain typed Python (docs/decisions/codec-shape.md). Each
+The sources are compiled unchanged: emitted modules are plain typed Python (docs/decisions/codecs.md). Each
 becomes a library next to its source, which Python prefers to the source. ``compile_in_place`` does that;
-``build_native`` does it in a copy. docs/decisions/native-build.md has the reasons.
+``build_native`` does it in a copy. docs/decisions/native.md has the reasons.
 """
 
 from __future__ import annotations
@@ -200,7 +200,7 @@ def compile_in_place(
     done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
     if 'File "mypyc/' in done.stderr and (work / "mypy").exists():
         # mypyc (2.4) does not keep in its cache which attributes have no value that stands for "undefined", and fails
-        # where an unchanged module has some: see docs/decisions/native-build.md.
+        # where an unchanged module has some: see docs/decisions/native.md.
         shutil.rmtree(work / "mypy")
         done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
     if done.returncode:

@@ -1,4 +1,4 @@
-"""Facts about emitted code that let mypyc make better C of it; see docs/decisions/native-operations.md.
+"""Facts about emitted code that let mypyc make better C of it; see docs/decisions/native.md.
 
 The operations are functions of ``native_ops.h``. Only the script of a native build imports this module.
 """

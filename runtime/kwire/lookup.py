@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from _collections_abc import Mapping  # collections.abc imports all of collections: docs/decisions/imports.md
+from _collections_abc import Mapping  # collections.abc imports all of collections: docs/decisions/codecs.md
 
 from kwire.errors import UnknownMessageError
 

@@ -1,7 +1,7 @@
 """Messages → the text of codec modules: classes, and for each half of a message a reader and a writer.
 
 A message has two bodies each way, for its classic and its flexible versions, with structs inlined and
-``if version >= n`` where versions differ (docs/decisions/codec-shape.md has the measurements).
+``if version >= n`` where versions differ (docs/decisions/codecs.md has the measurements).
 """
 
 from __future__ import annotations
