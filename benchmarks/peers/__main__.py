@@ -101,7 +101,7 @@ def measure(rounds: int) -> dict[str, Any]:
             taking_part = []
             for peer in peers:
                 what = check(peer, case, expected[case.name], folder)
-                if what in ("same", "identical but for base offset or leader epoch"):
+                if what in ("same", "bytes are equal except for base offset or leader epoch"):
                     taking_part.append(peer)
                     if what != "same":
                         notes[f"{peer.program.name} {case.name}"] = what
@@ -169,7 +169,7 @@ def check(peer: Peer, case: Case, expected: tuple[bytes, list[int]], folder: Pat
     if written == data:
         return "same"
     if not case.sample and without_place(written) == without_place(data):
-        return "identical but for base offset or leader epoch"
+        return "bytes are equal except for base offset or leader epoch"
     return f"writes other bytes, {len(written)} of them"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
@@ -10,6 +11,8 @@ from typing import Any
 from benchmarks.peers.cases import CASES
 
 BASE = "kwire native"
+THREADED = ("Go", "Java")
+"""How names of peers begin that work in several threads."""
 SHORT = {
     "records_one": "records, one batch",
     "records_130": "records, batches of 130",
@@ -30,49 +33,49 @@ def figure(results: Results, case: str, direction: str, peer: str) -> dict[str, 
 
 def markdown(results: Results) -> str:
     machine = results["machine"]
-    state = "**busy: only ratios mean something, and not small ones**" if machine["busy"] else "idle"
+    state = "busy, so compare only large ratios" if machine["busy"] else "idle"
     checked = len({(row["case"], row["peer"]) for row in results["figures"]})
     noisy = sum(row["noisy"] for row in results["figures"])
-    share = f"{machine['cpu_share']:.0%}"
-    shares = f"load {machine['load']} before, and programs of one thread had {share} of a core"
     versions = ", ".join(f"{name} {version}" for name, version in results["versions"].items())
+    threaded = [BASE, *(peer for peer in results["peers"] if peer.startswith(THREADED))]
     parts = [
         "# kwire beside its peers",
-        "Written by `make bench-peers`: identical bytes, one run. Every peer first showed that it reads the same "
-        "values and writes the same bytes. What decoding gives differs: Rust and Java hand out views of "
-        "bytes and parse records lazily, Go copies strings only, kwire native copies keys and values of records when "
-        "they are asked for. Building starts from keys, values and timestamps. "
-        "*Ready records*: reading into lists, and building from `Record` objects that are there already.",
+        "This reference compares the speed and memory of kwire with other implementations of the Kafka protocol. "
+        "`make bench-peers` writes it. Before it is measured, each peer proves that it reads the same values and "
+        "writes the same bytes.",
+        "Peers differ in what they decode to. Rust and Java return views of bytes and parse records on request. "
+        "Go copies only strings. Native kwire copies the key and value of a record on first use.",
         "![Times of decoding and encoding, as multiples of kwire native](peers.svg)",
         "## Median microseconds per call",
-        "In brackets: divided by kwire native, so above 1 means that kwire is faster. ~: the median is more than a "
-        "quarter above the least time.",
-        times(results, "median_ns"),
+        "The number in brackets is the time divided by the time of native kwire. Above 1, kwire is faster. "
+        "A `~` marks noisy figures, whose median is more than a quarter above the minimum. Reading records yields "
+        "them one by one, and building starts from keys, values and timestamps. *Ready records* means reading into a "
+        "list, and building from existing `Record` objects. Cells are empty if a peer has no such class.",
+        times(results, "median_ns", results["peers"]),
         "## Microseconds of CPU per call, in all threads",
-        "With the garbage collectors of Go and Java, and without waiting for a core.",
-        times(results, "cpu_ns"),
-        "## From the start of Python to the first decoded ApiVersions response",
+        "Go and Java collect garbage in other threads. The CPU time of other programs is close to the time above.",
+        times(results, "cpu_ns", threaded),
+        "## Import and first decode",
         table(["program", "ms above a bare interpreter"], [[a, f"{b:.1f}"] for a, b in results["imports"].items()]),
         "## Memory of one decoded Metadata response, 1,000 topics x 12 partitions",
         table(["peer", "MB"], [[row["peer"], f"{row['bytes'] / 1e6:.2f}"] for row in results["memory"]]),
         "## Conditions",
-        f"The machine was {state}: {shares}; {noisy} of {len(results['figures'])} figures are noisy. "
-        f"{machine['cores']} cores, {machine['processor']}, Python {machine['python']}; {versions}. "
-        f"{checked} pairs of peer and case were checked.",
+        f"The machine was {state}, with a load of {machine['load']} before the run. Programs of one thread had "
+        f"{machine['cpu_share']:.0%} of a core. It has {machine['cores']} cores ({machine['processor']}) and Python "
+        f"{machine['python']}. Of {len(results['figures'])} figures, {noisy} are noisy. {checked} pairs of peer and "
+        f"case were checked. Versions: {versions}.",
     ]
     remarks = [f"- {name} was left out: {why}" for name, why in results["missing"].items()]
-    remarks += [
-        f"- {peer} has no class for {', '.join(SHORT[case] for case in cases)}"
-        for peer, cases in results["left_out"].items()
-        if not peer.endswith("ready records")
-    ]
-    remarks += [f"- {name}: bytes {what}" for name, what in results["notes"].items()]
+    remarks += [f"- {name}: {what}" for name, what in results["notes"].items()]
     remarks += [f"- FAILED: {what}" for what in results["failures"]]
-    return "\n\n".join([*parts, "\n".join(remarks)]) + "\n"
+    return "\n\n".join([*map(wrapped, parts), "\n".join(remarks)]) + "\n"
 
 
-def times(results: Results, field: str) -> str:
-    peers = results["peers"]
+def wrapped(part: str) -> str:
+    return part if part.startswith(("|", "#", "!")) else "\n".join(textwrap.wrap(part, 120, break_on_hyphens=False))
+
+
+def times(results: Results, field: str, peers: Sequence[str]) -> str:
     rows = []
     for case in CASES:
         for direction in ("decode", "encode"):
